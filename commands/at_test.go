@@ -48,17 +48,17 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 			}
 		}
 		history := s.history(t, audit.HistoryQuery{Hash: hash})
-		for _, moment := range history.Entries[1:] {
+		for _, changed := range history.Entries[1:] {
 			sum := map[string]any{"note": "", "max_clicks": int64(0), "protected": false, "expiration_date": nil}
 			for _, e := range history.Entries[1:] {
-				if e.Time.After(moment.Time) {
+				if e.Time.After(changed.Time) {
 					continue
 				}
 				for _, c := range e.Changes {
 					sum[c.Field] = c.After
 				}
 			}
-			found, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: hash, Time: moment.Time, Account: account})
+			found, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: hash, Time: changed.Time, Account: account})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 				"expiration_date": audit.Date(u.ExpirationDate), "tags": found.Labels,
 			}
 			if !reflect.DeepEqual(was, sum) {
-				rt.Fatalf("at %s it was %v, the changes add up to %v", moment.Time, was, sum)
+				rt.Fatalf("at %s it was %v, the changes add up to %v", changed.Time, was, sum)
 			}
 		}
 	})

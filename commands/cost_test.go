@@ -13,8 +13,8 @@ import (
 	"linkledger/events"
 )
 
-// asked is a context that counts calls of Err and ends at call endsAt.
-type asked struct {
+// countingContext is a context that counts calls of Err and ends at call endsAt.
+type countingContext struct {
 	context.Context //nolint:containedctx // it is a context
 
 	cancel context.CancelFunc
@@ -22,15 +22,15 @@ type asked struct {
 	endsAt int64 // 0: never
 }
 
-func newAsked(t *testing.T, endsAt int64) *asked {
+func newCountingContext(t *testing.T, endsAt int64) *countingContext {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	return &asked{Context: ctx, cancel: cancel, endsAt: endsAt}
+	return &countingContext{Context: ctx, cancel: cancel, endsAt: endsAt}
 }
 
 // Err implements context.Context.
-func (a *asked) Err() error {
+func (a *countingContext) Err() error {
 	if a.times.Add(1) == a.endsAt {
 		a.cancel()
 	}
@@ -80,16 +80,16 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fresh := func() *stack { return s.again(nil) } // has read nothing yet
-			whole := newAsked(t, 0)
+			whole := newCountingContext(t, 0)
 			if err := read.do(whole, fresh()); err != nil {
 				t.Fatal(err)
 			}
 			times := whole.times.Load()
 			if times < read.events {
-				t.Errorf("the context was asked %d times for %d events", times, read.events)
+				t.Errorf("the context was checked %d times for %d events", times, read.events)
 			}
 			for _, endsAt := range []int64{times / 4, times / 2, times * 9 / 10} {
-				ctx := newAsked(t, endsAt)
+				ctx := newCountingContext(t, endsAt)
 				if err := read.do(ctx, fresh()); !errors.Is(err, context.Canceled) {
 					t.Errorf("ended at %d of %d: %v", endsAt, times, err)
 				}

@@ -78,13 +78,13 @@ func restoring(t *testing.T, s *cutStack) error {
 	return s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: "one", Version: &version}).Err
 }
 
-func telling(t *testing.T, s *cutStack) error {
+func readingHistory(t *testing.T, s *cutStack) error {
 	t.Helper()
 	_, err := s.History(t.Context(), audit.HistoryQuery{Hash: "one"})
 	return err
 }
 
-func tellingOf(t *testing.T, s *cutStack) error {
+func readingAsOf(t *testing.T, s *cutStack) error {
 	t.Helper()
 	_, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: time.Now().Add(time.Hour)})
 	return err
@@ -133,7 +133,7 @@ func TestCutHistories(t *testing.T) {
 	}{
 		"url": {
 			func(_ *testing.T, s *cutStack) string { return events.StreamURL + s.link.ID },
-			[]attempt{editing, editingByID, deleting, restoring, telling, tellingOf, finding},
+			[]attempt{editing, editingByID, deleting, restoring, readingHistory, readingAsOf, finding},
 		},
 		"url of a hash that it never left": {
 			func(t *testing.T, s *cutStack) string {
@@ -154,11 +154,11 @@ func TestCutHistories(t *testing.T) {
 		},
 		"hash": {
 			func(*testing.T, *cutStack) string { return events.StreamHash + "one" },
-			[]attempt{editing, deleting, restoring, telling, tellingOf, taking, finding},
+			[]attempt{editing, deleting, restoring, readingHistory, readingAsOf, taking, finding},
 		},
 		"tags": {
 			func(*testing.T, *cutStack) string { return events.StreamTags + "a" },
-			[]attempt{tagging, telling, tellingOf},
+			[]attempt{tagging, readingHistory, readingAsOf},
 		},
 		"account": {func(t *testing.T, s *cutStack) string {
 			t.Helper()

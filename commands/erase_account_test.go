@@ -87,7 +87,7 @@ func TestEraseAccount(t *testing.T) {
 		bytes.Contains(loaded[2].Data, []byte("second")) {
 		t.Fatalf("stored as %s, %v", loaded[2].Data, err)
 	}
-	wantTold(t, fresh.history(t, audit.HistoryQuery{Hash: "one"}).Entries[1:],
+	wantEntries(t, fresh.history(t, audit.HistoryQuery{Hash: "one"}).Entries[1:],
 		`url.created.v1 by "`+account+
 			`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> never sealed`,
 		`url.settings_changed.v1 by "`+account+`" note: never sealed -> first`,
@@ -112,7 +112,7 @@ func TestEraseAccount(t *testing.T) {
 	s.wantTypes(t, events.StreamAccount+account, "account.opened.v1", "account.erased.v1")
 	for name, s := range map[string]*stack{"who remembers the key": s, "who does not": fresh} {
 		entries := s.history(t, audit.HistoryQuery{Hash: "one", Account: account}).Entries[1:]
-		wantTold(t, entries,
+		wantEntries(t, entries,
 			`url.created.v1 by "`+account+
 				`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> erased`,
 			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`,
@@ -120,9 +120,9 @@ func TestEraseAccount(t *testing.T) {
 		if changes := entries[0].Changes; changes[1].Erased || !changes[2].Erased || !entries[2].Changes[0].Erased {
 			t.Errorf("%s: the wrong changes are marked as erased: %+v", name, entries)
 		}
-		moment, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: entries[0].Time})
-		if err != nil || moment.Link.Note != events.Erased || !moment.Link.NoteErased() {
-			t.Errorf("%s, the link as of the first entry: %+v, %v", name, moment, err)
+		found, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: entries[0].Time})
+		if err != nil || found.Link.Note != events.Erased || !found.Link.NoteErased() {
+			t.Errorf("%s, the link as of the first entry: %+v, %v", name, found, err)
 		}
 	}
 	fresh = s.again(keys) // has no key in its memory

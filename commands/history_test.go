@@ -20,8 +20,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// told formats entries as lines for comparison: type, actor and changes.
-func told(entries []audit.Entry) []string {
+// linesOf formats entries as lines for comparison: type, actor and changes.
+func linesOf(entries []audit.Entry) []string {
 	lines := make([]string, len(entries))
 	for i, e := range entries {
 		var line strings.Builder
@@ -38,9 +38,9 @@ func told(entries []audit.Entry) []string {
 	return lines
 }
 
-func wantTold(t *testing.T, entries []audit.Entry, want ...string) {
+func wantEntries(t *testing.T, entries []audit.Entry, want ...string) {
 	t.Helper()
-	if got := told(entries); !slices.Equal(got, want) {
+	if got := linesOf(entries); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -62,7 +62,7 @@ func (s *stack) mustEdit(t *testing.T, hash string, edit EditURL) {
 	}
 }
 
-func TestHistoryTellsEveryKindOfChange(t *testing.T) {
+func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
 	url := s.create(t, request("a"), CreateURL{
@@ -97,7 +97,7 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 	}
 
 	history := s.history(t, audit.HistoryQuery{Hash: "one"})
-	wantTold(
+	wantEntries(
 		t, history.Entries,
 		`hash.claimed.v1 by "a" claimed_by: <nil> -> `+url.ID,
 		`url.created.v1 by "a" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> first `+
@@ -179,7 +179,7 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 	url := s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "one"})
 
 	ofA := s.history(t, audit.HistoryQuery{Hash: "one", Account: "a"})
-	wantTold(
+	wantEntries(
 		t, ofA.Entries, `hash.claimed.v1 by "a" claimed_by: <nil> -> `+late, `url.claim_abandoned.v1 by "foreign"`,
 	)
 	if abandoned := ofA.Entries[1]; abandoned.Actor != (audit.Actor{Kind: audit.ByForeign}) ||
@@ -190,13 +190,13 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 		t.Errorf("links that were never created: %+v", ofA.Links)
 	}
 	ofB := s.history(t, audit.HistoryQuery{Hash: "one", Account: "b"})
-	wantTold(
+	wantEntries(
 		t, ofB.Entries, `hash.claimed.v1 by "b" claimed_by: <nil> -> `+url.ID,
 		`url.created.v1 by "b" hash: <nil> -> one long_url: <nil> -> https://example.com`,
 	)
 	if all := s.history(t, audit.HistoryQuery{Hash: "one"}); len(all.Entries) != 4 ||
 		all.Entries[1].Actor.Account != "b" {
-		t.Errorf("to an operator: %v", told(all.Entries))
+		t.Errorf("to an operator: %v", linesOf(all.Entries))
 	}
 	for hash, want := range map[string]domain.Kind{
 		"one": domain.URLNotFound, "none": domain.URLNotFound, "n o n e": domain.InvalidHash,

@@ -241,9 +241,9 @@ func TestQuotasWaitForTheReadModel(t *testing.T) {
 	}
 }
 
-// TestRoomInTheOrderOfABatch checks that the first items of a batch get the reservations, even if
-// they take longer to request them.
-func TestRoomInTheOrderOfABatch(t *testing.T) {
+// TestReservationsInTheOrderOfABatch checks that the first items of a batch get the reservations,
+// even if they take longer to request them.
+func TestReservationsInTheOrderOfABatch(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
 	items := batchOf(8)
@@ -257,8 +257,9 @@ func TestRoomInTheOrderOfABatch(t *testing.T) {
 	}
 }
 
-// TestRoomOfTheOtherNode checks that a node can use the reservation that another node has released.
-func TestRoomOfTheOtherNode(t *testing.T) {
+// TestReservationReleasedByAnotherNode checks that a node can use the reservation that another node
+// has released.
+func TestReservationReleasedByAnotherNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 2}
@@ -275,9 +276,9 @@ func TestRoomOfTheOtherNode(t *testing.T) {
 	}
 }
 
-// TestRepeatsTakeRoomOnce checks that concurrent repeats of one command create one link with one
-// reservation.
-func TestRepeatsTakeRoomOnce(t *testing.T) {
+// TestRepeatsTakeOneReservation checks that concurrent repeats of one command create one link with
+// one reservation.
+func TestRepeatsTakeOneReservation(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 4}
@@ -303,9 +304,9 @@ func TestRepeatsTakeRoomOnce(t *testing.T) {
 	}
 }
 
-// TestRoomOfThoseWhoLeave checks that the reservation of a client that stops waiting becomes
-// available to the next link.
-func TestRoomOfThoseWhoLeave(t *testing.T) {
+// TestReservationsOfCancelledCalls checks that the reservation of a client that stops waiting
+// becomes available to the next link.
+func TestReservationsOfCancelledCalls(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
 	quotas, plan := l.nodes[0].cfg.Quotas, domain.Plan{URLs: 1}

@@ -125,10 +125,10 @@ func TestRestoreRefuses(t *testing.T) {
 	if url, err := s.restore(t, "one", nil); err != nil || url.LongURL != "https://example.com/1" {
 		t.Errorf("after the hash was freed: %+v, %v", url, err)
 	}
-	if moment, err := s.LinkAsOf(
+	if found, err := s.LinkAsOf(
 		t.Context(), audit.AsOfQuery{Hash: "one", Time: s.clock.AddDate(100, 0, 0)},
-	); err != nil || moment.Link.LongURL != "https://example.com/1" {
-		t.Errorf("now the hash leads to %+v, %v", moment.Link, err)
+	); err != nil || found.Link.LongURL != "https://example.com/1" {
+		t.Errorf("now the hash leads to %+v, %v", found.Link, err)
 	}
 }
 

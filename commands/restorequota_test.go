@@ -11,10 +11,10 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// TestRestoredLinksTakeRoom checks that restorations and creations on two nodes use exactly the
-// reservations that deleted links released. A refused link can be restored once other links are
+// TestRestoredLinksNeedReservations checks that restorations and creations on two nodes use exactly
+// the reservations that deleted links released. A refused link can be restored once other links are
 // deleted, regardless of how many links were created in the month.
-func TestRestoredLinksTakeRoom(t *testing.T) {
+func TestRestoredLinksNeedReservations(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 10}
@@ -67,9 +67,9 @@ func TestRestoredLinksTakeRoom(t *testing.T) {
 	}
 }
 
-// TestRoomOfALateRestoration checks that the reservation of a restoration on a killed node is
-// returned after a minute, and that the restoration then fails.
-func TestRoomOfALateRestoration(t *testing.T) {
+// TestReservationOfALateRestoration checks that the reservation of a restoration on a killed node
+// is returned after a minute, and that the restoration then fails.
+func TestReservationOfALateRestoration(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 1}

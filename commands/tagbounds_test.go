@@ -80,9 +80,9 @@ func TestLinkGetsAtMost100Tags(t *testing.T) {
 	}
 }
 
-// TestDeletedTagsTakeNoRoom checks that deleted tags do not count towards the bound, and that they
+// TestDeletedTagsDoNotCount checks that deleted tags do not count towards the bound, and that they
 // do not accumulate in the link's stream.
-func TestDeletedTagsTakeNoRoom(t *testing.T) {
+func TestDeletedTagsDoNotCount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	url := s.create(

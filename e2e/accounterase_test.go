@@ -219,10 +219,10 @@ func exported(t *testing.T, folder string) []byte {
 	return log
 }
 
-// TestErasureIsCarriedOn checks an erasure that was interrupted between the event and the deletion
-// of the key. A projection deletes the key when it applies the event, and the next call of account
-// erase completes the erasure.
-func TestErasureIsCarriedOn(t *testing.T) {
+// TestInterruptedErasureIsCompleted checks an erasure that was interrupted between the event and
+// the deletion of the key. A projection deletes the key when it applies the event, and the next
+// call of account erase completes the erasure.
+func TestInterruptedErasureIsCompleted(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
 	e := openErin(t, startDev(t, folder), folder)

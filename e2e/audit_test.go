@@ -25,7 +25,7 @@ func TestAuditHistory(t *testing.T) {
 	}
 	d.call("GET", "/stats/two", "") // counts the click
 
-	var told struct {
+	var history struct {
 		Links []struct {
 			Hashes      []audit.Tenure       `json:"hashes"`
 			DailyClicks map[string]dayClicks `json:"daily_clicks"`
@@ -33,13 +33,13 @@ func TestAuditHistory(t *testing.T) {
 		Events []audit.Entry `json:"events"`
 	}
 	if err := json.Unmarshal(
-		[]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told,
+		[]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &history,
 	); err != nil {
 		t.Fatal(err)
 	}
-	if len(told.Links) != 1 || len(told.Links[0].Hashes) != 2 || len(told.Links[0].DailyClicks) != 1 ||
-		len(told.Events) != 5 {
-		t.Errorf("json: %+v", told)
+	if len(history.Links) != 1 || len(history.Links[0].Hashes) != 2 || len(history.Links[0].DailyClicks) != 1 ||
+		len(history.Events) != 5 {
+		t.Errorf("json: %+v", history)
 	}
 	table := operator(t, folder, "audit", "history", "one", "--account", demoUser)
 	for _, want := range []string{
@@ -50,7 +50,7 @@ func TestAuditHistory(t *testing.T) {
 			t.Errorf("no %s in the table\n%s", want, table)
 		}
 	}
-	for _, e := range told.Events[:len(told.Events)-1] { // each batch has several events
+	for _, e := range history.Events[:len(history.Events)-1] { // each batch has several events
 		if above := "by " + demoUser + ", key " + e.Actor.Key + ", batch " + e.Batch + "\n"; strings.Count(
 			table, above,
 		) != 1 {
@@ -83,7 +83,7 @@ func TestAuditHistory(t *testing.T) {
 		t.Errorf("ndjson: %v", lines)
 	}
 	var was linkAt
-	before := told.Links[0].Hashes[1].From.Add(-time.Millisecond).Format(time.RFC3339Nano)
+	before := history.Links[0].Hashes[1].From.Add(-time.Millisecond).Format(time.RFC3339Nano)
 	if err := json.Unmarshal(
 		[]byte(operator(t, folder, "audit", "at", "one", "--time", before, "--json")), &was,
 	); err != nil {
@@ -120,15 +120,15 @@ func TestAuditRestoreAndUndo(t *testing.T) {
 	)
 	d.call("PATCH", "/urls?hashes=one,two", `{"urls":[{"note":"changed"}]}`)
 	d.call("PATCH", "/urls/two", `{"urls":[{"note":"changed since"}]}`)
-	var told struct {
+	var history struct {
 		Events []audit.Entry `json:"events"`
 	}
 	if err := json.Unmarshal(
-		[]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told,
+		[]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &history,
 	); err != nil {
 		t.Fatal(err)
 	}
-	edit := told.Events[len(told.Events)-1]
+	edit := history.Events[len(history.Events)-1]
 
 	undo := exec.CommandContext(t.Context(), program, "audit", "undo", edit.Batch, "--json", "--data", folder)
 	out, err := undo.Output()
@@ -190,11 +190,11 @@ func TestAuditExport(t *testing.T) {
 	}
 	for _, format := range []string{"ndjson", "csv"} {
 		name := filepath.Join(t.TempDir(), "log."+format)
-		told := operator(t, folder, "audit", "export", "--output", name, "--format", format)
+		printed := operator(t, folder, "audit", "export", "--output", name, "--format", format)
 		checked, err := exec.CommandContext(t.Context(), program, "audit", "import-check", name).CombinedOutput()
-		_, root, _ := strings.Cut(strings.TrimSpace(told), "root hash ")
+		_, root, _ := strings.Cut(strings.TrimSpace(printed), "root hash ")
 		if err != nil || root == "" || !strings.Contains(string(checked), root) {
-			t.Errorf("check: %v\n%s%s", err, told, checked)
+			t.Errorf("check: %v\n%s%s", err, printed, checked)
 		}
 		whole, err := os.ReadFile(name)
 		if err != nil {

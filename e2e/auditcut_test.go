@@ -110,11 +110,11 @@ func (i *installation) cutLink(hash, family string) string {
 		return family + hash
 	}
 	out, log, _ := i.operate("audit", "history", hash, "--format", "json")
-	var told struct{ Links []struct{ ID string } }
-	if err := json.Unmarshal([]byte(out), &told); err != nil || len(told.Links) != 1 {
+	var history struct{ Links []struct{ ID string } }
+	if err := json.Unmarshal([]byte(out), &history); err != nil || len(history.Links) != 1 {
 		i.t.Fatalf("history of %s: %v, %s%s", hash, err, out, log)
 	}
-	return events.StreamURL + told.Links[0].ID
+	return events.StreamURL + history.Links[0].ID
 }
 
 // refusesCut checks that all calls and commands on a link with a cut stream fail.

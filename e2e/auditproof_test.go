@@ -22,8 +22,9 @@ import (
 // PostgreSQL rebuilt from them.
 func TestAuditProof(t *testing.T) {
 	t.Parallel()
-	folder, kept := filepath.Join(t.TempDir(), "data"), t.TempDir()
-	keyFile, heads, proofs := filepath.Join(kept, "key"), filepath.Join(kept, "heads"), filepath.Join(kept, "proofs")
+	folder, auditor := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	keyFile, heads := filepath.Join(auditor, "key"), filepath.Join(auditor, "heads")
+	proofs := filepath.Join(auditor, "proofs")
 	public := strings.TrimSpace(must(t, "audit", "key", keyFile, "--name", "sho.rt"))
 	key, err := os.ReadFile(keyFile)
 	if err != nil {
@@ -47,10 +48,10 @@ func TestAuditProof(t *testing.T) {
 	}
 
 	write(t, proofs, operator(t, folder, "audit", "prove", "one", signing, "--since", heads, "--public-key", public))
-	told := must(t, "audit", "verify-proof", proofs, "--public-key", public)
-	if strings.Count(told, "continues the head of") != 2 || !strings.Contains(told, "url.renamed.v1") ||
-		!strings.Contains(told, "hash.claimed.v1") {
-		t.Errorf("proofs:\n%s", told)
+	verified := must(t, "audit", "verify-proof", proofs, "--public-key", public)
+	if strings.Count(verified, "continues the head of") != 2 || !strings.Contains(verified, "url.renamed.v1") ||
+		!strings.Contains(verified, "hash.claimed.v1") {
+		t.Errorf("proofs:\n%s", verified)
 	}
 	write(t, proofs, operator(t, folder, "audit", "prove", "two", "--checkpoint", heads, "--public-key", public))
 	must(t, "audit", "verify-proof", proofs, "--public-key", public)
@@ -59,7 +60,7 @@ func TestAuditProof(t *testing.T) {
 	); !strings.Contains(sound, "signed heads that fit: 2") {
 		t.Errorf("verify: %s", sound)
 	}
-	export := filepath.Join(kept, "log")
+	export := filepath.Join(auditor, "log")
 	if root := lastWord(
 		operator(t, folder, "audit", "export", "--output", export),
 	); !strings.Contains(operator(t, folder, "audit", "verify"), root) {

@@ -57,7 +57,7 @@ func TestCluster(t *testing.T) { //nolint:tparallel // one installation at a tim
 			f := startFleet(t, older)
 			stop := f.clients.keepBusy()
 			defer stop()
-			f.goesOn()
+			f.awaitProgress()
 			f.faults(round%2 == 1)
 			f.roll()
 			stop()
@@ -115,7 +115,7 @@ func (f *fleet) gone(what string, leave, comeBack func()) {
 	leave()
 	f.eventually("the clients notice: "+what, func() bool { return f.clients.turnedTo.Load() > before })
 	comeBack()
-	f.goesOn()
+	f.awaitProgress()
 	f.t.Logf("away and back: %s, %d calls were repeated", what, f.clients.turnedTo.Load()-before)
 }
 
@@ -135,7 +135,7 @@ func (f *fleet) roll() {
 	if got := f.tagGenerations(f.db); got != "1 false\n2 true\n" {
 		f.t.Errorf("generations after the newer version was rolled through:\n%s", got)
 	}
-	f.goesOn()
+	f.awaitProgress()
 }
 
 // databaseProcesses returns the process ids of PostgreSQL.

@@ -98,7 +98,7 @@ func TestDashboard(t *testing.T) {
 	for line := range strings.SplitSeq(page, "\n") {
 		exported[metricName.FindString(line[:max(0, strings.IndexAny(line+" ", "{ "))])] = true
 	}
-	asked := make(map[string]bool)
+	queried := make(map[string]bool)
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			names := metricName.FindAllString(target.Expr, -1)
@@ -106,11 +106,11 @@ func TestDashboard(t *testing.T) {
 				t.Errorf("%s queries %q, which is not a metric of linkledger", panel.Title, target.Expr)
 			}
 			for _, name := range names {
-				asked[name] = true
+				queried[name] = true
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
+	for _, name := range slices.Sorted(maps.Keys(queried)) {
 		if !exported[name] {
 			t.Error(fmt.Sprint("the dashboard queries ", name, ", which is not exported"))
 		}

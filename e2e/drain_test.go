@@ -41,10 +41,10 @@ func TestDrain(t *testing.T) {
 	var answered, cutOff int64
 	for round := range *outageRounds {
 		c := i.visit(links)
-		i.redirectsGoOn(c)
+		i.awaitRedirects(c)
 		i.network.Cut()
 		<-time.After(*outageLength)
-		i.redirectsGoOn(c)
+		i.awaitRedirects(c)
 		waiting, drained := i.metric("linkledger_spool_clicks"), i.metric("linkledger_spool_drained_total")
 		i.network.Mend()
 		began := time.Now()
@@ -61,7 +61,7 @@ func TestDrain(t *testing.T) {
 		t.Logf("outage of %s: %.0f clicks waited; the first were in the log after %s, all and those that came "+
 			"meanwhile after %s",
 			*outageLength, waiting, noticed.Round(time.Millisecond), took.Round(time.Millisecond))
-		i.redirectsGoOn(c)
+		i.awaitRedirects(c)
 		c.stop()
 		c.visitors.Wait()
 		if c.refused.Load() > 0 {

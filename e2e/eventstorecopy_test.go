@@ -40,7 +40,7 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 		t.Fatalf("the resumed copy ended with %d: %s%s", code, out, log)
 	}
 	i.call("PATCH", "/urls/kept", `{"urls":[{"note":"the last edit"}]}`)
-	before := i.told(i.base, i.backends())
+	before := i.responses(i.base, i.backends())
 	database := i.connectTo(i.database.DSN())
 	i.eventually("the database knows its log", func() bool {
 		var known bool
@@ -66,7 +66,7 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	}
 	second := i.secondDatabase(database)
 	service, base := i.moved(target.url, second)
-	after := i.told(base, []string{"--eventstore", target.url, "--database", second})
+	after := i.responses(base, []string{"--eventstore", target.url, "--database", second})
 	for what, want := range before {
 		if got := after[what]; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: on the copy\n%v\non the original\n%v", what, got, want)
@@ -155,10 +155,10 @@ func (i *installation) killHalfWay(copying []string, target string) {
 	}
 }
 
-// told returns the responses of the API and of the audit commands, without positions.
-func (i *installation) told(base string, backends []string) map[string]any {
+// responses returns the responses of the API and of the audit commands, without positions.
+func (i *installation) responses(base string, backends []string) map[string]any {
 	i.t.Helper()
-	told := make(map[string]any)
+	responses := make(map[string]any)
 	for _, path := range []string{
 		"/urls?order_by=hash", "/urls?tags=%2Bt%26%2Bu", "/stats/kept", "/tags", "/urls/new/history",
 	} {
@@ -166,7 +166,7 @@ func (i *installation) told(base string, backends []string) map[string]any {
 		if err != nil {
 			i.t.Fatal(err)
 		}
-		told[path] = withoutPositions(answer)
+		responses[path] = withoutPositions(answer)
 	}
 	for _, audit := range [][]string{
 		{"history", "kept", "--format=json", "--clicks"},
@@ -178,9 +178,9 @@ func (i *installation) told(base string, backends []string) map[string]any {
 		if err := json.Unmarshal([]byte(out), &answer); err != nil || code != 0 {
 			i.t.Fatalf("audit %v ended with %d: %s%s", audit, code, out, log)
 		}
-		told[strings.Join(audit, " ")] = withoutPositions(answer)
+		responses[strings.Join(audit, " ")] = withoutPositions(answer)
 	}
-	return told
+	return responses
 }
 
 // withoutPositions removes the positions of events from a decoded response.

@@ -7,7 +7,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-func TestEventstorePrepare(t *testing.T) {
+func TestEventStorePrepare(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	args := []string{"eventstore", "prepare", "--eventstore", server.URL(), "--user", "linkledger"}

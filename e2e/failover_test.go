@@ -75,7 +75,7 @@ func TestFailOver(t *testing.T) {
 		f := &failOver{p: p, at: &p.nodes[1-victim]}
 		ctx, stop := context.WithCancel(t.Context())
 		clients := f.watch(ctx)
-		p.goesOn()
+		p.awaitProgress()
 		f.note(nil, func() { f.creates = nil })
 		p.nodes[victim].kill()
 		owned = append(owned, p.takeOver(victim))
@@ -132,7 +132,7 @@ func TestOnlyProjectorIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	crowd := i.visit(1)
-	i.redirectsGoOn(crowd)
+	i.awaitRedirects(crowd)
 	i.service.kill()
 	crowd.stop()
 	crowd.visitors.Wait()

@@ -313,8 +313,8 @@ func TestTour(t *testing.T) {
 	if !divided {
 		t.Fatalf("no edit in\n%s", lines)
 	}
-	kept := strings.ReplaceAll(reads, "\n  ", "\n")
-	out := shell(t, kept)
+	script := strings.ReplaceAll(reads, "\n  ", "\n")
+	out := shell(t, script)
 	for _, want := range []string{
 		`"hash":"pg"`, `Location: https://www.postgresql.org/docs/`, `"total_clicks":1`, `"total_count":2`,
 	} {

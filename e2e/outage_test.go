@@ -255,8 +255,8 @@ func (i *installation) visit(links int) *crowd {
 	return c
 }
 
-// redirectsGoOn waits until 200 more visitors have been redirected.
-func (i *installation) redirectsGoOn(c *crowd) {
+// awaitRedirects waits until 200 more visitors have been redirected.
+func (i *installation) awaitRedirects(c *crowd) {
 	i.t.Helper()
 	want := c.answered.Load() + 200
 	i.eventually("visitors are redirected", func() bool { return c.answered.Load() >= want })
@@ -293,9 +293,9 @@ func TestOutages(t *testing.T) {
 	outage := func(what string, allAnswered bool, happens func(*crowd)) {
 		t.Helper()
 		c := i.visit(links)
-		i.redirectsGoOn(c)
+		i.awaitRedirects(c)
 		happens(c)
-		i.redirectsGoOn(c)
+		i.awaitRedirects(c)
 		c.stop()
 		c.visitors.Wait()
 		t.Logf("%s: %d redirects, %d cut off, %d refused", what, c.answered.Load(), c.cutOff.Load(), c.refused.Load())
@@ -310,17 +310,17 @@ func TestOutages(t *testing.T) {
 	for range (*crashRounds + 2) / 3 {
 		outage("event store killed", true, func(c *crowd) {
 			i.store.kill()
-			i.redirectsGoOn(c)
+			i.awaitRedirects(c)
 			i.startStore()
 		})
 		outage("PostgreSQL stopped", true, func(c *crowd) {
 			i.stopDatabase()
-			i.redirectsGoOn(c)
+			i.awaitRedirects(c)
 			i.startDatabase()
 		})
 		outage("service killed while the event store is away", false, func(c *crowd) {
 			i.store.kill()
-			i.redirectsGoOn(c)
+			i.awaitRedirects(c)
 			i.service.kill()
 			i.startStore()
 			i.startService()

@@ -33,9 +33,9 @@ func TestRestore(t *testing.T) {
 	if len(urls) != 1 {
 		t.Fatalf("restored: %v", urls)
 	}
-	if kept := urls[0].(map[string]any); kept["hash"] != "kept" || kept["total_clicks"] != 1.0 ||
-		len(kept["tags"].([]any)) != 1 {
-		t.Errorf("restored: %v", kept)
+	if restored := urls[0].(map[string]any); restored["hash"] != "kept" || restored["total_clicks"] != 1.0 ||
+		len(restored["tags"].([]any)) != 1 {
+		t.Errorf("restored: %v", restored)
 	}
 	operator(t, restored, "projections", "verify", "--all")
 	again.interrupt()

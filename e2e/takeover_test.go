@@ -131,17 +131,18 @@ func (p *pair) owner() int {
 func (p *pair) takeOver(from int) time.Duration {
 	p.t.Helper()
 	began := time.Now()
-	heir := 1 - from
+	successor := 1 - from
 	p.eventually(
-		"the other node owns all projections", func() bool { return len(p.owned(heir)) == len(projections.Names()) },
+		"the other node owns all projections",
+		func() bool { return len(p.owned(successor)) == len(projections.Names()) },
 	)
 	took := time.Since(began)
-	p.goesOn()
+	p.awaitProgress()
 	return took
 }
 
-// goesOn waits until the owner of the links, under load, has made progress.
-func (p *pair) goesOn() {
+// awaitProgress waits until the owner of the links, under load, has made progress.
+func (p *pair) awaitProgress() {
 	p.t.Helper()
 	p.owner()
 	at := p.owners()[projections.Links].CommitPos
@@ -211,7 +212,7 @@ func TestTakeOver(t *testing.T) {
 	p := installPair(t)
 	stop := p.keepBusy()
 	defer stop()
-	p.goesOn()
+	p.awaitProgress()
 	var slowest time.Duration
 	for range *crashRounds {
 		victim := p.owner()
@@ -234,12 +235,12 @@ func TestTakeOver(t *testing.T) {
 
 		p.store.kill()
 		p.startStore()
-		p.goesOn()
+		p.awaitProgress()
 		p.verify("a restart of the event store")
 
 		p.stopDatabase()
 		p.startDatabase()
-		p.goesOn()
+		p.awaitProgress()
 		p.verify("a restart of PostgreSQL")
 	}
 	stop()
@@ -260,7 +261,7 @@ func (p *pair) suspend() {
 	p.takeOver(sleeper)
 	elected := p.owners()
 	p.signal(sleeper, syscall.SIGCONT)
-	p.goesOn()
+	p.awaitProgress()
 	for name, owner := range p.owners() {
 		if owner.Epoch < elected[name].Epoch {
 			p.t.Errorf(
@@ -279,6 +280,6 @@ func (p *pair) depose() {
 		SET owner = 'nobody', epoch = epoch + 1, lease_until = clock_timestamp() + interval '1s'`); err != nil {
 		p.t.Fatal(err)
 	}
-	p.goesOn()
+	p.awaitProgress()
 	p.verify("an epoch that was raised under the owner")
 }

@@ -41,8 +41,8 @@ func TestVisitors(t *testing.T) {
 		if stats["unique_clicks"] != start.unique {
 			t.Errorf("with %v: %v", start.flags, stats)
 		}
-		told := d.call("GET", "/urls/one/dimensions", "")["dimensions"].(map[string]any)
-		if got := fmt.Sprint(told["country"]); got != start.want {
+		dimensions := d.call("GET", "/urls/one/dimensions", "")["dimensions"].(map[string]any)
+		if got := fmt.Sprint(dimensions["country"]); got != start.want {
 			t.Errorf("with %v: countries %s, want %s", start.flags, got, start.want)
 		}
 		d.interrupt()

@@ -16,11 +16,11 @@ import (
 // editAccount changes an account and waits until the read models show the change.
 func (s *stack) editAccount(t testing.TB, username string, edit accounts.Change) {
 	t.Helper()
-	edited, err := s.logins.Edit(withPatience(t), domain.Request{Command: uuid.New()}, username, edit)
+	edited, err := s.logins.Edit(withTimeout(t), domain.Request{Command: uuid.New()}, username, edit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projections.Accounts, edited.Position.Commit); err != nil {
+	if err := s.waiter.Wait(withTimeout(t), projections.Accounts, edited.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -43,7 +43,7 @@ func TestAccountsExpire(t *testing.T) {
 		t, "expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]),
 		`"2026-05-14 23:59:59"`,
 	)
-	s.heardAll(t) // otherwise a late notification of the change would remove the link from memory
+	s.awaitNotifications(t) // otherwise a late notification of the change would remove the link from memory
 	s.at(t, "2026-05-14T23:59:59.999Z")
 	equal(t, "the last moment", s.visit(t, "GET", "/one").status, http.StatusFound)
 	c.read("one")
@@ -69,11 +69,11 @@ func TestRotatedKey(t *testing.T) {
 	s := newStack(t)
 	before := s.client(t, "rotating")
 	before.call("GET", "/v3/account", "").is(http.StatusOK, apierror.CodeOK)
-	rotated, err := s.logins.RotateKey(withPatience(t), domain.Request{Command: uuid.New()}, "rotating")
+	rotated, err := s.logins.RotateKey(withTimeout(t), domain.Request{Command: uuid.New()}, "rotating")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projections.Accounts, rotated.Position.Commit); err != nil {
+	if err := s.waiter.Wait(withTimeout(t), projections.Accounts, rotated.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 	before.call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)

@@ -38,12 +38,12 @@ func openBrowser(t *testing.T) context.Context {
 		t.Skip("no Chromium on this machine: .ci/chromium installs it")
 	}
 	// The browser must outlive the test's context, so that it can be closed properly.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*testTimeout)
 	t.Cleanup(cancel)
 	allocator, stop := chromedp.NewExecAllocator(ctx,
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.WSURLReadTimeout(patience), chromedp.Flag("disable-quic", true),
+		chromedp.NoFirstRun, chromedp.WSURLReadTimeout(testTimeout), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-dev-shm-usage", true))

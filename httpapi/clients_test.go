@@ -16,7 +16,7 @@ func TestRecordedClient(t *testing.T) {
 	accept := header("Accept", "application/json, text/javascript, */*; q=0.01")
 	withoutType := func(r *http.Request) { r.Header.Del("Content-Type") }
 	const hostile = `{%22urls%22:[{%22long_url%22:%22https://example.com/?a=1&limit=0&search=none&hashes=x&tags=(%22,%22note%22:%22100%%22}]}`
-	const kept = `{%22urls%22:[{%22note%22:%22x%22,%22archived%22:true}]}`
+	const rest = `{%22urls%22:[{%22note%22:%22x%22,%22archived%22:true}]}`
 
 	c.must("GET", "/v3/account?_=1795261043700", "", accept, withoutType)
 	c.must(
@@ -38,7 +38,7 @@ func TestRecordedClient(t *testing.T) {
 	equal(t, "edited by tags", c.read("one").Note+c.read("two").Note+c.read("three").Note, "editededited")
 
 	c.must("GET", "/v3/account?"+hostile+"&_=1795261043701", "", accept)
-	c.must("GET", "/v3/tags?"+kept+"&_=1795261043716", "", accept)
+	c.must("GET", "/v3/tags?"+rest+"&_=1795261043716", "", accept)
 	for query, want := range map[string]string{
 		"limit=30&offset=0":                            "three,two,one",
 		"limit=30&offset=30":                           "",
@@ -56,7 +56,7 @@ func TestRecordedClient(t *testing.T) {
 		"limit=30&tags=%3E2020-01-01":                  "three,two,one",
 		"limit=30&offset=0&domain=sho.rt":              "three,two,one",
 	} {
-		for _, left := range []string{"", "&" + kept, "&" + hostile} {
+		for _, left := range []string{"", "&" + rest, "&" + hostile} {
 			a := c.must("GET", "/v3/urls?"+query+left+"&_=1795261043717", "", accept)
 			equal(t, query+left, a.hashes(), want)
 		}
@@ -67,7 +67,7 @@ func TestRecordedClient(t *testing.T) {
 	c.must("POST", "/v3/tags?", `{"label":"new tag"}`, accept)
 	c.must("DELETE", "/v3/tags/new%20tag", `{"label":"new tag"}`, accept)
 	c.must("DELETE", "/v3/urls?tags=+mass&+archived", `{"label":"new tag"}`, accept)
-	equal(t, "left", c.must("GET", "/v3/urls?limit=1&offset=0&"+kept+"&_=1795261043752", "", accept).Page.TotalCount, 2)
+	equal(t, "left", c.must("GET", "/v3/urls?limit=1&offset=0&"+rest+"&_=1795261043752", "", accept).Page.TotalCount, 2)
 	c.must("DELETE", "/v3/urls?hashes=one,two", `{"label":"new tag"}`, accept)
 	equal(t, "left", c.must("GET", "/v3/urls", "").Page.TotalCount, 0)
 }

@@ -21,7 +21,7 @@ func (s *stack) appendAll(t *testing.T, stream string, at eventstore.Revision, a
 	for len(all) > 0 {
 		part := all[:min(operationPortion, len(all))]
 		appended, err := s.store.Append(
-			withPatience(t), eventstore.Write{Stream: stream, Expected: at, Command: uuid.New(), Events: part},
+			withTimeout(t), eventstore.Write{Stream: stream, Expected: at, Command: uuid.New(), Events: part},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
 	// The client stays long enough for its call to begin.
-	ctx, leave := context.WithTimeout(withPatience(t), 100*time.Millisecond)
+	ctx, leave := context.WithTimeout(withTimeout(t), 100*time.Millisecond)
 	defer leave()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v3/urls/one/history?limit=1", nil)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 		if after := at.Sub(left); after > late {
 			t.Errorf("the call continued for %s after its client had left", after)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("the call did not end")
 	}
 	a, h := c.history("/v3/urls/one/history?offset=2&limit=1")

@@ -82,9 +82,9 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 	})
 	alice, here := s.client(t, "alice"), from("192.0.2.7:1", "x")
 	work := func(c *client, ways ...with) []string {
-		s.asked.reset("")
+		s.queries.reset("")
 		c.call("GET", "/v3/account", "", append(ways, from("192.0.2.8:1", "x"))...)
-		return s.asked.reset(c.username)
+		return s.queries.reset(c.username)
 	}
 	for _, name := range []string{"alice", "nobody"} {
 		stranger := s.stranger(t, name)
@@ -93,7 +93,7 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 			t.Errorf("%s: queries with HTTP Basic:\n%v\nwith headers:\n%v", name, basic, headers)
 		}
 	}
-	told := 0
+	withReason := 0
 	for i := range 3 * loginsWithReason {
 		stranger := s.stranger(t, "alice")
 		ways := []with{here}
@@ -101,10 +101,10 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 			ways = append(ways, stranger.byHeaders)
 		}
 		if stranger.call("GET", "/v3/account", "", ways...).status == http.StatusBadRequest {
-			told++
+			withReason++
 		}
 	}
-	equal(t, "refusals with a reason", told, loginsWithReason)
+	equal(t, "refusals with a reason", withReason, loginsWithReason)
 	equal(t, "lines", len(s.log.matching("login refused", "account=alice", "address=192.0.2.7", "reason=wrong_key")), 1)
 	equal(t, "lines with the key", len(s.log.matching("lk_wrong")), 0)
 	alice.must("GET", "/v3/account", "", here, alice.byHeaders)

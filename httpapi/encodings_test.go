@@ -132,7 +132,7 @@ func TestBodyLimit(t *testing.T) {
 	client := served.Client()
 	post := func(body io.Reader, contentType string) *answer {
 		t.Helper()
-		r, err := http.NewRequestWithContext(withPatience(t), http.MethodPost, served.URL+"/v3/urls", body)
+		r, err := http.NewRequestWithContext(withTimeout(t), http.MethodPost, served.URL+"/v3/urls", body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,17 +193,17 @@ func TestOddTextsAreKept(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "alice")
-	for sent, kept := range map[string]string{
+	for sent, stored := range map[string]string{
 		`a\u0000b`: "ab", `\ud800`: "\uFFFD", `"; DROP TABLE links; --`: "", `'?0 ?schema`: "'?0 ?schema",
 		`<b>&amp;`: "<b>&amp;",
 		`日本語 é`:    "日本語 é",
 	} {
 		if strings.HasPrefix(sent, `"`) {
-			sent, kept = `\`+sent, sent
+			sent, stored = `\`+sent, sent
 		}
 		made := c.create(`"long_url":"https://example.com/?q='%00","note":"` + sent + `"`)
 		read := c.read(made.Hash)
 		equal(t, "long_url", *read.LongURL, "https://example.com/?q='%00")
-		equal(t, "note of "+sent, read.Note, kept)
+		equal(t, "note of "+sent, read.Note, stored)
 	}
 }

@@ -39,7 +39,7 @@ func newGenerated(t *testing.T, server *httptest.Server, path string, as *client
 	if err != nil {
 		t.Fatal(err)
 	}
-	return generated{ClientWithResponses: api, t: t, ctx: withPatience(t)}
+	return generated{ClientWithResponses: api, t: t, ctx: withTimeout(t)}
 }
 
 // succeed returns the response of a call, and ends the test if the call failed.

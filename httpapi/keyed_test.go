@@ -147,7 +147,7 @@ func TestRepeatOfACallThatWasCutOff(t *testing.T) {
 	}
 	command := uuid.NewSHA1(uuid.MustParse(c.id), []byte("POST\n/v3/urls\ncut-off"))
 	if err := s.commands.KeyCall(
-		withPatience(t), domain.Request{Account: c.id, Command: command}, "cut-off", content,
+		withTimeout(t), domain.Request{Account: c.id, Command: command}, "cut-off", content,
 	); err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func TestTaggedChanges(t *testing.T) {
 // interrupted halfway and repeated. It must end as if it had not been interrupted.
 func TestTaggedChangeIsRepeatable(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.OperationTimeout = patience / 12 })
+	s := newStack(t, func(cfg *Config) { cfg.OperationTimeout = testTimeout / 12 })
 	c := s.client(t, "alice")
 	const urls, perCall = 12 * operationPortion, 50
 	items := strings.Repeat(`,{"long_url":"https://example.com/","tags":["t"]}`, perCall)
@@ -143,7 +143,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 	go func() {
 		cutOff <- c.call("PATCH", "/v3/urls?tags=t,~archived", `{"urls":[{"archived":true,"note":"done"}]}`)
 	}()
-	for ctx := withPatience(t); matching("tags=archived") == 0; {
+	for ctx := withTimeout(t); matching("tags=archived") == 0; {
 		if ctx.Err() != nil {
 			t.Fatal("the change never began")
 		}
@@ -153,7 +153,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 		a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 	}
 	s.events.Start()
-	for ctx := withPatience(t); ; {
+	for ctx := withTimeout(t); ; {
 		a := c.call("PATCH", "/v3/urls?tags=t,~archived", `{"urls":[{"archived":true,"note":"done"}]}`)
 		if a.status == http.StatusOK {
 			break

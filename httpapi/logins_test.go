@@ -24,9 +24,9 @@ func (s *stack) stranger(t testing.TB, username string) *client {
 
 func forwarded(hops string) with { return header("X-Forwarded-For", hops) }
 
-// TestWrongKeysLockNobodyOut checks that a stranger behind the same address locks no account out,
-// however many wrong keys they send for it and for others.
-func TestWrongKeysLockNobodyOut(t *testing.T) {
+// TestWrongKeysDoNotLockAccounts checks that a stranger behind the same address locks no account
+// out, however many wrong keys they send for it and for others.
+func TestWrongKeysDoNotLockAccounts(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	victim, bob := s.client(t, "victim"), s.client(t, "bob")
@@ -58,7 +58,7 @@ func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.client(t, "alice")
-	told, withheld := 0, 0
+	withReason, withheld := 0, 0
 	for i := range 300 {
 		name := "user" + strconv.Itoa(i)
 		if i%2 == 0 {
@@ -71,14 +71,14 @@ func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 			a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
 		case i%2 == 0:
-			told++
+			withReason++
 			a.is(http.StatusBadRequest, apierror.CodeInvalidKey)
 		default:
-			told++
+			withReason++
 			a.is(http.StatusBadRequest, apierror.CodeInvalidUsername)
 		}
 	}
-	equal(t, "refusals with a reason", told, loginsWithReason)
+	equal(t, "refusals with a reason", withReason, loginsWithReason)
 	equal(t, "withheld", withheld, 300-loginsWithReason)
 	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(
 		http.StatusBadRequest, apierror.CodeInvalidKey,
@@ -142,9 +142,9 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	alice := s.client(t, "alice")
 	alice.must("GET", "/v3/account", "")
 	work := func(username string) []string {
-		s.asked.reset("")
+		s.queries.reset("")
 		s.stranger(t, username).call("GET", "/v3/account", "")
-		return s.asked.reset(username)
+		return s.queries.reset(username)
 	}
 	unknown := work("nobody")
 	equal(t, "queries for an unknown user name", len(unknown), 1)
@@ -157,9 +157,9 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 			unknown, remembered, forgotten,
 		)
 	}
-	s.asked.reset("")
+	s.queries.reset("")
 	alice.must("GET", "/v3/tags", "")
-	equal(t, "queries for a correct key", len(s.asked.reset("alice")), 0)
+	equal(t, "queries for a correct key", len(s.queries.reset("alice")), 0)
 }
 
 // TestOddUserNamesAreUnknown checks that invalid user names are refused like unknown ones and do

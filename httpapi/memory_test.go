@@ -59,7 +59,7 @@ func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 // deactivate deactivates an account and waits for the read models.
 func (s *stack) deactivate(t testing.TB, username string) {
 	t.Helper()
-	if _, err := s.logins.Deactivate(withPatience(t), domain.Request{Command: uuid.New()}, username); err != nil {
+	if _, err := s.logins.Deactivate(withTimeout(t), domain.Request{Command: uuid.New()}, username); err != nil {
 		t.Fatal(err)
 	}
 	s.caughtUp(t)
@@ -73,7 +73,7 @@ func TestRedirectsWithoutTheDatabase(t *testing.T) {
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"known"`)
 	c.create(`"long_url":"https://example.com/","custom_hash":"unknown"`)
-	s.heardAll(t) // otherwise a late notification of the creation would remove the link from memory
+	s.awaitNotifications(t) // otherwise a late notification of the creation would remove the link from memory
 	equal(t, "status before", s.visit(t, "GET", "/known").status, http.StatusFound)
 	s.db.Pool.Close()
 	for range 20 {
@@ -85,14 +85,14 @@ func TestRedirectsWithoutTheDatabase(t *testing.T) {
 	)
 }
 
-// heardAll waits until the notifications of all commits so far have been received. Notifications
-// arrive in the order of the commits.
-func (s *stack) heardAll(t testing.TB) {
+// awaitNotifications waits until the notifications of all commits so far have been received.
+// Notifications arrive in the order of the commits.
+func (s *stack) awaitNotifications(t testing.TB) {
 	t.Helper()
-	if _, err := s.db.NewRaw("SELECT pg_notify(?, 'marker 1')", readmodel.Channel).Exec(withPatience(t)); err != nil {
+	if _, err := s.db.NewRaw("SELECT pg_notify(?, 'marker 1')", readmodel.Channel).Exec(withTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), "marker", 1); err != nil {
+	if err := s.waiter.Wait(withTimeout(t), "marker", 1); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -107,8 +107,8 @@ func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
 	}
 }
 
-// told formats an item of a response so that it can be compared to the model's.
-func (i item) told() string {
+// summary formats an item of a response so that it can be compared to the model's.
+func (i item) summary() string {
 	if i.Error != nil && i.Error.Code != apierror.CodeOK {
 		return fmt.Sprint("refused ", i.Error.Code)
 	}
@@ -139,7 +139,7 @@ func (l *modelLink) labels() []string {
 func (m *model) answers(t *rapid.T, a *answer, want apierror.Code, items ...string) {
 	got := make([]string, len(a.URLs))
 	for i := range a.URLs {
-		got[i] = a.URLs[i].told()
+		got[i] = a.URLs[i].summary()
 	}
 	if a.Error.Code != want || a.status != want.Status() || !slices.Equal(got, items) {
 		t.Fatalf("answered %d %s\n%q\nwant code %d\n%q", a.status, a.body, got, want, items)

@@ -11,22 +11,22 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// moment sets the service's clock to the present and returns it. By then the event store has
+// syncClock sets the service's clock to the present and returns it. By then the event store has
 // recorded every confirmed write.
-func (s *stack) moment() string {
+func (s *stack) syncClock() string {
 	now := time.Now()
 	s.now.Store(&now)
 	return now.Format(time.RFC3339Nano)
 }
 
-// at makes a call as of a moment.
-func (c *client) at(path, moment string) *answer {
+// at makes a call as of a time.
+func (c *client) at(path, asOf string) *answer {
 	c.t.Helper()
 	separator := "?"
 	if regexp.MustCompile(`\?`).MatchString(path) {
 		separator = "&"
 	}
-	return c.call(http.MethodGet, path+separator+"at="+url.QueryEscape(moment), "")
+	return c.call(http.MethodGet, path+separator+"at="+url.QueryEscape(asOf), "")
 }
 
 // isGone checks that a refusal says why there was no URL.
@@ -43,22 +43,22 @@ func (i item) to() string { return *i.LongURL }
 func TestPast(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.moment()
+	s.syncClock()
 	c, other := s.client(t, "demo"), s.client(t, "other")
-	before := s.moment()
+	before := s.syncClock()
 	c.create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["Old"]`)
 	c.create(`"long_url":"https://example.com/2","custom_hash":"beside"`)
-	created := s.moment()
+	created := s.syncClock()
 	equal(t, "the link at once", c.at("/v3/urls/one", created).URLs[0].to(), "https://example.com/1")
 	c.must(
 		http.MethodPatch, "/v3/urls/one",
 		`{"urls":[{"custom_hash":"two","long_url":"https://example.com/3","tags":["+News"]}]}`,
 	)
 	c.must(http.MethodPatch, "/v3/tags/Old", `{"label":"Older"}`)
-	edited := s.moment()
+	edited := s.syncClock()
 	c.must(http.MethodDelete, "/v3/urls/two", "")
 	c.must(http.MethodDelete, "/v3/tags/News", "")
-	deleted := s.moment()
+	deleted := s.syncClock()
 
 	for _, led := range []struct{ hash, at, to, gone string }{
 		{"one", before, "", "No URL had lived"},
@@ -106,11 +106,12 @@ func TestPast(t *testing.T) {
 	equal(t, "links created", c.at("/v3/account", deleted).counter("month_urls"), 2)
 }
 
-// TestPresentIsThePastOfNow checks that responses as of the present equal responses without a time.
-func TestPresentIsThePastOfNow(t *testing.T) {
+// TestAsOfNowEqualsThePresent checks that responses as of the present equal responses without a
+// time.
+func TestAsOfNowEqualsThePresent(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.moment()
+	s.syncClock()
 	c := s.client(t, "demo")
 	c.create(
 		`"long_url":"https://example.com/1","custom_hash":"one","tags":["a","b"],"note":"n","expiration_date":"2099-12-31","max_clicks":9`,
@@ -131,7 +132,7 @@ func TestPresentIsThePastOfNow(t *testing.T) {
 		"/v3/urls?search=example&order_by=hash&offset=1",
 		"/v3/urls?tags=b%26~archived", "/v3/account",
 	} {
-		now := s.moment()
+		now := s.syncClock()
 		then := c.at(path, now)
 		then.is(http.StatusOK, apierror.CodeOK)
 		equal(
@@ -141,14 +142,14 @@ func TestPresentIsThePastOfNow(t *testing.T) {
 	}
 }
 
-// TestMomentIsRefused checks that calls without a past refuse a moment. What they return or do
+// TestTimeIsRefused checks that calls without a past refuse a time. What they return or do
 // would be about the present.
-func TestMomentIsRefused(t *testing.T) {
+func TestTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "demo")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["Old"]`)
-	moment := url.QueryEscape(s.moment())
+	now := url.QueryEscape(s.syncClock())
 	for _, call := range []struct{ method, path, body string }{
 		{http.MethodPost, "/v3/urls?", `{"urls":[{"long_url":"https://example.com/"}]}`},
 		{http.MethodPatch, "/v3/urls?tags=Old&", `{"urls":[{"archived":true}]}`},
@@ -161,7 +162,7 @@ func TestMomentIsRefused(t *testing.T) {
 		{http.MethodGet, "/v3/tags?", ""},
 		{http.MethodDelete, "/v3/tags/Old?", ""},
 	} {
-		c.call(call.method, call.path+"at="+moment, call.body).is(http.StatusBadRequest, apierror.CodeWrongInput)
+		c.call(call.method, call.path+"at="+now, call.body).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	}
 	list := c.must(http.MethodGet, "/v3/urls?at=", "")
 	equal(t, "links that are there still", list.Page.TotalCount, 1)
@@ -171,15 +172,15 @@ func TestMomentIsRefused(t *testing.T) {
 func TestPastClicks(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.moment()
+	s.syncClock()
 	c := s.client(t, "demo")
 	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
 	for _, visitor := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.1:2"} {
 		send(t, s.handler, http.MethodGet, "/one", "", from(visitor, "Firefox"))
 	}
-	clicked := s.moment()
+	clicked := s.syncClock()
 	c.must(http.MethodDelete, "/v3/stats/one", "")
-	reset := s.moment()
+	reset := s.syncClock()
 	then, since := c.at("/v3/urls/one", clicked), c.at("/v3/urls/one", reset)
 	equal(t, "clicks", then.URLs[0].TotalClicks, 3)
 	equal(t, "visitors", then.URLs[0].UniqueClicks, 2)
@@ -191,9 +192,9 @@ func TestPastClicks(t *testing.T) {
 func TestNoSuchPast(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.moment()
+	s.syncClock()
 	c := s.client(t, "demo")
-	now := s.moment()
+	now := s.syncClock()
 	for _, at := range []string{
 		"yesterday", "2026-02-30", "9999-12-31", time.Now().Add(time.Hour).Format(time.RFC3339),
 	} {

@@ -36,7 +36,7 @@ func BenchmarkRedirect(b *testing.B) {
 			s := newStackOn(b, eventstoretest.ServeFolder(b, b.TempDir()), withLiveClock)
 			owner := s.client(b, "ada")
 			hashes := createMany(owner, size.links)
-			ours, control := dialMany(b, s.handler, laneOf(s.handler)), dialMany(b, constantRedirect(), nil)
+			ours, control := dialMany(b, s.handler, fastPathOf(s.handler)), dialMany(b, constantRedirect(), nil)
 			before := s.clicksInReadModel(b)
 			ours.visit(b, hashes, size.links+4*benchConnections) // warms the cache
 			control.visit(b, hashes, 4*benchConnections)
@@ -92,7 +92,7 @@ func (s *stack) clicksInReadModel(t testing.TB) int64 {
 	t.Helper()
 	var total int64
 	if err := s.db.NewRaw("SELECT coalesce(sum(total_clicks), 0) FROM linkledger.link_stats").Scan(
-		withPatience(t), &total,
+		withTimeout(t), &total,
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +107,12 @@ type visitors struct {
 	latencies   []time.Duration
 }
 
-// laneOf returns a listener with the fast path that the program uses.
-func laneOf(handler http.Handler) func(net.Listener) net.Listener {
+// fastPathOf returns a listener with the fast path that the program uses.
+func fastPathOf(handler http.Handler) func(net.Listener) net.Listener {
 	return func(listener net.Listener) net.Listener {
 		return fastpath.Listen(listener, fastpath.Config{
-			Handler: handler, Eligible: shortlink.IsPath, HeadTimeout: patience, WriteTimeout: patience,
-			IdleTimeout: patience, ErrorLog: log.Default(),
+			Handler: handler, Eligible: shortlink.IsPath, HeadTimeout: testTimeout, WriteTimeout: testTimeout,
+			IdleTimeout: testTimeout, ErrorLog: log.Default(),
 		})
 	}
 }
@@ -127,7 +127,7 @@ func dialMany(t testing.TB, handler http.Handler, before func(net.Listener) net.
 	if before != nil {
 		listener = before(listener)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: patience}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: testTimeout}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {

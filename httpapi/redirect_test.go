@@ -90,7 +90,7 @@ func TestClicksAreCounted(t *testing.T) {
 	equal(t, "modified_at", edited.ModifiedAt, "2026-05-15T00:00:00+00:00")
 }
 
-func TestLinksThatSendNobodyOn(t *testing.T) {
+func TestLinksThatDoNotRedirect(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c, quitter := s.client(t, "alice"), s.client(t, "quitter")
@@ -105,7 +105,7 @@ func TestLinksThatSendNobodyOn(t *testing.T) {
 	c.must("PATCH", "/v3/urls/old", `{"urls":[{"custom_hash":"new"}]}`)
 	c.must("PATCH", "/v3/urls/archived", `{"urls":[{"archived":true}]}`)
 	quitter.create(`"long_url":"https://example.com/","custom_hash":"quit"`)
-	if _, err := s.logins.Deactivate(withPatience(t), domain.Request{Command: uuid.New()}, "quitter"); err != nil {
+	if _, err := s.logins.Deactivate(withTimeout(t), domain.Request{Command: uuid.New()}, "quitter"); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "QR code before", s.visit(t, "GET", "/once/qr.png").status, http.StatusOK)

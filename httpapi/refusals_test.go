@@ -208,11 +208,11 @@ func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c, gone := s.client(t, "alice"), s.client(t, "gone")
-	deactivated, err := s.logins.Deactivate(withPatience(t), domain.Request{Command: uuid.New()}, "gone")
+	deactivated, err := s.logins.Deactivate(withTimeout(t), domain.Request{Command: uuid.New()}, "gone")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projections.Accounts, deactivated.Position.Commit); err != nil {
+	if err := s.waiter.Wait(withTimeout(t), projections.Accounts, deactivated.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 	basic := func(credentials string) with {
@@ -301,7 +301,7 @@ func TestOptionsAndHead(t *testing.T) {
 	defer served.Close()
 	do := func(method, path string) *answer {
 		t.Helper()
-		r, err := http.NewRequestWithContext(withPatience(t), method, served.URL+path, http.NoBody)
+		r, err := http.NewRequestWithContext(withTimeout(t), method, served.URL+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,7 +337,7 @@ func TestOptionsAndHead(t *testing.T) {
 
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.RequestTimeout = patience / 40 })
+	s := newStack(t, func(cfg *Config) { cfg.RequestTimeout = testTimeout / 40 })
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	s.events.Stop()

@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(postgrestest.Main{M: m})
 }
 
-// patience bounds every wait of a test.
-const patience = time.Minute
+// testTimeout bounds every wait of a test.
+const testTimeout = time.Minute
 
 const (
 	shortHost = "sho.rt"
@@ -69,9 +69,9 @@ const (
 	operationPortion  = 25   // URLs that an operation changes at once
 )
 
-func withPatience(t testing.TB) context.Context {
+func withTimeout(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -85,11 +85,11 @@ type stack struct {
 	commands *commands.Handler
 	logins   *accounts.Accounts
 	calls    *metering.Meter
-	fresh    *progress.Waiter
+	waiter   *progress.Waiter
 	targets  *cache.Redirects
 	accounts *cache.Accounts
 	log      *lines
-	asked    *asked
+	queries  *queryLog
 	now      atomic.Pointer[time.Time]
 }
 
@@ -102,11 +102,11 @@ func newStack(t testing.TB, adjust ...func(*Config)) *stack {
 // newStackOn builds a stack on a given event store.
 func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Config)) *stack {
 	t.Helper()
-	s := &stack{log: &lines{}, asked: &asked{}, events: server}
+	s := &stack{log: &lines{}, queries: &queryLog{}, events: server}
 	s.at(t, noon)
 	s.openDatabase(t)
 	s.store = eventstoretest.Open(t, s.events.URL())
-	s.fresh = progress.NewWaiter(s.db)
+	s.waiter = progress.NewWaiter(s.db)
 	clock := func() time.Time { return *s.now.Load() }
 	var err error
 	quotas := linkquota.New(linkquota.Config{
@@ -126,25 +126,25 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		t.Fatal(err)
 	}
 	s.accounts = cache.NewAccounts(queries.New(s.db))
-	s.fresh.Caches = []progress.Cache{s.targets, s.accounts}
+	s.waiter.Caches = []progress.Cache{s.targets, s.accounts}
 	clicks := clicks.New(clicks.Config{Store: s.store})
-	s.start(t, func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
+	s.start(t, func(ctx context.Context) error { s.waiter.Run(ctx); return nil })
 	s.start(t, clicks.Run)
 	s.calls = metering.New(metering.Config{Store: s.store, Now: clock})
 	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
 		return projections.Run(ctx, engine.Config{
-			DB: s.db, Store: s.store, OnCommit: s.fresh.Committed,
+			DB: s.db, Store: s.store, OnCommit: s.waiter.Committed,
 		})
 	})
 	cfg := Config{
 		API: true, Redirects: true, Commands: s.commands,
 		Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db),
 		Lists: linklist.New(s.db), Accounts: s.accounts, RedirectCache: s.targets,
-		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls, Wait: s.fresh.Wait,
-		WaitUndelayed: s.fresh.WaitUndelayed, WaitForOthers: s.fresh.WaitForOthers,
+		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls, Wait: s.waiter.Wait,
+		WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
-		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
+		WaitTimeout: testTimeout, RequestTimeout: testTimeout, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, change := range adjust {
@@ -158,12 +158,12 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 
 func (s *stack) openDatabase(t testing.TB) {
 	t.Helper()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, err := readmodel.Open(ctx, postgrestest.NewDatabase(t), 8)
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.DB = db.WithQueryHook(s.asked)
+	db.DB = db.WithQueryHook(s.queries)
 	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
 	if err := projections.Prepare(ctx, db); err != nil {
 		t.Fatal(err)
@@ -205,11 +205,11 @@ func (s *stack) caughtUp(t testing.TB) {
 // client opens an account and returns a client for it.
 func (s *stack) client(t testing.TB, username string) *client {
 	t.Helper()
-	opened, err := s.logins.Open(withPatience(t), domain.Request{Command: uuid.New()}, username, "free")
+	opened, err := s.logins.Open(withTimeout(t), domain.Request{Command: uuid.New()}, username, "free")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projections.Accounts, opened.Position.Commit); err != nil {
+	if err := s.waiter.Wait(withTimeout(t), projections.Accounts, opened.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 	return &client{t: t, handler: s.handler, username: username, key: opened.Key, id: opened.Account.ID}
@@ -436,37 +436,37 @@ func (l *lines) matching(texts ...string) []string {
 	return found
 }
 
-// asked records the queries that the database receives.
-type asked struct {
+// queryLog records the queries that the database receives.
+type queryLog struct {
 	mu        sync.Mutex
-	questions []string
+	templates []string
 }
 
 // BeforeQuery implements bun.QueryHook.
-func (a *asked) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.questions) < 10_000 { // more than any test makes
-		a.questions = append(a.questions, event.QueryTemplate)
+func (q *queryLog) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.templates) < 10_000 { // more than any test makes
+		q.templates = append(q.templates, event.QueryTemplate)
 	}
 	return ctx
 }
 
 // AfterQuery implements bun.QueryHook.
-func (a *asked) AfterQuery(context.Context, *bun.QueryEvent) {}
+func (q *queryLog) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 // reset returns the queries since the last reset that contain a text, with the text removed, so
 // that queries about different accounts can be compared.
-func (a *asked) reset(about string) []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (q *queryLog) reset(about string) []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	var found []string
-	for _, question := range a.questions {
-		if strings.Contains(question, about) {
-			found = append(found, strings.ReplaceAll(question, about, ""))
+	for _, template := range q.templates {
+		if strings.Contains(template, about) {
+			found = append(found, strings.ReplaceAll(template, about, ""))
 		}
 	}
-	a.questions = nil
+	q.templates = nil
 	return found
 }
 

@@ -127,9 +127,9 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// TestTakenOverHashTellsNoAccount checks that another account can claim a hash whose first claim
-// never became a link. Neither account may learn who the other one is.
-func TestTakenOverHashTellsNoAccount(t *testing.T) {
+// TestTakenOverHashDisclosesNoAccount checks that another account can claim a hash whose first
+// claim never became a link. Neither account may learn who the other one is.
+func TestTakenOverHashDisclosesNoAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	alice, bob := s.client(t, "alice"), s.client(t, "bob")
@@ -137,7 +137,7 @@ func TestTakenOverHashTellsNoAccount(t *testing.T) {
 		Hash: "late", URLID: uuid.Must(uuid.NewV7()).String(), Account: alice.id,
 		At: s.now.Load().Add(-2 * time.Minute),
 	}
-	_, err := s.store.Append(withPatience(t), eventstore.Write{
+	_, err := s.store.Append(withTimeout(t), eventstore.Write{
 		Stream: events.StreamHash + "late", Expected: eventstore.NoStream, Command: uuid.New(),
 		Events:   []events.Event{claimed},
 		Metadata: events.Metadata{Account: alice.id, Key: "her-key"},

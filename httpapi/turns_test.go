@@ -40,7 +40,7 @@ func (g *gate) adjust(cfg *Config) {
 func (s *stack) waiting(t testing.TB, c *client, n int) {
 	t.Helper()
 	api := s.handler.(*server).v3
-	for ctx := withPatience(t); ; {
+	for ctx := withTimeout(t); ; {
 		if api.Operations(uuid.MustParse(c.id)) == n {
 			return
 		}

@@ -41,9 +41,9 @@ func TestWhoIsNotCounted(t *testing.T) {
 	equal(t, "clicks", c.read("one").TotalClicks, 1)
 }
 
-// TestWhatAClickTells checks which fields a click records of its visitor, and that the log has
+// TestFieldsOfAClick checks which fields a click records of its visitor, and that the log has
 // nothing else about them.
-func TestWhatAClickTells(t *testing.T) {
+func TestFieldsOfAClick(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
 		cfg.Country = func(address netip.Addr) string {
@@ -75,9 +75,9 @@ func TestWhatAClickTells(t *testing.T) {
 // visitor.
 func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 	t.Helper()
-	head, err := s.store.Head(withPatience(t))
+	head, err := s.store.Head(withTimeout(t))
 	if err == nil {
-		err = s.store.ReadLog(withPatience(t), eventstore.Position{}, head, func(recorded []eventstore.Recorded) error {
+		err = s.store.ReadLog(withTimeout(t), eventstore.Position{}, head, func(recorded []eventstore.Recorded) error {
 			for _, r := range recorded {
 				event, err := r.Event()
 				if err != nil {

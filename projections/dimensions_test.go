@@ -83,9 +83,9 @@ func TestDimensionsAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
 }
 
-// TestUndoneResetWithoutRoom restores more values than the bound allows. It checks that the
+// TestUndoneResetBeyondTheBound restores more values than the bound allows. It checks that the
 // existing values stay, and that the restored ones are added in alphabetical order.
-func TestUndoneResetWithoutRoom(t *testing.T) {
+func TestUndoneResetBeyondTheBound(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
 	w := newWorkshop(t, Dimensions)

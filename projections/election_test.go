@@ -75,20 +75,20 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
-	present(t, w.db, "zombie")
+	present(t, w.db, "previous")
 	h := record(
 		nil, events.StreamURL+uuid.New().String(), 0, events.ClaimAbandoned{At: noon}, events.ClaimAbandoned{At: noon},
 	)
 	ended := make(chan struct{})
-	zombie, past := w.elect(ctx, t, "zombie", sync.OnceFunc(func() { close(ended) }))
-	mustHandle(ctx, t, zombie, h[:1])
+	previous, past := w.elect(ctx, t, "previous", sync.OnceFunc(func() { close(ended) }))
+	mustHandle(ctx, t, previous, h[:1])
 	w.expire(ctx, t)
-	heir, now := w.elect(ctx, t, "heir", func() {})
+	next, now := w.elect(ctx, t, "next", func() {})
 	if now.Position != h[0].Position || now.Epoch != past.Epoch+1 {
-		t.Errorf("the heir starts at %+v after %+v", now, past)
+		t.Errorf("the next owner starts at %+v after %+v", now, past)
 	}
 
-	if err := zombie.Apply(ctx, batchOf(h[1:])); !errors.Is(err, generation.ErrFenced) {
+	if err := previous.Apply(ctx, batchOf(h[1:])); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a batch of the previous owner: %v", err)
 	}
 	if err := past.Renew(
@@ -99,11 +99,11 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	if err := past.Release(ctx, w.db); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a release by the previous owner: %v", err)
 	}
-	if _, err := zombie.Checkpoint(ctx); !errors.Is(err, generation.ErrFenced) {
+	if _, err := previous.Checkpoint(ctx); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a checkpoint of the previous owner: %v", err)
 	}
 	<-ended
-	mustHandle(ctx, t, heir, h[1:])
+	mustHandle(ctx, t, next, h[1:])
 	if err := now.Release(ctx, w.db); err != nil {
 		t.Error(err)
 	}
@@ -185,9 +185,9 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestIdleOwnerStaysInOffice checks that the owner stays the same during several leases in which
+// TestIdleOwnerStaysOwner checks that the owner stays the same during several leases in which
 // the log has no new events.
-func TestIdleOwnerStaysInOffice(t *testing.T) {
+func TestIdleOwnerStaysOwner(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	const lease = 3 * time.Second
@@ -218,7 +218,7 @@ func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 		SET owner = 'killed', epoch = 7, lease_until = clock_timestamp() + interval '1h'`).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Registry: board})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "next", Registry: board})
 	awaitStatus(t, board, func(s status.Status) bool { return !s.Owned && s.Serving })
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner <> 'killed'"); n != 0 {
 		t.Fatalf("%d generations were taken from an owner that is present", n)
@@ -233,9 +233,9 @@ func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	progress.wait(t, at, Links, Tree)
 	awaitStatus(t, board, func(s status.Status) bool { return s.Owned })
 	if n := count(
-		t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'heir' AND epoch = 8",
+		t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'next' AND epoch = 8",
 	); n != int64(len(Names())) {
-		t.Errorf("the heir owns %d projections", n)
+		t.Errorf("the next owner owns %d projections", n)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestTakeOver(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Lease: 2 * time.Second})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "next", Lease: 2 * time.Second})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Names()...)
 	// Another process wins the next election without the owner's knowledge. The owner must notice,
@@ -265,7 +265,7 @@ func TestTakeOver(t *testing.T) {
 	}
 	_, at = w.link(w.account(), "b")
 	progress.wait(t, at, Names()...)
-	if n := count(t, db, "SELECT min(epoch) FROM linkledger.generations WHERE owner = 'heir'"); n != 10 {
-		t.Errorf("the heir is the owner again in epoch %d, want 10", n)
+	if n := count(t, db, "SELECT min(epoch) FROM linkledger.generations WHERE owner = 'next'"); n != 10 {
+		t.Errorf("the next owner is the owner again in epoch %d, want 10", n)
 	}
 }

@@ -111,16 +111,16 @@ func TestDemand(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	progress := newProgressLog()
-	patient := all()
-	for i, p := range patient {
+	delayed := all()
+	for i, p := range delayed {
 		if p.Name == Links || p.Name == Dimensions {
-			patient[i].MinDelay, patient[i].MaxDelay = time.Hour, time.Hour
+			delayed[i].MinDelay, delayed[i].MaxDelay = time.Hour, time.Hour
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- engine.Run(ctx, patient, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
+		done <- engine.Run(ctx, delayed, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	}()
 	defer func() {
 		cancel()

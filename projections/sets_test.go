@@ -24,7 +24,7 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	errDone := errors.New("done") // rolls the transaction back
 	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		names := struct{ Schema bun.Ident }{bun.Ident(schema)}
-		if _, err := tx.NewRaw("CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM ?schema.link_sets WHERE "+
+		if _, err := tx.NewRaw("CREATE TEMP TABLE stored ON COMMIT DROP AS SELECT * FROM ?schema.link_sets WHERE "+
 			"bit_count(bits) > 0",
 			names).Exec(ctx); err != nil {
 			return err
@@ -37,8 +37,8 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 			searched AS (
 				SELECT account_id, number, lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default")
 				FROM ?schema.links WHERE deleted_at IS NULL)
-			SELECT 'kept ' || k::text FROM (TABLE kept EXCEPT TABLE ?schema.link_sets) k UNION ALL
-			SELECT 'derived ' || d::text FROM (TABLE ?schema.link_sets EXCEPT TABLE kept) d UNION ALL
+			SELECT 'stored ' || k::text FROM (TABLE stored EXCEPT TABLE ?schema.link_sets) k UNION ALL
+			SELECT 'derived ' || d::text FROM (TABLE ?schema.link_sets EXCEPT TABLE stored) d UNION ALL
 			SELECT 'found ' || f::text FROM (TABLE found EXCEPT TABLE searched) f UNION ALL
 			SELECT 'searched ' || s::text FROM (TABLE searched EXCEPT TABLE found) s UNION ALL
 			SELECT 'numbers of ' || account_id FROM ?schema.links JOIN ?schema.link_tallies USING (account_id)

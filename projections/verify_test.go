@@ -213,8 +213,9 @@ func TestVerifySound(t *testing.T) {
 // mostDifferences is the number of differences of a table that Verify lists.
 const mostDifferences = 20
 
-// TestVerifyTellsHowMany checks the result if there are more differences than Verify lists.
-func TestVerifyTellsHowMany(t *testing.T) {
+// TestVerifyCountsUnlistedDifferences checks the result if there are more differences than Verify
+// lists.
+func TestVerifyCountsUnlistedDifferences(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
@@ -257,13 +258,13 @@ func TestVerifyWhileServing(t *testing.T) {
 	last := make(map[string]uint64)
 	for range 5 {
 		for _, name := range Names() {
-			told := status.Progress{}
-			found, err := Verify(ctx, db, store, name, func(p []status.Progress) { told = p[0] })
+			reported := status.Progress{}
+			found, err := Verify(ctx, db, store, name, func(p []status.Progress) { reported = p[0] })
 			if err != nil || found.Different > 0 {
 				t.Fatalf("verify %s: %v, %+v", name, err, found)
 			}
-			if !told.Done || told.Position != found.Position.Commit {
-				t.Errorf("reported %+v, found %+v", told, found)
+			if !reported.Done || reported.Position != found.Position.Commit {
+				t.Errorf("reported %+v, found %+v", reported, found)
 			}
 			if found.Position.Commit < last[name] {
 				t.Errorf("%s was verified at %d after %d", name, found.Position.Commit, last[name])

@@ -1,7 +1,6 @@
 package queries
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,16 +12,6 @@ import (
 	"linkledger/projections/readmodel"
 	"linkledger/queries/queriestest"
 )
-
-// same compares values by their JSON, in which pointers and time zones do not matter.
-func same(t *testing.T, got, want any) {
-	t.Helper()
-	g, _ := json.Marshal(got)
-	w, _ := json.Marshal(want)
-	if string(g) != string(w) {
-		t.Errorf("got\n%s, want\n%s", g, w)
-	}
-}
 
 func (w *world) fullLink() Link {
 	visit := queriestest.Noon
@@ -48,12 +37,12 @@ func TestLinkByHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, full, w.fullLink())
+	queriestest.EqualJSON(t, full, w.fullLink())
 	bare, err := w.q.LinkByHash(ctx, w.Account, "bare")
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, bare, w.bareLink())
+	queriestest.EqualJSON(t, bare, w.bareLink())
 	for _, hash := range []string{"gone", "foreign", "FULL", "none", "", "fu\x00ll", "' OR true --"} {
 		if link, err := w.q.LinkByHash(ctx, w.Account, hash); !errors.Is(err, ErrNotFound) {
 			t.Errorf("hash %q: %+v, %v", hash, link, err)
@@ -68,7 +57,7 @@ func TestLinksByID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, links, map[uuid.UUID]Link{w.Full.ID: w.fullLink(), w.Bare.ID: w.bareLink()})
+	queriestest.EqualJSON(t, links, map[uuid.UUID]Link{w.Full.ID: w.fullLink(), w.Bare.ID: w.bareLink()})
 	if links, err := w.q.LinksByID(ctx, nil); err != nil || len(links) != 0 {
 		t.Errorf("no ids: %v, %v", links, err)
 	}
@@ -109,14 +98,14 @@ func TestStatsByHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	visit := queriestest.Noon
-	same(t, stats, Stats{
+	queriestest.EqualJSON(t, stats, Stats{
 		URLID: w.Full.ID, Hash: "full", TotalClicks: 5, UniqueClicks: 2, LastVisit: &visit,
 		Daily: []Day{{"2026-03-30", 3, 2}, {"2026-03-31", 2, 0}},
 	})
 	if stats, err = w.q.StatsByHash(ctx, w.Account, "bare"); err != nil {
 		t.Fatal(err)
 	}
-	same(t, stats, Stats{URLID: w.Bare.ID, Hash: "bare", Daily: []Day{}})
+	queriestest.EqualJSON(t, stats, Stats{URLID: w.Bare.ID, Hash: "bare", Daily: []Day{}})
 	for _, hash := range []string{"gone", "foreign", "none", "\x00"} {
 		if _, err := w.q.StatsByHash(ctx, w.Account, hash); !errors.Is(err, ErrNotFound) {
 			t.Errorf("stats of %q: %v", hash, err)
@@ -131,11 +120,11 @@ func TestTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, tags, []Tag{{w.Old.ID, "Old", queriestest.Noon}, {w.News.ID, "News", queriestest.Noon}})
+	queriestest.EqualJSON(t, tags, []Tag{{w.Old.ID, "Old", queriestest.Noon}, {w.News.ID, "News", queriestest.Noon}})
 	if tags, err = w.q.Tags(ctx, uuid.New()); err != nil {
 		t.Fatal(err)
 	}
-	same(t, tags, []Tag{})
+	queriestest.EqualJSON(t, tags, []Tag{})
 }
 
 func TestAccounts(t *testing.T) {
@@ -152,12 +141,12 @@ func TestAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, account, demo)
+	queriestest.EqualJSON(t, account, demo)
 	accounts, err := w.q.Accounts(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, accounts, []Account{other, demo})
+	queriestest.EqualJSON(t, accounts, []Account{other, demo})
 	for _, username := range []string{"none", "DEMO", "", "demo\x00"} {
 		if _, err := w.q.AccountByUsername(ctx, username); !errors.Is(err, ErrNotFound) {
 			t.Errorf("user name %q: %v", username, err)
@@ -182,12 +171,12 @@ func TestAccountCounters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, counters, Counters{URLs: 2, MonthURLs: tc.month})
+		queriestest.EqualJSON(t, counters, Counters{URLs: 2, MonthURLs: tc.month})
 		existing, err := w.q.LinkTotals(ctx, w.Account.String(), tc.now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, existing, LinkTotals{Created: 4, Deleted: 2, Month: tc.month})
+		queriestest.EqualJSON(t, existing, LinkTotals{Created: 4, Deleted: 2, Month: tc.month})
 	}
 	if counters, err := w.q.AccountCounters(ctx, w.Other, queriestest.Noon); err != nil ||
 		counters != (Counters{MonthURLs: 1}) {
@@ -222,7 +211,7 @@ func TestRedirect(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", hash, err)
 		}
-		same(t, target, want)
+		queriestest.EqualJSON(t, target, want)
 	}
 	// If the owner creates the hash again, the live link is found.
 	live := w.Bare

@@ -19,7 +19,7 @@ func TestDailyClicks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, days, map[uuid.UUID][]Day{
+	queriestest.EqualJSON(t, days, map[uuid.UUID][]Day{
 		w.Full.ID:    {{Date: "2026-03-30", Total: 3, Unique: 2}, {Date: "2026-03-31", Total: 2, Unique: 0}},
 		w.Deleted.ID: {{Date: "2026-03-31", Total: 7, Unique: 6}},
 	})

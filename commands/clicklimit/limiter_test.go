@@ -12,8 +12,8 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// TestAllowancesAreExact checks that two nodes share the last clicks of a link exactly.
-func TestAllowancesAreExact(t *testing.T) {
+// TestLimitIsExactOverNodes checks that two nodes share the last clicks of a link exactly.
+func TestLimitIsExactOverNodes(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	store := eventstoretest.Open(t, server.URL())
@@ -47,9 +47,9 @@ func TestAllowancesAreExact(t *testing.T) {
 	}
 }
 
-// TestAllowancesGoOn checks that clicks from before the limit count towards it, and that a
-// restarted node continues from the clicks that other nodes have used.
-func TestAllowancesGoOn(t *testing.T) {
+// TestLimitCountsEarlierClicks checks that clicks from before the limit count towards it, and that
+// a restarted node continues from the clicks that other nodes have used.
+func TestLimitCountsEarlierClicks(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	store := eventstoretest.Open(t, server.URL())

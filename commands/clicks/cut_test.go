@@ -45,15 +45,7 @@ func TestCutClicks(t *testing.T) {
 					intrude(t, server.URL(), w.Stream)
 				}
 			}
-			oldest, err := queue.Oldest(1 << 20)
-			if err != nil {
-				t.Fatal(err)
-			}
-			streams, err := byStream(oldest.Bodies)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, appends := range streams {
+			for _, appends := range spooledAppends(t, queue) {
 				if diverted, err := half.deliver(t.Context(), appends[0][:2]); diverted != 2 || err != nil {
 					t.Fatalf("%d diverted, %v", diverted, err)
 				}

@@ -204,8 +204,8 @@ func TestLateAppendsCountOnce(t *testing.T) {
 	store := eventstoretest.Open(t, server.URL())
 	const rounds, size = 40, 50
 	for round := range rounds {
-		patience := []time.Duration{time.Nanosecond, 200 * time.Microsecond, time.Millisecond}[round%3]
-		c := count(t, store, folder, Config{StoreTimeout: patience}, spool.Config{})
+		timeout := []time.Duration{time.Nanosecond, 200 * time.Microsecond, time.Millisecond}[round%3]
+		c := count(t, store, folder, Config{StoreTimeout: timeout}, spool.Config{})
 		for i := range size {
 			c.record(round*size+i, round*size+i+1)
 		}
@@ -215,6 +215,20 @@ func TestLateAppendsCountOnce(t *testing.T) {
 	c.drained()
 	c.end()
 	allOnce(t, server, rounds*size)
+}
+
+// spooledAppends returns the appends of the oldest clicks in a spool, by stream.
+func spooledAppends(t *testing.T, queue *spool.Spool) map[string][][]pendingAppend {
+	t.Helper()
+	oldest, err := queue.Oldest(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	streams, err := byStream(oldest.Bodies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return streams
 }
 
 // TestDrainedClicksComeBack checks that the event store recognizes records that a crash left in the
@@ -238,16 +252,8 @@ func TestDrainedClicksComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := New(Config{Store: store, Spool: queue})
-	oldest, err := queue.Oldest(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	streams, err := byStream(oldest.Bodies)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var most []pendingAppend // of one stream; the first click was tried in another stream
-	for _, appends := range streams {
+	for _, appends := range spooledAppends(t, queue) {
 		if len(appends[0]) > len(most) {
 			most = appends[0]
 		}
@@ -320,25 +326,25 @@ func TestFullSpoolLosesClicks(t *testing.T) {
 	c.record(0, 1)
 	c.drained()
 	server.Stop()
-	kept := 1
+	recorded := 1
 	for c.clicks.Stats().Lost == 0 {
-		c.record(kept, kept+1)
-		kept++
+		c.record(recorded, recorded+1)
+		recorded++
 	}
-	lost := kept - 1
+	lost := recorded - 1
 	if err := c.clicks.Health(); !errors.Is(err, spool.ErrFull) {
 		t.Errorf("health: %v", err)
 	}
 	server.Start()
 	c.drained()
-	c.record(kept, kept+100)
+	c.record(recorded, recorded+100)
 	c.drained()
 	c.end()
 	if stats := c.clicks.Stats(); stats.Lost != 1 {
 		t.Errorf("%+v", stats)
 	}
 	seen, _ := appends(t, server)
-	for i := range kept + 100 {
+	for i := range recorded + 100 {
 		if times := seen[strconv.Itoa(i)]; times != 1 && (i != lost || times > 1) {
 			t.Errorf("click %d is in the log %d times, the lost one is %d", i, times, lost)
 		}

@@ -101,9 +101,9 @@ func TestCallsOverNodes(t *testing.T) {
 	}
 }
 
-// TestCallsAreToldOnce checks that each call is reported once, in any order of counting and
+// TestCallsAreReportedOnce checks that each call is reported once, in any order of counting and
 // reporting, across the ends of days and months, and with appends whose outcome is unknown.
-func TestCallsAreToldOnce(t *testing.T) {
+func TestCallsAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	store := eventstoretest.Open(t, server.URL())
@@ -118,7 +118,7 @@ func TestCallsAreToldOnce(t *testing.T) {
 					total++
 				}
 			},
-			"tell": func(r *rapid.T) { m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].reportAll(t.Context()) },
+			"report": func(r *rapid.T) { m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].reportAll(t.Context()) },
 			"cut off": func(r *rapid.T) {
 				ctx, cancel := context.WithTimeout(
 					t.Context(), time.Duration(rapid.IntRange(0, 1000).Draw(r, "µs"))*time.Microsecond,

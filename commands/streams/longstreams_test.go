@@ -59,16 +59,16 @@ func TestLongStreamIsReadOnce(t *testing.T) {
 			wantWhole(t, store, s, stream)
 		}
 	}
-	kept, ok := s.long.cache.GetIfPresent(stream)
-	if !ok || len(kept.loaded.Recorded) != 2*longStream || kept.size.Load() < 2*longStream*eventSize {
-		t.Fatalf("the cache does not hold the whole stream: %+v", kept)
+	cached, ok := s.long.cache.GetIfPresent(stream)
+	if !ok || len(cached.loaded.Recorded) != 2*longStream || cached.size.Load() < 2*longStream*eventSize {
+		t.Fatalf("the cache does not hold the whole stream: %+v", cached)
 	}
-	if kept.loaded.Recorded[0].Data != nil {
+	if cached.loaded.Recorded[0].Data != nil {
 		t.Error("the cache holds bodies")
 	}
 	// If the stream has been replaced, for example by restoring the store from a backup, the cached
 	// events do not count.
-	kept.loaded.Recorded[2*longStream-1].ID = uuid.New()
+	cached.loaded.Recorded[2*longStream-1].ID = uuid.New()
 	wantWhole(t, store, s, stream)
 	commandstest.AppendAll(t, store, events.StreamTags+"b", eventstore.NoStream, renames(0, longStream-1)...)
 	wantWhole(t, store, s, events.StreamTags+"b")

@@ -101,7 +101,7 @@ func TestSubscribersDuringWrites(t *testing.T) {
 	}
 }
 
-func TestSlowSubscriberHurtsNobody(t *testing.T) {
+func TestSlowSubscriberReceivesEverything(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(c *Config) { c.recentEvents = 16 })
 	c := dial(t, s)

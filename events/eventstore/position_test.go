@@ -127,7 +127,7 @@ type unsure struct {
 	streams.UnimplementedStreamsServer
 	server  streams.StreamsClient
 	answers []bool
-	asked   atomic.Int64
+	reads   atomic.Int64
 }
 
 func newUnsure(t *testing.T, server string, answers []bool) (url string) {
@@ -153,7 +153,7 @@ func newUnsure(t *testing.T, server string, answers []bool) (url string) {
 
 // Read implements streams.StreamsServer.
 func (u *unsure) Read(request *streams.ReadReq, call streams.Streams_ReadServer) error {
-	if n := int(u.asked.Add(1)); n <= len(u.answers) && !u.answers[n-1] {
+	if n := int(u.reads.Add(1)); n <= len(u.answers) && !u.answers[n-1] {
 		return status.Error(codes.Unknown, "Exception was thrown by handler.")
 	}
 	answers, err := u.server.Read(call.Context(), request)

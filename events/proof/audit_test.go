@@ -47,18 +47,18 @@ func treeOf(log []eventstore.Recorded) (tlog.Tree, []byte) {
 	return tlog.Tree{N: tree.Size(), Hash: tree.Root()}, leaves
 }
 
-// keptOf returns the stored tree of a log, which is read in chunks.
-func keptOf(log []eventstore.Recorded) StoredTree {
+// storedTreeOf returns the stored tree of a log, which is read in chunks.
+func storedTreeOf(log []eventstore.Recorded) StoredTree {
 	tree, leaves := treeOf(log)
-	kept := StoredTree{Size: tree.N, Leaves: func(_ context.Context, from int64) ([]byte, error) {
+	stored := StoredTree{Size: tree.N, Leaves: func(_ context.Context, from int64) ([]byte, error) {
 		rest := leaves[from*tlog.HashSize:]
 		return rest[:min(len(rest), 5*tlog.HashSize)], nil
 	}}
 	if len(log) > 0 {
-		kept.UpTo = log[len(log)-1].Position
-		kept.UpTo.Commit += 50 // the position may be after the last event
+		stored.UpTo = log[len(log)-1].Position
+		stored.UpTo.Commit += 50 // the position may be after the last event
 	}
-	return kept
+	return stored
 }
 
 func headsOf(log []eventstore.Recorded, sizes ...int) []Head {
@@ -70,8 +70,8 @@ func headsOf(log []eventstore.Recorded, sizes ...int) []Head {
 	return heads
 }
 
-func audited(t interface{ Fatal(...any) }, log []eventstore.Recorded, kept StoredTree, heads []Head) Findings {
-	audit := NewAudit(kept, heads)
+func audited(t interface{ Fatal(...any) }, log []eventstore.Recorded, stored StoredTree, heads []Head) Findings {
+	audit := NewAudit(stored, heads)
 	for batch := range slices.Chunk(log, 7) {
 		if err := audit.Add(context.Background(), batch); err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestAudit(t *testing.T) {
 // holdAgainstTree audits with the tree of the original log.
 func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, before, after []Head) {
 	end := first == len(altered)
-	a := audited(t, altered, keptOf(log), before).Alteration
+	a := audited(t, altered, storedTreeOf(log), before).Alteration
 	if a == nil || a.Of != Either || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last ||
 		a.Head != nil {
 		t.Fatalf("with the tree: %+v, want %d", a, first)
@@ -165,7 +165,7 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 	if after == nil {
 		return
 	}
-	found := audited(t, altered, keptOf(log), append(after, before...))
+	found := audited(t, altered, storedTreeOf(log), append(after, before...))
 	a = found.Alteration
 	if a == nil || a.Of != Log || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last ||
 		a.Head.N != after[0].N {
@@ -174,7 +174,7 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 	if len(found.Matching) != len(before) {
 		t.Fatalf("%d heads match, want %d", len(found.Matching), len(before))
 	}
-	a = audited(t, log, keptOf(altered), after).Alteration // the tree was altered, and the log was not
+	a = audited(t, log, storedTreeOf(altered), after).Alteration // the tree was altered, and the log was not
 	if len(altered) > first && (a == nil || a.Of != AlteredTree || a.First.Index != int64(first)) {
 		t.Fatalf("an altered tree: %+v, want %d", a, first)
 	}
@@ -183,7 +183,7 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 // holdAgainstHead audits with a tree that was rebuilt from the altered log. The altered event lies
 // between two heads.
 func holdAgainstHead(t *rapid.T, altered []eventstore.Recorded, first int, before, after []Head) {
-	a := audited(t, altered, keptOf(altered), append(after, before...)).Alteration
+	a := audited(t, altered, storedTreeOf(altered), append(after, before...)).Alteration
 	sound := int64(0)
 	for _, head := range before {
 		sound = max(sound, head.N)
@@ -201,8 +201,8 @@ func TestAuditOfASoundLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := newLog(rapid.IntRange(0, 40).Draw(t, "events"))
 		heads := headsOf(log, rapid.SliceOfN(rapid.IntRange(0, len(log)), 0, 5).Draw(t, "heads")...)
-		kept := keptOf(log[:rapid.IntRange(0, len(log)).Draw(t, "kept")])
-		found := audited(t, log, kept, heads)
+		stored := storedTreeOf(log[:rapid.IntRange(0, len(log)).Draw(t, "stored")])
+		found := audited(t, log, stored, heads)
 		want, _ := treeOf(log)
 		if found.Alteration != nil || len(found.Matching) != len(heads) || found.Tree != want {
 			t.Fatalf("found %+v", found)
@@ -218,18 +218,18 @@ func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 	log := newLog(40)
 	other, _ := tamperings["other data"](slices.Clone(log), 17)
 	heads := append(headsOf(log, 15, 30), headsOf(other, 20)...)
-	found := audited(t, log, keptOf(log), heads)
+	found := audited(t, log, storedTreeOf(log), heads)
 	a := found.Alteration
 	if a == nil || a.Of != Log || a.Head.N != 20 || a.DeniedBy == nil || a.DeniedBy.N != 30 || a.First.Index != 15 ||
 		a.Last.Index != 19 ||
 		len(found.Matching) != 2 {
 		t.Errorf("found %+v", a)
 	}
-	a = audited(t, log, keptOf(other), heads).Alteration // the tree shows the index
+	a = audited(t, log, storedTreeOf(other), heads).Alteration // the tree shows the index
 	if a == nil || a.Of != Log || a.First.Index != 17 || a.Last.Index != 17 || a.DeniedBy == nil {
 		t.Errorf("with the other tree: found %+v", a)
 	}
-	if a := audited(t, log, keptOf(log), headsOf(other, 20)).Alteration; a == nil || a.DeniedBy != nil {
+	if a := audited(t, log, storedTreeOf(log), headsOf(other, 20)).Alteration; a == nil || a.DeniedBy != nil {
 		t.Errorf("without a later head: found %+v", a)
 	}
 }
@@ -241,7 +241,7 @@ func TestAuditBesideAnotherLog(t *testing.T) {
 	log := newLog(40)
 	altered, _ := tamperings["other data"](slices.Clone(log), 25)
 	other, _ := tamperings["other data"](slices.Clone(log), 20)
-	a := audited(t, altered, keptOf(other), headsOf(log, 10, 40)).Alteration
+	a := audited(t, altered, storedTreeOf(other), headsOf(log, 10, 40)).Alteration
 	if a == nil || a.Of != Log || a.First.Index != 10 || a.Last.Index != 39 {
 		t.Errorf("found %+v", a)
 	}
@@ -251,15 +251,15 @@ func TestAuditBesideAnotherLog(t *testing.T) {
 func TestAuditBesideHalfATree(t *testing.T) {
 	t.Parallel()
 	log := newLog(40)
-	kept := keptOf(log)
-	whole := kept.Leaves
-	kept.Leaves = func(ctx context.Context, from int64) ([]byte, error) {
+	stored := storedTreeOf(log)
+	whole := stored.Leaves
+	stored.Leaves = func(ctx context.Context, from int64) ([]byte, error) {
 		if from >= 20 {
 			return nil, nil
 		}
 		return whole(ctx, from)
 	}
-	a := audited(t, log, kept, headsOf(log, 40)).Alteration
+	a := audited(t, log, stored, headsOf(log, 40)).Alteration
 	if a == nil || a.Of != AlteredTree || a.First.Index != 20 {
 		t.Errorf("found %+v", a)
 	}

@@ -66,7 +66,7 @@ func BenchmarkAudit(b *testing.B) {
 		}
 		return nil
 	})
-	kept := StoredTree{
+	stored := StoredTree{
 		Size: tree.Size(), UpTo: end,
 		Leaves: func(_ context.Context, from int64) ([]byte, error) { return leaves[from*32:], nil },
 	}
@@ -77,7 +77,7 @@ func BenchmarkAudit(b *testing.B) {
 	var memory uint64
 	var auditing, reading, following time.Duration
 	for b.Loop() {
-		audit := NewAudit(kept, []Head{head})
+		audit := NewAudit(stored, []Head{head})
 		auditing += read(func(batch []eventstore.Recorded) error {
 			memory = max(memory, memoryInUse()-min(before, memoryInUse()))
 			return audit.Add(b.Context(), batch)

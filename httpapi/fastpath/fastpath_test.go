@@ -19,8 +19,8 @@ import (
 	"linkledger/httpapi/fastpath"
 )
 
-// patience bounds every wait of the tests.
-const patience = 20 * time.Second
+// testTimeout bounds every wait of the tests.
+const testTimeout = 20 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -31,9 +31,9 @@ type served struct {
 	logged *bytes.Buffer // may be read after Shutdown
 }
 
-// byLane is the header that says whether the fast path passed a request to the handler. Requests of
-// net/http have a context that requests of the fast path do not have.
-const byLane = "X-Lane"
+// fastPathHeader is the header that says whether the fast path passed a request to the handler.
+// Requests of net/http have a context that requests of the fast path do not have.
+const fastPathHeader = "X-Fast-Path"
 
 func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)) *served {
 	t.Helper()
@@ -42,19 +42,20 @@ func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)
 		t.Fatal(err)
 	}
 	marking := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(byLane, strconv.FormatBool(r.Context().Value(http.ServerContextKey) == nil))
+		w.Header().Set(fastPathHeader, strconv.FormatBool(r.Context().Value(http.ServerContextKey) == nil))
 		handler(w, r)
 	})
 	var logged bytes.Buffer
 	cfg := fastpath.Config{
 		Handler: marking, Eligible: func(path string) bool { return strings.HasPrefix(path, "/go") },
-		HeadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, ErrorLog: log.New(&logged, "", 0),
+		HeadTimeout: testTimeout, WriteTimeout: testTimeout, IdleTimeout: testTimeout,
+		ErrorLog: log.New(&logged, "", 0),
 	}
 	if change != nil {
 		change(&cfg)
 	}
 	s := &served{fastpath.Listen(listener, cfg), &logged}
-	server := &http.Server{Handler: marking, ReadHeaderTimeout: patience, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: marking, ReadHeaderTimeout: testTimeout, ErrorLog: log.New(io.Discard, "", 0)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s) }()
 	t.Cleanup(func() {
@@ -62,7 +63,7 @@ func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		_ = s.Shutdown(ctx)
 	})
@@ -85,7 +86,7 @@ func (s *served) dial(t *testing.T) *visitor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	return &visitor{Conn: conn, t: t, answers: bufio.NewReader(conn)}
@@ -100,7 +101,7 @@ func (v *visitor) send(text string) {
 
 // answered reads a response, checks its body and whether the fast path gave it, and returns its
 // header.
-func (v *visitor) answered(body string, byLaneItself bool) http.Header {
+func (v *visitor) answered(body string, byFastPath bool) http.Header {
 	v.t.Helper()
 	answer, err := http.ReadResponse(v.answers, nil)
 	if err != nil {
@@ -114,8 +115,8 @@ func (v *visitor) answered(body string, byLaneItself bool) http.Header {
 	if answer.StatusCode != http.StatusTeapot || string(got) != body {
 		v.t.Errorf("answered %s %q, want %d %q", answer.Status, got, http.StatusTeapot, body)
 	}
-	if by := answer.Header.Get(byLane); by != strconv.FormatBool(byLaneItself) {
-		v.t.Errorf("answered by the fast path: %s, want %t", by, byLaneItself)
+	if by := answer.Header.Get(fastPathHeader); by != strconv.FormatBool(byFastPath) {
+		v.t.Errorf("answered by the fast path: %s, want %t", by, byFastPath)
 	}
 	v.last = answer.Close
 	return answer.Header
@@ -148,7 +149,7 @@ func TestOneRequestAfterTheOther(t *testing.T) {
 	for range 3 {
 		v.send(get("/go", "me"))
 		header := v.answered("/go from me: ", true)
-		if at, err := http.ParseTime(header.Get("Date")); err != nil || time.Since(at) > patience {
+		if at, err := http.ParseTime(header.Get("Date")); err != nil || time.Since(at) > testTimeout {
 			t.Errorf("the date is %q", header.Get("Date"))
 		}
 		if header.Get("B") != "" || header.Get("Content-Type") != "text/plain" {
@@ -208,10 +209,10 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 		sent       string
 		answers    int
 	}{
-		"nothing sent":            {time.Millisecond, patience, "", 0},
-		"half a head":             {50 * time.Millisecond, patience, get("/go", "me")[:30], 0},
-		"half of a second":        {50 * time.Millisecond, patience, get("/go", "me") + get("/go", "me")[:30], 1},
-		"nothing after an answer": {patience, time.Millisecond, get("/go", "me"), 1},
+		"nothing sent":            {time.Millisecond, testTimeout, "", 0},
+		"half a head":             {50 * time.Millisecond, testTimeout, get("/go", "me")[:30], 0},
+		"half of a second":        {50 * time.Millisecond, testTimeout, get("/go", "me") + get("/go", "me")[:30], 1},
+		"nothing after an answer": {testTimeout, time.Millisecond, get("/go", "me"), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ func newMasterKey(t *testing.T, filler byte, former *readmodel.MasterKey) *readm
 func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 	t.Parallel()
 	db, account := migrated(t), uuid.NewString()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	if _, err := db.MakeAccountKey(ctx, account); !errors.Is(err, readmodel.ErrNoMasterKey) {
 		t.Errorf("without a master key: %v", err)
 	}
@@ -74,7 +74,7 @@ func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 
 func TestMasterKeyRotates(t *testing.T) {
 	t.Parallel()
-	db, ctx := migrated(t), withPatience(t)
+	db, ctx := migrated(t), withTimeout(t)
 	if err := db.CheckMasterKey(ctx); err != nil {
 		t.Errorf("no key at all: %v", err)
 	}

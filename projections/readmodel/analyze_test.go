@@ -13,13 +13,13 @@ import (
 func TestAnalyze(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	if err := db.RunInTx(withPatience(t), nil, func(ctx context.Context, tx bun.Tx) error {
+	if err := db.RunInTx(withTimeout(t), nil, func(ctx context.Context, tx bun.Tx) error {
 		return readmodel.CreateTables(ctx, tx, "tags", 1)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	grow := func(statement string) {
-		if _, err := db.NewRaw(statement).Exec(withPatience(t)); err != nil {
+		if _, err := db.NewRaw(statement).Exec(withTimeout(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -28,7 +28,7 @@ func TestAnalyze(t *testing.T) {
 		"FROM "
 	known := func(what string, want float64) {
 		t.Helper()
-		if err := readmodel.Analyze(withPatience(t), db, "tags", 1); err != nil {
+		if err := readmodel.Analyze(withTimeout(t), db, "tags", 1); err != nil {
 			t.Fatal(err)
 		}
 		if got := scan[float64](
@@ -45,7 +45,7 @@ func TestAnalyze(t *testing.T) {
 	grow(add + "generate_series(201, 350) n")
 	known("not twice as large", 200)
 	grow(add + "generate_series(351, 1000) n")
-	err := db.RunInTx(withPatience(t), nil, func(ctx context.Context, tx bun.Tx) error {
+	err := db.RunInTx(withTimeout(t), nil, func(ctx context.Context, tx bun.Tx) error {
 		_, err := tx.ExecContext(ctx, "LOCK TABLE tags_g1.tags IN SHARE UPDATE EXCLUSIVE MODE") // like autovacuum
 		known("in other hands", 200)
 		return err

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 
-func withPatience(t *testing.T) context.Context {
+func withTimeout(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -28,7 +28,7 @@ func withPatience(t *testing.T) context.Context {
 
 func open(t *testing.T, dsn string, maxConns int) *readmodel.DB {
 	t.Helper()
-	db, err := readmodel.Open(withPatience(t), dsn, maxConns)
+	db, err := readmodel.Open(withTimeout(t), dsn, maxConns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func open(t *testing.T, dsn string, maxConns int) *readmodel.DB {
 func migrated(t *testing.T) *readmodel.DB {
 	t.Helper()
 	db := open(t, postgrestest.NewDatabase(t), 4)
-	if err := db.Locked(withPatience(t), db.Migrate); err != nil {
+	if err := db.Locked(withTimeout(t), db.Migrate); err != nil {
 		t.Fatal(err)
 	}
 	return db
@@ -53,7 +53,7 @@ func migrated(t *testing.T) *readmodel.DB {
 func scan[T any](t *testing.T, db bun.IDB, query string, args ...any) T {
 	t.Helper()
 	var value T
-	if err := db.NewRaw(query, args...).Scan(withPatience(t), &value); err != nil {
+	if err := db.NewRaw(query, args...).Scan(withTimeout(t), &value); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return value
@@ -74,7 +74,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := readmodel.Open(withPatience(t), tc.dsn, tc.conns)
+			_, err := readmodel.Open(withTimeout(t), tc.dsn, tc.conns)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one about %q", err, tc.want)
 			}
@@ -132,7 +132,7 @@ func TestMigrateTwice(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	once := scan[int](t, db, "SELECT count(*) FROM linkledger.migrations")
-	if err := db.Locked(withPatience(t), db.Migrate); err != nil {
+	if err := db.Locked(withTimeout(t), db.Migrate); err != nil {
 		t.Fatal(err)
 	}
 	if n := scan[int](t, db, "SELECT count(*) FROM linkledger.migrations"); n != once || n == 0 {
@@ -145,7 +145,7 @@ func TestMigrateTwice(t *testing.T) {
 func TestLockedExcludes(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
-	db, ctx := open(t, dsn, 2), withPatience(t)
+	db, ctx := open(t, dsn, 2), withTimeout(t)
 	var inside, entered atomic.Int32
 	var all sync.WaitGroup
 	for range 8 {
@@ -174,7 +174,7 @@ func TestLockedEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	db := open(t, postgrestest.NewDatabase(t), 2)
 	failure := errors.New("failure")
-	err := db.Locked(withPatience(t), func(context.Context) error {
+	err := db.Locked(withTimeout(t), func(context.Context) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		err := db.Locked(ctx, func(context.Context) error {
@@ -189,7 +189,7 @@ func TestLockedEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, failure) {
 		t.Errorf("Locked returned %v", err)
 	}
-	if err := db.Locked(withPatience(t), func(context.Context) error { return nil }); err != nil {
+	if err := db.Locked(withTimeout(t), func(context.Context) error { return nil }); err != nil {
 		t.Errorf("after a failure the lock is not free: %v", err)
 	}
 }
@@ -202,7 +202,7 @@ func TestSecretIsDrawnOnce(t *testing.T) {
 	for i := range secrets {
 		all.Go(func() {
 			var err error
-			if secrets[i], err = db.Secret(withPatience(t), "visitors", 32); err != nil {
+			if secrets[i], err = db.Secret(withTimeout(t), "visitors", 32); err != nil {
 				t.Error(err)
 			}
 		})
@@ -213,14 +213,14 @@ func TestSecretIsDrawnOnce(t *testing.T) {
 			t.Errorf("secret %x, want %x", secret, secrets[0])
 		}
 	}
-	other, err := db.Secret(withPatience(t), "other", 32)
+	other, err := db.Secret(withTimeout(t), "other", 32)
 	if err != nil || bytes.Equal(other, secrets[0]) {
 		t.Errorf("another secret is %x, %v", other, err)
 	}
-	if _, err := db.Secret(withPatience(t), "visitors", 16); err == nil {
+	if _, err := db.Secret(withTimeout(t), "visitors", 16); err == nil {
 		t.Error("a secret of another size was returned")
 	}
-	if _, err := db.Secret(withPatience(t), "short", 8); err == nil {
+	if _, err := db.Secret(withTimeout(t), "short", 8); err == nil {
 		t.Error("a secret that is too short was created")
 	}
 }
@@ -228,7 +228,7 @@ func TestSecretIsDrawnOnce(t *testing.T) {
 // TestServeSwapsGenerations makes the views show a next generation whose columns have other types.
 func TestServeSwapsGenerations(t *testing.T) {
 	t.Parallel()
-	db, ctx := migrated(t), withPatience(t)
+	db, ctx := migrated(t), withTimeout(t)
 	serve := func(generation int, change string) {
 		t.Helper()
 		err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
@@ -257,7 +257,7 @@ func TestServeSwapsGenerations(t *testing.T) {
 
 func TestUnknownProjectionHasNoTables(t *testing.T) {
 	t.Parallel()
-	db, ctx := migrated(t), withPatience(t)
+	db, ctx := migrated(t), withTimeout(t)
 	err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		return readmodel.CreateTables(ctx, tx, "unknown", 1)
 	})
@@ -266,9 +266,9 @@ func TestUnknownProjectionHasNoTables(t *testing.T) {
 	}
 }
 
-func TestListenHears(t *testing.T) {
+func TestListenReceivesNotifications(t *testing.T) {
 	t.Parallel()
-	db, ctx := open(t, postgrestest.NewDatabase(t), 1), withPatience(t)
+	db, ctx := open(t, postgrestest.NewDatabase(t), 1), withTimeout(t)
 	conn, err := db.Listen(ctx, readmodel.Channel)
 	if err != nil {
 		t.Fatal(err)

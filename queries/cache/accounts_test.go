@@ -21,16 +21,16 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// ledger is a source of accounts that counts its queries. It calls before, unless nil, after it has
-// read the accounts.
-type ledger struct {
-	asked  int
-	plan   string
-	before func()
+// accountSource is a source of accounts that counts its queries. It calls before, unless nil, after
+// it has read the accounts.
+type accountSource struct {
+	lookUps int
+	plan    string
+	before  func()
 }
 
-func (l *ledger) find(_ context.Context, usernames []string) ([]queries.Account, error) {
-	l.asked++
+func (l *accountSource) find(_ context.Context, usernames []string) ([]queries.Account, error) {
+	l.lookUps++
 	var accounts []queries.Account
 	for _, username := range usernames {
 		account := queries.Account{Username: username, Plan: l.plan}
@@ -45,8 +45,8 @@ func (l *ledger) find(_ context.Context, usernames []string) ([]queries.Account,
 	return accounts, nil
 }
 
-// accountsOf returns a cache of a ledger that receives notifications.
-func accountsOf(l *ledger) *Accounts {
+// accountsOf returns a cache of a source that receives notifications.
+func accountsOf(l *accountSource) *Accounts {
 	a := newAccounts(l.find)
 	a.SetConnected(true)
 	return a
@@ -60,33 +60,33 @@ func (a *Accounts) byUsername(ctx context.Context, username string) (queries.Acc
 	return a.LookUp(ctx, username)
 }
 
-func hasPlan(t *testing.T, a *Accounts, l *ledger, plan string, asked int) {
+func hasPlan(t *testing.T, a *Accounts, l *accountSource, plan string, lookUps int) {
 	t.Helper()
 	account, err := a.byUsername(t.Context(), "demo")
-	if err != nil || account.Plan != plan || l.asked != asked {
-		t.Errorf("plan %q, %v, after %d queries; want %q after %d", account.Plan, err, l.asked, plan, asked)
+	if err != nil || account.Plan != plan || l.lookUps != lookUps {
+		t.Errorf("plan %q, %v, after %d queries; want %q after %d", account.Plan, err, l.lookUps, plan, lookUps)
 	}
 }
 
 func TestAccountsAreRemembered(t *testing.T) {
 	t.Parallel()
-	l := &ledger{plan: "old"}
+	l := &accountSource{plan: "old"}
 	a := accountsOf(l)
 	hasPlan(t, a, l, "old", 1)
 	l.plan = "new"
 	hasPlan(t, a, l, "old", 1)
 	a.forget()
 	hasPlan(t, a, l, "new", 2)
-	for asked := 3; asked <= 4; asked++ {
-		if _, err := a.byUsername(t.Context(), "nobody"); !errors.Is(err, queries.ErrNotFound) || l.asked != asked {
-			t.Errorf("nobody: %v after %d queries, want %d", err, l.asked, asked)
+	for lookUps := 3; lookUps <= 4; lookUps++ {
+		if _, err := a.byUsername(t.Context(), "nobody"); !errors.Is(err, queries.ErrNotFound) || l.lookUps != lookUps {
+			t.Errorf("nobody: %v after %d queries, want %d", err, l.lookUps, lookUps)
 		}
 	}
 	if n := len(a.entries); n != 1 {
 		t.Errorf("%d accounts are remembered, want 1", n)
 	}
-	if account, err := a.LookUp(t.Context(), "demo"); err != nil || account.Plan != "new" || l.asked != 5 {
-		t.Errorf("looked up: %+v, %v after %d queries", account, err, l.asked)
+	if account, err := a.LookUp(t.Context(), "demo"); err != nil || account.Plan != "new" || l.lookUps != 5 {
+		t.Errorf("looked up: %+v, %v after %d queries", account, err, l.lookUps)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 			return accounts, nil
 		})
 		var callers sync.WaitGroup
-		ask := func(ctx context.Context, username string, want error) {
+		lookUp := func(ctx context.Context, username string, want error) {
 			callers.Go(func() {
 				if account, err := a.LookUp(ctx, username); !errors.Is(err, want) ||
 					err == nil && account.Username != username {
@@ -121,13 +121,13 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		ask(t.Context(), "first", nil)
+		lookUp(t.Context(), "first", nil)
 		for i := range maxBatch + 1 {
-			ask(t.Context(), strconv.Itoa(i), nil)
+			lookUp(t.Context(), strconv.Itoa(i), nil)
 		}
-		ask(t.Context(), "0", nil)
+		lookUp(t.Context(), "0", nil)
 		leaving, leave := context.WithCancel(t.Context())
-		ask(leaving, "leaving", context.Canceled)
+		lookUp(leaving, "leaving", context.Canceled)
 		leave()
 		close(release)
 		callers.Wait()
@@ -158,7 +158,7 @@ func TestLookUpsOfOddUserNames(t *testing.T) {
 // not be cached.
 func TestAccountsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
-	l := &ledger{plan: "old"}
+	l := &accountSource{plan: "old"}
 	a := accountsOf(l)
 	l.before = func() { l.plan = "new"; a.forget() }
 	hasPlan(t, a, l, "old", 1)
@@ -169,7 +169,7 @@ func TestAccountsThatChangeMeanwhile(t *testing.T) {
 func TestAccountsWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{plan: "old"}
+		l := &accountSource{plan: "old"}
 		a := accountsOf(l)
 		hasPlan(t, a, l, "old", 1)
 		a.SetConnected(false)
@@ -186,7 +186,7 @@ func TestAccountsWithoutNotifications(t *testing.T) {
 
 func TestAccountsAreBounded(t *testing.T) {
 	t.Parallel()
-	a := accountsOf(&ledger{})
+	a := accountsOf(&accountSource{})
 	for i := range 3 * maxAccounts / 2 {
 		if _, err := a.byUsername(t.Context(), strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
@@ -197,14 +197,14 @@ func TestAccountsAreBounded(t *testing.T) {
 	}
 }
 
-// TestWaiterTellsAccounts checks that a key that another process has changed is no longer valid
-// once the position of the change is reached.
-func TestWaiterTellsAccounts(t *testing.T) {
+// TestWaiterInvalidatesAccounts checks that a key that another process has changed is no longer
+// valid once the position of the change is reached.
+func TestWaiterInvalidatesAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f, accounts := progress.NewWaiter(w.DB), NewAccounts(w.q)
 	f.Caches = []progress.Cache{accounts}
-	follow(t, f)
+	queriestest.Run(t, f.Run)
 	queriestest.Commit(t, w.DB, "accounts", 1, true)
 	mustWait(t, f, "accounts", 1)
 	for i := range uint64(20) {

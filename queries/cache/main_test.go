@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -25,21 +24,6 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := queriestest.NewWorld(t)
 	return &world{w, queries.New(w.DB)}
-}
-
-// follow runs a Waiter until the test ends.
-func follow(t *testing.T, f *progress.Waiter) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f.Run(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
 }
 
 func mustWait(t *testing.T, f *progress.Waiter, projection string, position uint64) {

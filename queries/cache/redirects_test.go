@@ -24,10 +24,10 @@ import (
 
 var errAway = errors.New("the database is away")
 
-// book is a database of redirects. TotalClicks is the version of a redirect.
-type book struct {
-	asked atomic.Int64
-	away  atomic.Bool
+// redirectSource is a database of redirects. TotalClicks is the version of a redirect.
+type redirectSource struct {
+	lookUps atomic.Int64
+	away    atomic.Bool
 	// hold, unless nil, delays each result after its read until a value can be received.
 	hold chan struct{}
 
@@ -36,69 +36,69 @@ type book struct {
 	owner    uuid.UUID
 }
 
-func (b *book) find(_ context.Context, hash string) (queries.Redirect, error) {
-	b.asked.Add(1)
-	if b.away.Load() {
+func (source *redirectSource) find(_ context.Context, hash string) (queries.Redirect, error) {
+	source.lookUps.Add(1)
+	if source.away.Load() {
 		return queries.Redirect{}, errAway
 	}
-	b.mu.Lock()
-	target := queries.Redirect{TotalClicks: b.versions[hash], Owner: b.owner}
-	b.mu.Unlock()
-	if b.hold != nil {
-		<-b.hold
+	source.mu.Lock()
+	redirect := queries.Redirect{TotalClicks: source.versions[hash], Owner: source.owner}
+	source.mu.Unlock()
+	if source.hold != nil {
+		<-source.hold
 	}
-	if target.TotalClicks == 0 {
+	if redirect.TotalClicks == 0 {
 		return queries.Redirect{}, fmt.Errorf("redirect: %w", queries.ErrNotFound)
 	}
-	return target, nil
+	return redirect, nil
 }
 
-func (b *book) write(hash string) int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.versions == nil {
-		b.versions = make(map[string]int64)
+func (source *redirectSource) write(hash string) int64 {
+	source.mu.Lock()
+	defer source.mu.Unlock()
+	if source.versions == nil {
+		source.versions = make(map[string]int64)
 	}
-	b.versions[hash]++
-	return b.versions[hash]
+	source.versions[hash]++
+	return source.versions[hash]
 }
 
-// over returns a cache of a book that receives notifications.
-func over(t testing.TB, b *book) *Redirects {
+// newCacheOf returns a cache of a source that receives notifications.
+func newCacheOf(t testing.TB, source *redirectSource) *Redirects {
 	t.Helper()
-	targets, err := newRedirects(b.find, 1<<20)
+	redirects, err := newRedirects(source.find, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets.SetConnected(true)
-	return targets
+	redirects.SetConnected(true)
+	return redirects
 }
 
-// finds checks that the cache returns a version of a redirect with a given number of queries of the
-// book.
-func finds(t *testing.T, targets *Redirects, b *book, hash string, version, asked int64) {
+// wantVersion checks that the cache returns a version of a redirect with a given number of queries
+// of the source.
+func wantVersion(t *testing.T, redirects *Redirects, source *redirectSource, hash string, version, lookUps int64) {
 	t.Helper()
-	before := b.asked.Load()
-	target, err := targets.Find(queriestest.WithTimeout(t), hash)
-	if (version == 0) != errors.Is(err, queries.ErrNotFound) || target.TotalClicks != version {
-		t.Errorf("%s is at version %d, %v; want %d", hash, target.TotalClicks, err, version)
+	before := source.lookUps.Load()
+	redirect, err := redirects.Find(queriestest.WithTimeout(t), hash)
+	if (version == 0) != errors.Is(err, queries.ErrNotFound) || redirect.TotalClicks != version {
+		t.Errorf("%s is at version %d, %v; want %d", hash, redirect.TotalClicks, err, version)
 	}
-	if got := b.asked.Load() - before; got != asked {
-		t.Errorf("%s took %d queries, want %d", hash, got, asked)
+	if got := source.lookUps.Load() - before; got != lookUps {
+		t.Errorf("%s took %d queries, want %d", hash, got, lookUps)
 	}
 }
 
 func TestRedirectsAreRemembered(t *testing.T) {
 	t.Parallel()
-	b := &book{}
-	targets := over(t, b)
-	finds(t, targets, b, "a", 0, 1)
-	finds(t, targets, b, "a", 0, 0) // an unknown hash is cached too
-	b.write("a")
-	targets.Changed("links", []string{"b", "a"})
-	finds(t, targets, b, "a", 1, 1)
-	finds(t, targets, b, "a", 1, 0)
-	if stats := targets.Stats(); stats.Hits != 2 || stats.Misses != 2 {
+	source := &redirectSource{}
+	redirects := newCacheOf(t, source)
+	wantVersion(t, redirects, source, "a", 0, 1)
+	wantVersion(t, redirects, source, "a", 0, 0) // an unknown hash is cached too
+	source.write("a")
+	redirects.Changed("links", []string{"b", "a"})
+	wantVersion(t, redirects, source, "a", 1, 1)
+	wantVersion(t, redirects, source, "a", 1, 0)
+	if stats := redirects.Stats(); stats.Hits != 2 || stats.Misses != 2 {
 		t.Errorf("%+v", stats)
 	}
 }
@@ -107,11 +107,11 @@ func TestRedirectsAreRemembered(t *testing.T) {
 // the request in memory.
 func TestRedirectsKeepNoRequests(t *testing.T) {
 	t.Parallel()
-	b := &book{}
-	targets := over(t, b)
+	source := &redirectSource{}
+	redirects := newCacheOf(t, source)
 	request := "GET /a?" + strings.Repeat("x", 1<<16)
-	finds(t, targets, b, request[5:6], 0, 1)
-	for hash := range targets.cache.Keys() {
+	wantVersion(t, redirects, source, request[5:6], 0, 1)
+	for hash := range redirects.cache.Keys() {
 		if unsafe.StringData(hash) == unsafe.StringData(request[5:6]) {
 			t.Error("the cache holds the whole request")
 		}
@@ -120,15 +120,15 @@ func TestRedirectsKeepNoRequests(t *testing.T) {
 
 func TestRedirectsOfAnOwner(t *testing.T) {
 	t.Parallel()
-	b := &book{owner: uuid.New()}
-	targets := over(t, b)
-	b.write("a")
-	finds(t, targets, b, "a", 1, 1)
-	b.write("a")
-	targets.Changed("accounts", []string{uuid.NewString()})
-	finds(t, targets, b, "a", 1, 0)
-	targets.Changed("accounts", []string{uuid.NewString(), b.owner.String()})
-	finds(t, targets, b, "a", 2, 1)
+	source := &redirectSource{owner: uuid.New()}
+	redirects := newCacheOf(t, source)
+	source.write("a")
+	wantVersion(t, redirects, source, "a", 1, 1)
+	source.write("a")
+	redirects.Changed("accounts", []string{uuid.NewString()})
+	wantVersion(t, redirects, source, "a", 1, 0)
+	redirects.Changed("accounts", []string{uuid.NewString(), source.owner.String()})
+	wantVersion(t, redirects, source, "a", 2, 1)
 }
 
 // TestRedirectsAskOnce checks that concurrent calls for a hash share one query, even if the first
@@ -136,30 +136,30 @@ func TestRedirectsOfAnOwner(t *testing.T) {
 func TestRedirectsAskOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &book{hold: make(chan struct{})}
-		targets := over(t, b)
-		b.write("a")
+		source := &redirectSource{hold: make(chan struct{})}
+		redirects := newCacheOf(t, source)
+		source.write("a")
 		leaving, leave := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := targets.Find(leaving, "a"); !errors.Is(err, context.Canceled) {
+			if _, err := redirects.Find(leaving, "a"); !errors.Is(err, context.Canceled) {
 				t.Errorf("the call that ended early returned %v", err)
 			}
 		})
 		synctest.Wait()
 		for range 100 {
 			all.Go(func() {
-				if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 1 {
-					t.Errorf("%+v, %v", target, err)
+				if redirect, err := redirects.Find(t.Context(), "a"); err != nil || redirect.TotalClicks != 1 {
+					t.Errorf("%+v, %v", redirect, err)
 				}
 			})
 		}
 		synctest.Wait()
 		leave()
-		close(b.hold)
+		close(source.hold)
 		all.Wait()
-		if asked := b.asked.Load(); asked != 1 {
-			t.Errorf("there were %d queries, want 1", asked)
+		if lookUps := source.lookUps.Load(); lookUps != 1 {
+			t.Errorf("there were %d queries, want 1", lookUps)
 		}
 	})
 }
@@ -169,38 +169,38 @@ func TestRedirectsAskOnce(t *testing.T) {
 func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Redirects){
-		"link":         func(targets *Redirects) { targets.Changed("links", []string{"a"}) },
-		"account":      func(targets *Redirects) { targets.Changed("accounts", []string{uuid.NewString()}) },
-		"interruption": func(targets *Redirects) { targets.SetConnected(false) },
-		"resumption":   func(targets *Redirects) { targets.SetConnected(true) },
-		"missed":       func(targets *Redirects) { targets.Missed() },
-		"everything":   func(targets *Redirects) { targets.Changed("links", []string{readmodel.Everything}) },
+		"link":         func(redirects *Redirects) { redirects.Changed("links", []string{"a"}) },
+		"account":      func(redirects *Redirects) { redirects.Changed("accounts", []string{uuid.NewString()}) },
+		"interruption": func(redirects *Redirects) { redirects.SetConnected(false) },
+		"resumption":   func(redirects *Redirects) { redirects.SetConnected(true) },
+		"missed":       func(redirects *Redirects) { redirects.Missed() },
+		"everything":   func(redirects *Redirects) { redirects.Changed("links", []string{readmodel.Everything}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := &book{hold: make(chan struct{})}
-				targets := over(t, b)
-				b.write("a")
+				source := &redirectSource{hold: make(chan struct{})}
+				redirects := newCacheOf(t, source)
+				source.write("a")
 				var both sync.WaitGroup
 				both.Go(func() {
-					if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 1 {
-						t.Errorf("before the change: %+v, %v", target, err)
+					if redirect, err := redirects.Find(t.Context(), "a"); err != nil || redirect.TotalClicks != 1 {
+						t.Errorf("before the change: %+v, %v", redirect, err)
 					}
 				})
 				synctest.Wait() // the old version is read and delayed
-				b.write("a")
-				change(targets)
+				source.write("a")
+				change(redirects)
 				both.Go(func() {
-					if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 2 {
-						t.Errorf("after the change: %+v, %v", target, err)
+					if redirect, err := redirects.Find(t.Context(), "a"); err != nil || redirect.TotalClicks != 2 {
+						t.Errorf("after the change: %+v, %v", redirect, err)
 					}
 				})
 				synctest.Wait()
-				close(b.hold)
+				close(source.hold)
 				both.Wait()
-				if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 2 {
-					t.Errorf("cached: %+v, %v", target, err)
+				if redirect, err := redirects.Find(t.Context(), "a"); err != nil || redirect.TotalClicks != 2 {
+					t.Errorf("cached: %+v, %v", redirect, err)
 				}
 			})
 		})
@@ -212,23 +212,23 @@ func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 func TestRedirectsWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &book{}
-		targets := over(t, b)
-		b.write("a")
-		finds(t, targets, b, "a", 1, 1)
-		targets.SetConnected(false)
-		b.write("a")
-		finds(t, targets, b, "a", 2, 1)
-		b.write("a")
+		source := &redirectSource{}
+		redirects := newCacheOf(t, source)
+		source.write("a")
+		wantVersion(t, redirects, source, "a", 1, 1)
+		redirects.SetConnected(false)
+		source.write("a")
+		wantVersion(t, redirects, source, "a", 2, 1)
+		source.write("a")
 		time.Sleep(StaleBound - time.Nanosecond)
-		finds(t, targets, b, "a", 2, 0)
+		wantVersion(t, redirects, source, "a", 2, 0)
 		time.Sleep(time.Nanosecond)
-		finds(t, targets, b, "a", 3, 1)
-		b.write("a")
-		targets.SetConnected(true)
-		finds(t, targets, b, "a", 4, 1)
+		wantVersion(t, redirects, source, "a", 3, 1)
+		source.write("a")
+		redirects.SetConnected(true)
+		wantVersion(t, redirects, source, "a", 4, 1)
 		time.Sleep(time.Hour)
-		finds(t, targets, b, "a", 4, 0)
+		wantVersion(t, redirects, source, "a", 4, 0)
 	})
 }
 
@@ -237,40 +237,40 @@ func TestRedirectsWithoutNotifications(t *testing.T) {
 func TestRedirectsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := &book{}
-		targets := over(t, b)
-		b.write("a")
-		finds(t, targets, b, "a", 1, 1)
-		finds(t, targets, b, "none", 0, 1)
-		targets.SetConnected(false)
-		b.away.Store(true)
-		b.write("a")
+		source := &redirectSource{}
+		redirects := newCacheOf(t, source)
+		source.write("a")
+		wantVersion(t, redirects, source, "a", 1, 1)
+		wantVersion(t, redirects, source, "none", 0, 1)
+		redirects.SetConnected(false)
+		source.away.Store(true)
+		source.write("a")
 		for range 10 {
-			finds(t, targets, b, "a", 1, 1) // one call in each StaleBound queries the database
+			wantVersion(t, redirects, source, "a", 1, 1) // one call in each StaleBound queries the database
 			for range 100 {
-				finds(t, targets, b, "a", 1, 0)
+				wantVersion(t, redirects, source, "a", 1, 0)
 			}
-			finds(t, targets, b, "none", 0, 0)
+			wantVersion(t, redirects, source, "none", 0, 0)
 			time.Sleep(StaleBound)
 		}
-		if _, err := targets.Find(t.Context(), "new"); !errors.Is(err, errAway) {
+		if _, err := redirects.Find(t.Context(), "new"); !errors.Is(err, errAway) {
 			t.Errorf("a redirect that is not in memory: %v", err)
 		}
-		b.away.Store(false)
+		source.away.Store(false)
 		time.Sleep(StaleBound)
-		finds(t, targets, b, "a", 2, 1)
+		wantVersion(t, redirects, source, "a", 2, 1)
 	})
 }
 
 func TestRedirectsStayWithinTheirBytes(t *testing.T) {
 	t.Parallel()
-	b := &book{}
-	targets := over(t, b)
+	source := &redirectSource{}
+	redirects := newCacheOf(t, source)
 	for i := range 20_000 {
-		finds(t, targets, b, strconv.Itoa(i), 0, 1)
+		wantVersion(t, redirects, source, strconv.Itoa(i), 0, 1)
 	}
-	targets.cache.CleanUp()
-	if stats := targets.Stats(); stats.Bytes > 1<<20 || stats.Entries < 1000 {
+	redirects.cache.CleanUp()
+	if stats := redirects.Stats(); stats.Bytes > 1<<20 || stats.Entries < 1000 {
 		t.Errorf("%+v in 1 MiB", stats)
 	}
 }
@@ -279,26 +279,26 @@ func TestRedirectsStayWithinTheirBytes(t *testing.T) {
 // version, whatever other calls and changes run concurrently.
 func TestRedirectsNeverGoBack(t *testing.T) {
 	t.Parallel()
-	b := &book{}
-	targets := over(t, b)
-	var told [4]atomic.Int64 // latest reported versions
+	source := &redirectSource{}
+	redirects := newCacheOf(t, source)
+	var reported [4]atomic.Int64 // latest reported versions
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(worker), 1))
 			for range 3000 {
-				i := random.IntN(len(told))
+				i := random.IntN(len(reported))
 				hash := strconv.Itoa(i)
 				if worker == i { // one writer per hash
-					version := b.write(hash)
-					targets.Changed("links", []string{hash})
-					told[i].Store(version)
+					version := source.write(hash)
+					redirects.Changed("links", []string{hash})
+					reported[i].Store(version)
 					continue
 				}
-				known := told[i].Load()
-				target, err := targets.Find(t.Context(), hash)
-				if err != nil && !errors.Is(err, queries.ErrNotFound) || target.TotalClicks < known {
-					t.Errorf("%s is at %d, %v; version %d was reported", hash, target.TotalClicks, err, known)
+				known := reported[i].Load()
+				redirect, err := redirects.Find(t.Context(), hash)
+				if err != nil && !errors.Is(err, queries.ErrNotFound) || redirect.TotalClicks < known {
+					t.Errorf("%s is at %d, %v; version %d was reported", hash, redirect.TotalClicks, err, known)
 				}
 			}
 		})
@@ -306,22 +306,22 @@ func TestRedirectsNeverGoBack(t *testing.T) {
 	all.Wait()
 }
 
-// TestWaiterTellsRedirects checks that a change by another process is visible once its position is
-// reached.
-func TestWaiterTellsRedirects(t *testing.T) {
+// TestWaiterInvalidatesRedirects checks that a change by another process is visible once its
+// position is reached.
+func TestWaiterInvalidatesRedirects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	targets, err := NewRedirects(w.q, 1<<20)
+	redirects, err := NewRedirects(w.q, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := progress.NewWaiter(w.DB)
-	f.Caches = []progress.Cache{targets}
-	follow(t, f)
+	f.Caches = []progress.Cache{redirects}
+	queriestest.Run(t, f.Run)
 	queriestest.Commit(t, w.DB, "links", 1, true)
 	mustWait(t, f, "links", 1)
 	for i := range uint64(20) {
-		before, err := targets.Find(queriestest.WithTimeout(t), "bare")
+		before, err := redirects.Find(queriestest.WithTimeout(t), "bare")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,19 +332,19 @@ func TestWaiterTellsRedirects(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustWait(t, f, "links", i+2)
-		if after, err := targets.Find(queriestest.WithTimeout(t), "bare"); err != nil || after.LongURL != want {
+		if after, err := redirects.Find(queriestest.WithTimeout(t), "bare"); err != nil || after.LongURL != want {
 			t.Errorf("%s, %v; want %s, previously %s", after.LongURL, err, want, before.LongURL)
 		}
 	}
 }
 
 func BenchmarkRedirectsFind(b *testing.B) {
-	known := &book{}
-	targets := over(b, known)
+	known := &redirectSource{}
+	redirects := newCacheOf(b, known)
 	known.write("a")
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := targets.Find(b.Context(), "a"); err != nil {
+			if _, err := redirects.Find(b.Context(), "a"); err != nil {
 				b.Error(err)
 			}
 		}

@@ -136,7 +136,7 @@ func BenchmarkLinks(b *testing.B) {
 
 func benchmarkList(b *testing.B, lists *Reader, list Query) {
 	b.Helper()
-	benchmarkQuestion(b, func() (int64, error) {
+	benchmarkQuery(b, func() (int64, error) {
 		page, err := lists.Links(context.Background(), list)
 		return page.Total, err
 	})
@@ -146,28 +146,28 @@ func benchmarkList(b *testing.B, lists *Reader, list Query) {
 // and in the same run.
 func benchmarkControls(b *testing.B, db *readmodel.DB, account uuid.UUID, table string) {
 	b.Helper()
-	for name, question := range map[string]string{
+	for name, query := range map[string]string{
 		"control, count of all rows": "SELECT count(*) FROM linkledger.? WHERE account_id = ?",
 		"control, 50 rows": "SELECT count(*) FROM (SELECT * FROM linkledger.? WHERE account_id = ? ORDER BY " +
 			"number DESC LIMIT 50) AS page",
 	} {
 		b.Run(name, func(b *testing.B) {
-			benchmarkQuestion(b, func() (rows int64, err error) {
-				err = db.NewRaw(question, bun.Ident(table), account).Scan(context.Background(), &rows)
+			benchmarkQuery(b, func() (rows int64, err error) {
+				err = db.NewRaw(query, bun.Ident(table), account).Scan(context.Background(), &rows)
 				return rows, err
 			})
 		})
 	}
 }
 
-func benchmarkQuestion(b *testing.B, ask func() (matches int64, err error)) {
+func benchmarkQuery(b *testing.B, run func() (matches int64, err error)) {
 	b.Helper()
 	var matches int64
 	var took []time.Duration
 	for b.Loop() {
 		start := time.Now()
 		var err error
-		if matches, err = ask(); err != nil {
+		if matches, err = run(); err != nil {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(start))
@@ -181,11 +181,10 @@ func benchmarkQuestion(b *testing.B, ask func() (matches int64, err error)) {
 
 // hundredOperands returns an expression with the maximum number of operands.
 func hundredOperands() string {
-	expression := "~tag0"
-	var expressionSb184 strings.Builder
+	var expression strings.Builder
+	expression.WriteString("~tag0")
 	for i := 1; i < tagexpr.MaxOperands; i++ {
-		expressionSb184.WriteString("^tag" + strconv.Itoa(i))
+		expression.WriteString("^tag" + strconv.Itoa(i))
 	}
-	expression += expressionSb184.String()
-	return expression
+	return expression.String()
 }

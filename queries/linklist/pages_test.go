@@ -1,7 +1,6 @@
 package linklist
 
 import (
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -11,16 +10,6 @@ import (
 	"linkledger/queries"
 	"linkledger/queries/queriestest"
 )
-
-// same compares values by their JSON, in which pointers and time zones do not matter.
-func same(t *testing.T, got, want any) {
-	t.Helper()
-	g, _ := json.Marshal(got)
-	w, _ := json.Marshal(want)
-	if string(g) != string(w) {
-		t.Errorf("got\n%s, want\n%s", g, w)
-	}
-}
 
 func (w *world) fullLink() queries.Link {
 	visit := queriestest.Noon
@@ -56,13 +45,13 @@ func TestLinksPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, page, Page{Links: tc.want, Total: 2})
+		queriestest.EqualJSON(t, page, Page{Links: tc.want, Total: 2})
 	}
 	page, err := w.lists.Links(ctx, Query{Account: uuid.New(), Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, page, Page{Links: []queries.Link{}})
+	queriestest.EqualJSON(t, page, Page{Links: []queries.Link{}})
 }
 
 func TestOutageIsNoAbsence(t *testing.T) {

@@ -90,9 +90,9 @@ func TestSearchUsesTheIndex(t *testing.T) {
 		"link_texts_search": asof.Now, "link_faces_search": asof.At(queriestest.Noon),
 	} {
 		var plan []string
-		question := db.NewSelect().TableExpr(at.SearchTexts(false)).ColumnExpr("number").Where("account_id = ?", account).
+		query := db.NewSelect().TableExpr(at.SearchTexts(false)).ColumnExpr("number").Where("account_id = ?", account).
 			Where(mayContain, containing("c4ca4238"))
-		if err := db.NewRaw("EXPLAIN ?", question).Scan(ctx, &plan); err != nil {
+		if err := db.NewRaw("EXPLAIN ?", query).Scan(ctx, &plan); err != nil {
 			t.Fatal(err)
 		}
 		if text := fmt.Sprint(plan); !strings.Contains(text, index) {

@@ -55,7 +55,7 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	questions := map[string]func(context.Context) (any, error){
+	reads := map[string]func(context.Context) (any, error){
 		"list": func(ctx context.Context) (any, error) {
 			return w.lists.Links(ctx, Query{Account: w.Account, Tags: news, Order: ClicksFirst, Limit: 9})
 		},
@@ -91,12 +91,12 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 			return w.q.Dimensions(ctx, queries.DimensionsOf{Account: w.Account, Hash: w.Full.Hash, Limit: 9})
 		},
 	}
-	ask := func(question func(context.Context) (any, error)) string {
-		answer, err := question(queriestest.WithTimeout(t))
+	resultOf := func(read func(context.Context) (any, error)) string {
+		result, err := read(queriestest.WithTimeout(t))
 		if err != nil {
 			return err.Error()
 		}
-		text, err := json.Marshal(answer)
+		text, err := json.Marshal(result)
 		if err != nil {
 			return err.Error()
 		}
@@ -106,11 +106,11 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer stop()
-	for name, question := range questions {
-		want := ask(question)
+	for name, read := range reads {
+		want := resultOf(read)
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				if got := ask(question); got != want {
+				if got := resultOf(read); got != want {
 					t.Errorf("%s: %s, want %s", name, got, want)
 					return
 				}

@@ -35,29 +35,29 @@ func TestDemand(t *testing.T) {
 			}
 		})
 	}
-	told, last := uint64(0), uint64(0)
-	awaitTold := func(position uint64) {
+	announced, last := uint64(0), uint64(0)
+	awaitAnnounced := func(position uint64) {
 		t.Helper()
 		for times := 0; times < 2; { // one notification may be lost
 			announcement, err := readmodel.NextNotification(ctx, projector)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := fmt.Sscanf(announcement, "links %d", &told); err != nil || told < max(last, 8) {
+			if _, err := fmt.Sscanf(announcement, "links %d", &announced); err != nil || announced < max(last, 8) {
 				t.Fatalf("announced %q after %d", announcement, last)
 			}
-			if last = told; told == position {
+			if last = announced; announced == position {
 				times++
 			}
 		}
 	}
 	demand(8)
-	awaitTold(8)
+	awaitAnnounced(8)
 	demand(9)
 	demand(10)
-	awaitTold(10)
+	awaitAnnounced(10)
 	f.Committed("links", 9, nil)
-	awaitTold(10) // announced for the call that still waits
+	awaitAnnounced(10) // announced for the call that still waits
 	f.Committed("links", 10, nil)
 	readers.Wait()
 }

@@ -10,9 +10,9 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// keep makes a process the owner of a projection for an hour. The process holds its presence lock
-// until leave is called.
-func keep(t *testing.T, db *readmodel.DB, projection, process string) (leave func()) {
+// makeOwner makes a process the owner of a projection for an hour. The process holds its presence
+// lock until leave is called.
+func makeOwner(t *testing.T, db *readmodel.DB, projection, process string) (leave func()) {
 	t.Helper()
 	ctx := queriestest.WithTimeout(t)
 	left, err := db.Present(ctx, process)
@@ -30,18 +30,18 @@ func keep(t *testing.T, db *readmodel.DB, projection, process string) (leave fun
 	}
 }
 
-func TestNobodyWaitsForAProjectionWithoutOwner(t *testing.T) {
+func TestWaitsFailWithoutOwner(t *testing.T) {
 	t.Parallel()
 	db := queriestest.OpenDatabase(t)
 	f := NewWaiter(db)
-	told := make(chan bool, 10)
+	reports := make(chan bool, 10)
 	f.OnUnowned = func(projection string, unowned bool) {
 		if projection == "links" {
-			told <- unowned
+			reports <- unowned
 		}
 	}
-	kill := keep(t, db, "links", "first")
-	follow(t, f)
+	kill := makeOwner(t, db, "links", "first")
+	queriestest.Run(t, f.Run)
 	ctx := queriestest.WithTimeout(t)
 
 	waited := make(chan error, 2)
@@ -59,15 +59,15 @@ func TestNobodyWaitsForAProjectionWithoutOwner(t *testing.T) {
 			t.Errorf("after the owner was killed: %v", err)
 		}
 	}
-	if unowned := <-told; !unowned {
+	if unowned := <-reports; !unowned {
 		t.Error("the projection was not reported as unowned")
 	}
 	if err := f.WaitOwned(ctx, "links", 30); !errors.Is(err, ErrUnowned) {
 		t.Errorf("a wait after that: %v", err)
 	}
 
-	defer keep(t, db, "links", "second")()
-	if unowned := <-told; unowned {
+	defer makeOwner(t, db, "links", "second")()
+	if unowned := <-reports; unowned {
 		t.Error("the new owner was not reported")
 	}
 	go func() { waited <- f.WaitOwned(ctx, "links", 30) }()

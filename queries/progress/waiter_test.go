@@ -16,21 +16,6 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// follow runs a Waiter until the test ends.
-func follow(t *testing.T, f *Waiter) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f.Run(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-}
-
 func mustWait(t *testing.T, f *Waiter, position uint64) {
 	t.Helper()
 	if err := f.Wait(queriestest.WithTimeout(t), "links", position); err != nil {
@@ -38,12 +23,12 @@ func mustWait(t *testing.T, f *Waiter, position uint64) {
 	}
 }
 
-func TestWaiterHearsOtherProcesses(t *testing.T) {
+func TestWaiterFollowsOtherProcesses(t *testing.T) {
 	t.Parallel()
 	db := queriestest.OpenDatabase(t)
 	f := NewWaiter(db)
 	queriestest.Commit(t, db, "links", 7, false)
-	follow(t, f)
+	queriestest.Run(t, f.Run)
 	mustWait(t, f, 7) // read when it connects
 	for position := uint64(8); position < 30; position++ {
 		queriestest.Commit(t, db, "links", position, true)
@@ -66,7 +51,7 @@ func TestWaiterReconnects(t *testing.T) {
 	f.fallback = time.Hour // so that only a new connection can help
 	interrupted := make(chan error, 100)
 	f.OnError = func(err error) { interrupted <- err }
-	follow(t, f)
+	queriestest.Run(t, f.Run)
 	for position := uint64(10); position < 60; position += 10 {
 		queriestest.Commit(t, db, "links", position, true)
 		mustWait(t, f, position)
@@ -87,7 +72,7 @@ func TestWaiterFallsBackToReading(t *testing.T) {
 	db := queriestest.OpenDatabase(t)
 	f := NewWaiter(db)
 	f.fallback = 10 * time.Millisecond
-	follow(t, f)
+	queriestest.Run(t, f.Run)
 	queriestest.Commit(t, db, "links", 1, true)
 	mustWait(t, f, 1)
 	queriestest.Commit(t, db, "links", 5, false)
@@ -178,13 +163,13 @@ func FuzzNotification(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh := NewWaiter(nil)
-		fresh.Caches = []Cache{redirects}
-		_ = fresh.handle(notification, make(map[string][]string))
+		waiter := NewWaiter(nil)
+		waiter.Caches = []Cache{redirects}
+		_ = waiter.handle(notification, make(map[string][]string))
 	})
 }
 
-func TestOvertake(t *testing.T) {
+func TestWaitForOthers(t *testing.T) {
 	t.Parallel()
 	f := NewWaiter(queriestest.OpenDatabase(t))
 	ctx := queriestest.WithTimeout(t)
@@ -196,23 +181,23 @@ func TestOvertake(t *testing.T) {
 	f.advance("links", 9)        // as read from the database
 	f.Committed("tags", 7, []string{readmodel.Uncached})
 	f.advance("history", 6)
-	overtaken := make(chan error, 1)
-	go func() { overtaken <- f.WaitForOthers(ctx, "history", "links", "tags") }()
+	waited := make(chan error, 1)
+	go func() { waited <- f.WaitForOthers(ctx, "history", "links", "tags") }()
 	for !f.hasWaiters() {
 		runtime.Gosched()
 	}
 	f.advance("history", 7)
-	if err := <-overtaken; err != nil {
+	if err := <-waited; err != nil {
 		t.Errorf("wait for the others: %v", err)
 	}
 }
 
 // copies is a Cache that records which keys of links have changed.
-type copies struct{ heard []string }
+type copies struct{ received []string }
 
 func (c *copies) Changed(projection string, keys []string) {
 	if projection == "links" {
-		c.heard = append(c.heard, keys...)
+		c.received = append(c.received, keys...)
 	}
 }
 func (*copies) SetConnected(bool) {}
@@ -222,7 +207,7 @@ func (*copies) Missed()           {}
 // and PostgreSQL report it, in either order.
 func TestCachesForgetOnce(t *testing.T) {
 	t.Parallel()
-	hear := func(w *Waiter, notifications ...string) {
+	notify := func(w *Waiter, notifications ...string) {
 		t.Helper()
 		changed := make(map[string][]string)
 		for _, notification := range notifications {
@@ -231,13 +216,13 @@ func TestCachesForgetOnce(t *testing.T) {
 			}
 		}
 	}
-	for name, tell := range map[string][2]func(*Waiter){
+	for name, report := range map[string][2]func(*Waiter){
 		"the projector first": {
 			func(w *Waiter) { w.Committed("links", 5, []string{"b", "a"}) },
-			func(w *Waiter) { hear(w, "links changed b", "accounts 7", "links changed a", "links 5") },
+			func(w *Waiter) { notify(w, "links changed b", "accounts 7", "links changed a", "links 5") },
 		},
 		"PostgreSQL first": {
-			func(w *Waiter) { hear(w, "links changed b", "links changed a", "links 5") },
+			func(w *Waiter) { notify(w, "links changed b", "links changed a", "links 5") },
 			func(w *Waiter) { w.Committed("links", 5, []string{"b", "a"}) },
 		},
 	} {
@@ -245,21 +230,21 @@ func TestCachesForgetOnce(t *testing.T) {
 			t.Parallel()
 			cache, w := &copies{}, NewWaiter(nil)
 			w.Caches = []Cache{cache}
-			heard := func(want ...string) {
+			wantReceived := func(want ...string) {
 				t.Helper()
-				if !slices.Equal(cache.heard, want) {
-					t.Errorf("the cache received %v, want %v", cache.heard, want)
+				if !slices.Equal(cache.received, want) {
+					t.Errorf("the cache received %v, want %v", cache.received, want)
 				}
-				cache.heard = nil
+				cache.received = nil
 			}
-			tell[0](w)
-			heard("b", "a")
-			tell[1](w)
-			heard()
-			hear(w, "links changed a", "links 6") // another process has committed
-			heard("a")
+			report[0](w)
+			wantReceived("b", "a")
+			report[1](w)
+			wantReceived()
+			notify(w, "links changed a", "links 6") // another process has committed
+			wantReceived("a")
 			w.Committed("links", 6, []string{readmodel.Everything}) // another generation serves
-			heard(readmodel.Everything)
+			wantReceived(readmodel.Everything)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package queriestest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -20,6 +21,32 @@ func WithTimeout(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// Run calls run in a goroutine. When the test ends, it ends run's context and waits until run has
+// returned.
+func Run(t testing.TB, run func(context.Context)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+// EqualJSON checks that values have the same JSON, in which pointers and time zones do not matter.
+func EqualJSON(t testing.TB, got, want any) {
+	t.Helper()
+	g, _ := json.Marshal(got)
+	w, _ := json.Marshal(want)
+	if string(g) != string(w) {
+		t.Errorf("got\n%s, want\n%s", g, w)
+	}
 }
 
 // OpenDatabase returns a database with the empty tables of all projections.

@@ -80,11 +80,11 @@ func TestQueue(t *testing.T) {
 			if s.Node() != node || s.Damaged() != 0 {
 				t.Fatalf("node %s was %s; %d damaged", s.Node(), node, s.Damaged())
 			}
-			kept := s.Stats().Records
-			if kept < len(all)-head || kept > len(all) {
-				t.Fatalf("%d records after a restart, %d were in the queue", kept, len(all)-head)
+			records := s.Stats().Records
+			if records < len(all)-head || records > len(all) {
+				t.Fatalf("%d records after a restart, %d were in the queue", records, len(all)-head)
 			}
-			head = len(all) - kept
+			head = len(all) - records
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"append": func(t *rapid.T) {

@@ -123,9 +123,9 @@ func TestCopy(t *testing.T) {
 	interleave(t, target, 10) // the copy accepts appends
 }
 
-// TestCopyIsGoneOnWith checks that the result is the same if a copy is interrupted anywhere and
-// continued by another one.
-func TestCopyIsGoneOnWith(t *testing.T) {
+// TestInterruptedCopyContinues checks that the result is the same if a copy is interrupted anywhere
+// and continued by another one.
+func TestInterruptedCopyContinues(t *testing.T) {
 	t.Parallel()
 	source, whole := eventstoretest.New(t), eventstoretest.New(t)
 	interleave(t, source, 1500)

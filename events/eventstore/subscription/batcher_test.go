@@ -10,15 +10,15 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// TestPatientEvents checks that delayable events wait longer the longer the previous batch took to
-// apply, and that an event that must not be delayed ends the delay of all.
-func TestPatientEvents(t *testing.T) {
+// TestDelayableEvents checks that delayable events wait longer the longer the previous batch took
+// to apply, and that an event that must not be delayed ends the delay of all.
+func TestDelayableEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		arrivals := make(chan arrival, 10)
 		b := batcher{memory: semaphore.NewWeighted(1), Config: Config{
 			Demand: NewDemand(), BatchSize: 5, MinDelay: DefaultMinDelay, MaxDelay: DefaultMaxDelay,
-			Delayable: func(r eventstore.Recorded) bool { return r.Type == "patient" },
+			Delayable: func(r eventstore.Recorded) bool { return r.Type == "delayable" },
 		}}
 		start, position := time.Now(), uint64(0)
 		arrive := func(eventType string) {
@@ -36,33 +36,33 @@ func TestPatientEvents(t *testing.T) {
 				t.Errorf("the batch was sent after %s, want %s", after, at)
 			}
 		}
-		arrive("patient")
+		arrive("delayable")
 		takes(1, 0) // no batch was sent for a long time
-		arrive("patient")
+		arrive("delayable")
 		go func() {
 			time.Sleep(DefaultMinDelay / 2)
-			arrive("patient")
+			arrive("delayable")
 		}()
 		takes(2, DefaultMinDelay)
-		arrive("patient")
+		arrive("delayable")
 		go func() {
 			time.Sleep(DefaultMinDelay / 2)
 			arrive("other")
 		}()
 		takes(2, DefaultMinDelay*3/2)
 		for range 5 {
-			arrive("patient")
+			arrive("delayable")
 		}
 		takes(5, DefaultMinDelay*3/2) // the batch is full
 
 		took := 2 * DefaultMinDelay
 		time.Sleep(took) // the batch is applied
 		sent := time.Since(start) - took
-		arrive("patient")
+		arrive("delayable")
 		takes(1, sent+delayShare*took) // so that batches take a tenth of the time
 		time.Sleep(DefaultMaxDelay / 2)
 		sent += delayShare * took
-		arrive("patient")
+		arrive("delayable")
 		takes(1, sent+DefaultMaxDelay)
 	})
 }
@@ -80,7 +80,7 @@ type workbench struct {
 func newWorkbench(t *testing.T, cfg Config) *workbench {
 	t.Helper()
 	cfg.Demand, cfg.MinDelay, cfg.MaxDelay, cfg.SendParts = NewDemand(), time.Second, time.Minute, true
-	cfg.Delayable = func(r eventstore.Recorded) bool { return r.Type == "patient" }
+	cfg.Delayable = func(r eventstore.Recorded) bool { return r.Type == "delayable" }
 	return &workbench{
 		T: t, batcher: batcher{Config: cfg, memory: semaphore.NewWeighted(maxBatchBytes)},
 		arrivals: make(chan arrival, 100), start: time.Now(),
@@ -116,27 +116,27 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkbench(t, Config{BatchSize: 3})
-		w.arrive("patient", 1)
+		w.arrive("delayable", 1)
 		w.takes(1, false, 0) // no batch was sent for a long time
 		for range 7 {
-			w.arrive("patient", 1)
+			w.arrive("delayable", 1)
 		}
 		w.takes(3, true, 0)
 		w.takes(3, true, 0)
 		w.takes(1, false, time.Second)
 		for range 3 {
-			w.arrive("patient", 1)
+			w.arrive("delayable", 1)
 		}
 		w.takes(3, true, time.Second)
 		w.takes(0, false, 2*time.Second) // the parts contained all events
-		w.arrive("patient", partBytes)
-		w.arrive("patient", 1)
+		w.arrive("delayable", partBytes)
+		w.arrive("delayable", 1)
 		w.arrive("other", 1)
 		w.takes(1, true, 2*time.Second)
 		w.takes(2, false, 2*time.Second)
 		time.Sleep(time.Hour)
 		for range 2 {
-			w.arrive("patient", partBytes)
+			w.arrive("delayable", partBytes)
 		}
 		w.takes(2, false, time.Hour+2*time.Second) // overdue: the batch contains all waiting events
 	})
@@ -180,18 +180,18 @@ func TestDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const took = maxDemandedDelay / demandedDelayShare
 		w := newWorkbench(t, Config{BatchSize: 10})
-		patience := max(delayShare*took, w.batcher.MinDelay) - took
+		delay := max(delayShare*took, w.batcher.MinDelay) - took
 		at := time.Duration(0)
 		batch := func(waits time.Duration) {
 			t.Helper()
-			w.arrive("patient", 1)
+			w.arrive("delayable", 1)
 			at += waits
 			w.takes(1, false, at)
 			time.Sleep(took) // the batch is applied
 			at += took
 		}
 		batch(0)
-		batch(patience)
+		batch(delay)
 		next := w.position + 1
 		go func() {
 			time.Sleep(took / 2)
@@ -201,6 +201,6 @@ func TestDemand(t *testing.T) {
 		w.batcher.Demand.Raise(w.position + 1)
 		batch((demandedDelayShare - 1) * took)
 		w.batcher.Demand.Raise(1) // a position that is already reached
-		batch(patience)
+		batch(delay)
 	})
 }

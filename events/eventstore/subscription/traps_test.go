@@ -61,10 +61,10 @@ func TestOneBatchAtATime(t *testing.T) {
 func TestRedeliveryWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int32
+		var attempts atomic.Int32
 		subscriber := subscription.New(nil, subscription.Config{
 			Checkpoint: func(context.Context) (eventstore.Position, error) {
-				asked.Add(1)
+				attempts.Add(1)
 				return eventstore.Position{}, errors.New("no database")
 			},
 		})
@@ -73,10 +73,10 @@ func TestRedeliveryWaits(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		soon := asked.Load()
+		soon := attempts.Load()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if later := asked.Load() - soon; soon < 3 || soon > 20 || later < 8 || later > 40 {
+		if later := attempts.Load() - soon; soon < 3 || soon > 20 || later < 8 || later > 40 {
 			t.Errorf("tried %d times within a second, %d times within the next minute", soon, later)
 		}
 		if err := subscriber.Close(); err != nil {

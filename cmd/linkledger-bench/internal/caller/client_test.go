@@ -13,9 +13,9 @@ import (
 // than redirects.
 func TestClicksAreCounted(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int64
+	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"error":{"code":0},"urls":[{"total_clicks":2},{"total_clicks":%d}]}`, asked.Add(1))
+		_, _ = fmt.Fprintf(w, `{"error":{"code":0},"urls":[{"total_clicks":2},{"total_clicks":%d}]}`, calls.Add(1))
 	}))
 	defer server.Close()
 	c := New(server.URL, Account{}, 1)
