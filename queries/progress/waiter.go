@@ -154,6 +154,18 @@ func (w *Waiter) enqueue(projection string, position uint64) *pending {
 	return wait
 }
 
+// remove removes a waiter that gives up, and returns the reason. It returns nil if the waiter's
+// position was reached meanwhile.
+func (w *Waiter) remove(wait *pending, projection string, reason error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wait.index < 0 {
+		return nil
+	}
+	heap.Remove(&w.state(projection).waiters, wait.index)
+	return reason
+}
+
 // state returns the state of a projection. The caller MUST hold w.mu.
 func (w *Waiter) state(projection string) *state {
 	p, ok := w.projections[projection]
