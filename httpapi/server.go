@@ -55,9 +55,11 @@ func New(cfg Config) (http.Handler, error) {
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
+		Accounts: cfg.Accounts, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter,
+		Plans: cfg.Plans,
 
-		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers, WaitTimeout: cfg.WaitTimeout,
+		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers,
+		WaitTimeout: cfg.WaitTimeout,
 
 		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
 

@@ -52,7 +52,8 @@ type Config struct {
 	// Tracer traces groups, with links to the redirects of their clicks. If nil, groups are not
 	// traced.
 	Tracer trace.Tracer
-	// StoreTimeout is how long the event store may take if there is a spool; 0: DefaultStoreTimeout.
+	// StoreTimeout is how long the event store may take if there is a spool; 0 means
+	// DefaultStoreTimeout.
 	StoreTimeout time.Duration
 	Logger       *slog.Logger     // nil discards
 	Now          func() time.Time // nil: time.Now
@@ -206,8 +207,8 @@ func (c *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// writeGroup makes one group durable. It does not end with the context of Run, because accepted clicks
-// must not be lost.
+// writeGroup makes one group durable. It does not end with the context of Run, because accepted
+// clicks must not be lost.
 func (c *Recorder) writeGroup(g *group) {
 	defer close(g.done)
 	if len(g.clicks) == 0 {

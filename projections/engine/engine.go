@@ -29,7 +29,8 @@ type Config struct {
 	Store  *eventstore.Store
 	Logger *slog.Logger // nil discards the log
 	// OnCommit is called after a projection of this process has reached a commit position. changed
-	// are the keys that have changed, see readmodel.Channel. It MUST NOT block. It may be nil.
+	// are the keys that have changed, see readmodel.Channel. It MUST NOT block. It may be nil. In
+	// the service this is progress.Waiter.Committed.
 	OnCommit func(projection string, position uint64, changed []string)
 	// BatchSize is the maximum number of events in one transaction; 0 means
 	// subscription.DefaultBatchSize.

@@ -130,7 +130,8 @@ func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) e
 	}
 }
 
-// WaitForOthers is WaitOwned for the position of the last known change of keys of the other projections.
+// WaitForOthers is WaitOwned for the position of the last known change of keys of the other
+// projections.
 func (w *Waiter) WaitForOthers(ctx context.Context, projection string, others ...string) error {
 	var position uint64
 	w.mu.Lock()

@@ -30,15 +30,17 @@ type Config struct {
 	DB         *readmodel.DB
 	Store      *eventstore.Store
 	Status     *status.Entry
-	// OnCommit is called after each commit of a generation that serves.
+	// OnCommit is called after each commit of a generation that serves. In the service this is
+	// progress.Waiter.Committed.
 	OnCommit func(projection string, position uint64, changed []string)
 	Lease    time.Duration // each batch extends it by this
-	Lose     func()        // called when another process owns the generation
-	Policy   Policy
-	Stopped  chan<- struct{} // receives a value when the projection has stopped
-	Resume   <-chan struct{} // a value makes a stopped projection try again
-	Tracer   trace.Tracer    // nil: batches are not traced
-	Logger   *slog.Logger
+	// Lose is called when another process owns the generation. It ends the leaseholder.
+	Lose    func()
+	Policy  Policy
+	Stopped chan<- struct{} // receives a value when the projection has stopped
+	Resume  <-chan struct{} // a value makes a stopped projection try again
+	Tracer  trace.Tracer    // nil: batches are not traced
+	Logger  *slog.Logger
 }
 
 // Projector applies the batches of one subscription to the tables of one generation that this
