@@ -62,9 +62,9 @@ type Config struct {
 	// VisitorKey keys the hashes of visitors and of the addresses of API callers. Their addresses
 	// are never stored. It MUST have at least 16 bytes and be the same on all nodes.
 	VisitorKey []byte
-	// PreviousVisitorKey is the previous visitor key, during a rotation. It keeps the identity of
+	// FormerVisitorKey is the former visitor key, during a rotation. It keeps the identity of
 	// visitors. Optional.
-	PreviousVisitorKey []byte
+	FormerVisitorKey []byte
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If
@@ -151,7 +151,7 @@ func (cfg *Config) check() error {
 		(cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil):
 		return errors.New("redirects need a redirect cache, a click limiter and a click recorder")
 	case len(cfg.VisitorKey) < peer.MinKey,
-		cfg.PreviousVisitorKey != nil && len(cfg.PreviousVisitorKey) < peer.MinKey:
+		cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
 		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)
 	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 ||
 		cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:

@@ -76,13 +76,13 @@ func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 
 func (cfg *Config) newRedirects(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
 	var former *peer.Pseudonyms
-	if cfg.PreviousVisitorKey != nil {
-		former = peer.NewPseudonyms(cfg.PreviousVisitorKey)
+	if cfg.FormerVisitorKey != nil {
+		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
 	return redirect.New(redirect.Config{
 		Cache: cfg.RedirectCache, ClickLimiter: cfg.ClickLimiter, Clicks: cfg.ClickRecorder,
 
-		Pseudonyms: visitors, Previous: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
+		Pseudonyms: visitors, Former: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
 
 		Base:    shortlink.Base(cfg.BaseURL),
 		Status:  cfg.RedirectStatus,

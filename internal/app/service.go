@@ -155,7 +155,7 @@ func (s *Service) wire(ctx context.Context) error {
 		},
 	})
 	written := streams.New(
-		streams.Config{Store: s.Store, Keys: s.db, EncryptNotes: s.db.MasterKey != nil},
+		streams.Config{Store: s.Store, Keys: s.db, SealNotes: s.db.MasterKey != nil},
 	)
 	s.Accounts = accounts.New(written, nil)
 	s.commands = commands.NewHandler(commands.Config{
@@ -199,8 +199,8 @@ func (s *Service) wire(ctx context.Context) error {
 		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
 		Country: country,
 		BaseURL: strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
-		PreviousVisitorKey: formerKey,
-		Observe:            s.metrics.Request, LoginRefused: s.metrics.Login, Logger: s.logger,
+		FormerVisitorKey: formerKey,
+		Observe:          s.metrics.Request, LoginRefused: s.metrics.Login, Logger: s.logger,
 		Tracer: s.traces.Tracer(), LogRequests: httpapi.RequestLog(cfg.LogRequests),
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 	})
@@ -239,7 +239,7 @@ func (s *Service) logUnowned(projection string, unowned bool) {
 	s.logger.Info("the projection is kept up to date again", slog.String("projection", projection))
 }
 
-// visitorKeys returns the key that hashes visitors, and the previous one, which is nil if none is
+// visitorKeys returns the key that hashes visitors, and the former one, which is nil if none is
 // named.
 func (s *Service) visitorKeys(
 	ctx context.Context, cfg config.Redirecting,
@@ -247,7 +247,7 @@ func (s *Service) visitorKeys(
 	if cfg.FormerVisitorKey != "" {
 		former, err = s.db.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, nil, usage.Errorf("there is no key %q: name the previous key with "+
+			return nil, nil, usage.Errorf("there is no key %q: name the former key with "+
 				"--former-visitor-key (%s), or none",
 				cfg.FormerVisitorKey, usage.Env("former-visitor-key"))
 		}

@@ -42,13 +42,13 @@ type Backends struct {
 	Sealing
 }
 
-// Sealing configures how notes are encrypted.
+// Sealing configures how notes are sealed.
 type Sealing struct {
 	MasterKey       secret.Text `help:"${master_key}" placeholder:"KEY" validate:"sealing_key"`
 	FormerMasterKey secret.Text `help:"${former_key}" placeholder:"KEY" validate:"former_key"`
 }
 
-// Keys returns the master key, with the previous one if both are given. It returns nil if there is
+// Keys returns the master key, with the former one if both are given. It returns nil if there is
 // no master key.
 func (s Sealing) Keys() (*readmodel.MasterKey, error) {
 	var key *readmodel.MasterKey
