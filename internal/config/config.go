@@ -123,7 +123,9 @@ func Validate(config any) error {
 	}
 	err := check.Struct(config)
 	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
-		flag := flagName(wrong[0].StructField())
+		// A wrong entry of a list is named Roles[0].
+		field, _, _ := strings.Cut(wrong[0].StructField(), "[")
+		flag := flagName(field)
 		return usage.Errorf(
 			"%q is not valid for --%s (%s): %s", secret.Redact(fmt.Sprint(wrong[0].Value())), flag,
 			usage.Env(flag), expectations[wrong[0].ActualTag()],

@@ -113,7 +113,8 @@ func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, er
 // current reports whether an entry needs no new look-up.
 func (r *Redirects) current(entry *cachedRedirect) bool {
 	connection := r.connection.Load()
-	return entry.connection == connection && (connection%2 == 0 || time.Since(entry.at) < StaleBound)
+	return entry.connection == connection &&
+		(connection%2 == 0 || time.Since(entry.at) < StaleBound)
 }
 
 // renew looks up an entry that may be stale. The entry stays valid as long as the database gives no
