@@ -6,8 +6,6 @@ import (
 
 	"linkledger/commands/batch"
 	"linkledger/commands/domain"
-	"linkledger/commands/hashes"
-	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -181,54 +179,4 @@ func (h *Handler) tryEditURL(
 		}
 	}
 	return h.commit(ctx, r, url, loaded, url.Edit(change, h.streams.Now()))
-}
-
-// find loads a live link of the account.
-func (h *Handler) find(
-	ctx context.Context, r domain.Request, ref Ref,
-) (domain.Link, streams.History, error) {
-	if ref.ID == "" {
-		return h.urlByHash(ctx, r, ref.Hash)
-	}
-	loaded, err := h.streams.Load(ctx, events.StreamURL+ref.ID)
-	if err != nil {
-		return domain.Link{}, streams.History{}, err
-	}
-	url := domain.FoldLink(loaded.Events)
-	if url.Account == r.Account && (url.Live() || loaded.Has(r.Command, events.StreamURL+ref.ID)) {
-		return url, loaded, nil
-	}
-	return domain.Link{}, streams.History{}, domain.Refuse(
-		domain.URLNotFound, "There is no URL with the id %q", ref.ID,
-	)
-}
-
-// urlByHash loads the account's live link with a hash, which the hash's own stream names. A link
-// that left the hash by this command is found too, so that a repeated command finds its effect.
-func (h *Handler) urlByHash(
-	ctx context.Context, r domain.Request, hash string,
-) (domain.Link, streams.History, error) {
-	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the hash %q", hash)
-	if !hashes.Valid(hash) {
-		return domain.Link{}, streams.History{}, domain.Refuse(
-			domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -",
-		)
-	}
-	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
-	if err != nil {
-		return domain.Link{}, streams.History{}, err
-	}
-	claim := hashes.Fold(hash, claims.Events)
-	if claim.URLID == "" || claim.Account != r.Account {
-		return domain.Link{}, streams.History{}, missing
-	}
-	loaded, err := h.streams.Load(ctx, events.StreamURL+claim.URLID)
-	if err != nil {
-		return domain.Link{}, streams.History{}, err
-	}
-	url := domain.FoldLink(loaded.Events)
-	if url.Live() && url.Hash == hash || loaded.Has(r.Command, events.StreamURL+claim.URLID) {
-		return url, loaded, nil
-	}
-	return domain.Link{}, streams.History{}, missing
 }

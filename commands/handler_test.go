@@ -49,10 +49,10 @@ func (s *stack) again(keys streams.NoteKeys) *stack {
 	return (&stack{store: s.store, clock: s.clock}).build(Config{}, keys)
 }
 
-// build creates the parts again with empty caches. If keys is not nil, it encrypts notes.
+// build creates the parts again with empty caches. If keys is not nil, it seals notes.
 func (s *stack) build(cfg Config, keys streams.NoteKeys) *stack {
 	s.streams = streams.New(streams.Config{
-		Store: s.store, Now: func() time.Time { return s.clock }, Keys: keys, EncryptNotes: keys != nil,
+		Store: s.store, Now: func() time.Time { return s.clock }, Keys: keys, SealNotes: keys != nil,
 	})
 	cfg.Streams = s.streams
 	s.Handler, s.Accounts = NewHandler(cfg), accounts.New(s.streams, keys)

@@ -18,7 +18,7 @@ func (ClicksRecorded) EventType() string { return "clicks.recorded.v1" }
 type Click struct {
 	URLID   string `json:"url"`
 	Visitor string `json:"visitor"` // keyed hash of address and user agent; neither is stored
-	// Former is the same hash under the previous key while the visitor keys are rotated. Clicks
+	// Former is the same hash under the former key while the visitor keys are rotated. Clicks
 	// that share either hash belong to the same visitor.
 	Former string    `json:"former,omitempty"`
 	At     time.Time `json:"at"`

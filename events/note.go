@@ -10,7 +10,7 @@ import (
 const Erased = "erased"
 
 // SealedNote is the note of a link, encrypted by AES-256-GCM with the key of its account. The
-// account, the stream and the purpose are authenticated with it, so it cannot be decrypted as part
+// account, the stream and the purpose are authenticated with it, so it cannot be opened as part
 // of another stream. Without the key it is unreadable.
 type SealedNote struct {
 	Account string `json:"account"` // id of the account that has the key
@@ -46,7 +46,7 @@ func (k *NoteKey) seal(note, account, stream string) *SealedNote {
 
 func boundTo(account, stream string) []byte { return []byte("note\n" + account + "\n" + stream) }
 
-// SealNote returns the event with its note encrypted by key, for storage in stream. An event
+// SealNote returns the event with its note sealed by key, for storage in stream. An event
 // without a note, or with an empty one, is returned unchanged.
 func SealNote(e Event, key *NoteKey, account, stream string) Event {
 	switch e := e.(type) {
@@ -75,7 +75,7 @@ func HasNote(e Event) bool {
 	return false
 }
 
-// SealedNoteOf returns the encrypted note of an event, or nil if it has none.
+// SealedNoteOf returns the sealed note of an event, or nil if it has none.
 func SealedNoteOf(e Event) *SealedNote {
 	switch e := e.(type) {
 	case URLCreated:
@@ -86,7 +86,7 @@ func SealedNoteOf(e Event) *SealedNote {
 	return nil
 }
 
-// OpenNote returns an event of a stream with its note decrypted, beside the sealed note. The key
+// OpenNote returns an event of a stream with its note opened, beside the sealed note. The key
 // MUST be that of the account of the sealed note. If key is nil because it was deleted, the note is
 // Erased and the sealed note is marked as erased. OpenNote fails if the note was not sealed for
 // this stream with this key.

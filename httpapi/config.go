@@ -38,21 +38,23 @@ type Config struct {
 	Lists         *linklist.Reader // for the API
 	Accounts      *cache.Accounts  // for the API
 	RedirectCache *cache.Redirects // for redirects
-	// ClickLimiter limits the clicks of links with a limit. For redirects.
+	// ClickLimiter limits the clicks of links with a limit. Only redirects use it.
 	ClickLimiter *clicklimit.Limiter
-	// ClickRecorder and Calls MUST run until the last request is answered.
+	// ClickRecorder and UsageMeter MUST run until the last request is answered.
 	ClickRecorder *clicks.Recorder // for redirects
 	UsageMeter    *metering.Meter  // for the API
 	// Plans has the limits of accounts, by the names of plans. Accounts of other plans have no
 	// limits.
 	Plans map[string]domain.Plan
 	// Wait returns nil once a projection has passed a commit position. It fails with the error of
-	// ctx, or with progress.ErrUnowned if no process updates the projection. For the API.
+	// ctx, or with progress.ErrUnowned if no process updates the projection. In the service this
+	// and the next two are WaitOwned, WaitUndelayed and WaitForOthers of progress.Waiter. Only the
+	// API uses them.
 	Wait func(ctx context.Context, projection string, position uint64) error
-	// WaitUndelayed is Wait for events that the projector may delay. For the API.
+	// WaitUndelayed is Wait for events that the projector may delay.
 	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
-	// WaitForOthers returns nil once a projection has passed the known positions of others. It fails
-	// like Wait. For the API.
+	// WaitForOthers returns nil once a projection has passed the known positions of others. It
+	// fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
 
 	// BaseURL is scheme://host[:port] of the short links. If empty, that of the request is used.
@@ -60,16 +62,16 @@ type Config struct {
 	// VisitorKey keys the hashes of visitors and of the addresses of API callers. Their addresses
 	// are never stored. It MUST have at least 16 bytes and be the same on all nodes.
 	VisitorKey []byte
-	// PreviousVisitorKey is the previous visitor key, during a rotation. It keeps the identity of
+	// FormerVisitorKey is the former visitor key, during a rotation. It keeps the identity of
 	// visitors. Optional.
-	PreviousVisitorKey []byte
+	FormerVisitorKey []byte
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If
 	// empty, only pages of the service's own origin may.
 	Origins []string
 	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
-	// clicks carry no country. For redirects.
+	// clicks carry no country. Only redirects use it.
 	Country func(netip.Addr) string
 
 	WaitTimeout    time.Duration // the longest wait of a call for a projection; 0: 1 s
@@ -141,13 +143,15 @@ func (cfg *Config) check() error {
 	case cfg.Queries == nil:
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
-		cfg.UsageMeter == nil || cfg.Wait == nil || cfg.WaitUndelayed == nil || cfg.WaitForOthers == nil):
+		cfg.UsageMeter == nil || cfg.Wait == nil || cfg.WaitUndelayed == nil ||
+		cfg.WaitForOthers == nil):
 		return errors.New("the API needs commands, lists, accounts, a meter of calls and " +
 			"functions that wait for projections")
-	case cfg.Redirects && (cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil):
+	case cfg.Redirects &&
+		(cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil):
 		return errors.New("redirects need a redirect cache, a click limiter and a click recorder")
 	case len(cfg.VisitorKey) < peer.MinKey,
-		cfg.PreviousVisitorKey != nil && len(cfg.PreviousVisitorKey) < peer.MinKey:
+		cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
 		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)
 	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 ||
 		cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:

@@ -55,9 +55,11 @@ func New(cfg Config) (http.Handler, error) {
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
+		Accounts: cfg.Accounts, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter,
+		Plans: cfg.Plans,
 
-		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers, WaitTimeout: cfg.WaitTimeout,
+		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers,
+		WaitTimeout: cfg.WaitTimeout,
 
 		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
 
@@ -74,13 +76,13 @@ func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 
 func (cfg *Config) newRedirects(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
 	var former *peer.Pseudonyms
-	if cfg.PreviousVisitorKey != nil {
-		former = peer.NewPseudonyms(cfg.PreviousVisitorKey)
+	if cfg.FormerVisitorKey != nil {
+		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
 	return redirect.New(redirect.Config{
 		Cache: cfg.RedirectCache, ClickLimiter: cfg.ClickLimiter, Clicks: cfg.ClickRecorder,
 
-		Pseudonyms: visitors, Previous: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
+		Pseudonyms: visitors, Former: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
 
 		Base:    shortlink.Base(cfg.BaseURL),
 		Status:  cfg.RedirectStatus,

@@ -114,7 +114,7 @@ func TestRotatedVisitorKey(t *testing.T) {
 		cfg := cfg
 		cfg.VisitorKey = []byte(strings.Repeat(key, 32))
 		if former != "" {
-			cfg.PreviousVisitorKey = []byte(strings.Repeat(former, 32))
+			cfg.FormerVisitorKey = []byte(strings.Repeat(former, 32))
 		}
 		handler, err := New(cfg)
 		if err != nil {
@@ -135,7 +135,7 @@ func TestRotatedVisitorKey(t *testing.T) {
 		{during, "new", 3},
 		{before, "new", 3},
 		{during, "new", 3},
-		{after, "steady", 3}, // the first node no longer has the previous key
+		{after, "steady", 3}, // the first node no longer has the former key
 		{after, "late", 4},
 		{during, "late", 4}, // the second node still has it
 		{after, "late", 4},

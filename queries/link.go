@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"linkledger/queries/asof"
+
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -87,6 +89,39 @@ func (q *DB) LinksByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Link
 		found[link.ID] = link
 	}
 	return found, nil
+}
+
+// LinkNumbers returns the numbers of the links of an account that had one of the hashes at a time.
+func (q *DB) LinkNumbers(
+	ctx context.Context, account uuid.UUID, hashes []string, at asof.Time,
+) (numbers []int, err error) {
+	links := at.ByHash(q.db)
+	for _, query := range links {
+		query.ColumnExpr("link.number").Where("account_id = ?", account).
+			Where("hash = ANY(?::text[])", pgdialect.Array(hashes))
+	}
+	err = asof.UnionAll(q.db, links).Scan(ctx, &numbers)
+	return numbers, err
+}
+
+// LinksByNumber returns the links with the numbers that were live at a time, as they were then, in
+// the order of the numbers.
+func (q *DB) LinksByNumber(
+	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
+) ([]Link, error) {
+	if len(numbers) == 0 {
+		return []Link{}, nil
+	}
+	if at.Past() {
+		return q.pastLinksByNumber(ctx, account, numbers, at)
+	}
+	links := []Link{}
+	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
+		Join(`JOIN unnest(?::integer[]) WITH ORDINALITY AS page (number, ordinal)
+			ON page.number = link.number`, pgdialect.Array(numbers)).
+		Where("link.account_id = ?", account).Where("link.deleted_at IS NULL").
+		OrderExpr("page.ordinal").Scan(ctx, &links)
+	return links, err
 }
 
 func (q *DB) links(ctx context.Context, query *bun.SelectQuery) ([]Link, error) {

@@ -10,39 +10,6 @@ import (
 	"linkledger/queries/asof"
 )
 
-// LinkNumbers returns the numbers of the links of an account that had one of the hashes at a time.
-func (q *DB) LinkNumbers(
-	ctx context.Context, account uuid.UUID, hashes []string, at asof.Time,
-) (numbers []int, err error) {
-	links := at.ByHash(q.db)
-	for _, query := range links {
-		query.ColumnExpr("link.number").Where("account_id = ?", account).
-			Where("hash = ANY(?::text[])", pgdialect.Array(hashes))
-	}
-	err = asof.UnionAll(q.db, links).Scan(ctx, &numbers)
-	return numbers, err
-}
-
-// LinksByNumber returns the links with the numbers that were live at a time, as they were then, in
-// the order of the numbers.
-func (q *DB) LinksByNumber(
-	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
-) ([]Link, error) {
-	if len(numbers) == 0 {
-		return []Link{}, nil
-	}
-	if at.Past() {
-		return q.pastLinksByNumber(ctx, account, numbers, at)
-	}
-	links := []Link{}
-	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
-		Join(`JOIN unnest(?::integer[]) WITH ORDINALITY AS page (number, ordinal)
-			ON page.number = link.number`, pgdialect.Array(numbers)).
-		Where("link.account_id = ?", account).Where("link.deleted_at IS NULL").
-		OrderExpr("page.ordinal").Scan(ctx, &links)
-	return links, err
-}
-
 // LinkAt returns the link of the account that had the hash at a past moment, as it was then, or
 // ErrNotFound.
 func (q *DB) LinkAt(

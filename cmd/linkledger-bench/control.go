@@ -27,7 +27,7 @@ type controlCommand struct{}
 // controlReady matches the line that the control prints with its addresses.
 var controlReady = regexp.MustCompile(`control is ready: (\S+) (\S+)`)
 
-// Run implements the command.
+// Run serves the control until ctx ends, and prints its addresses when it is ready.
 func (*controlCommand) Run(ctx context.Context, p *process) error {
 	var listen net.ListenConfig
 	web, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
@@ -57,7 +57,8 @@ func (*controlCommand) Run(ctx context.Context, p *process) error {
 	return errors.Join(err, serving.Wait())
 }
 
-// bareRoutes redirect to a constant, and echo what is posted.
+// bareRoutes is the control: the same requests without Linkledger's work. It redirects to a
+// constant and echoes what is posted.
 func bareRoutes() http.Handler {
 	router := bunrouter.New()
 	router.GET("/:hash", func(w http.ResponseWriter, _ bunrouter.Request) error {

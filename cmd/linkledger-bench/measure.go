@@ -45,7 +45,7 @@ type bench struct {
 	progress   io.Writer
 }
 
-// Run implements the command.
+// Run measures the program beside its control and writes the report.
 func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 	if min(c.Runs, c.Turns) < 1 || c.Links < 2 {
 		return errors.New("--runs and --turns must be at least 1, --links at least 2")

@@ -25,7 +25,7 @@ type accountCreate struct {
 	Plan     string `help:"Plan of the account. See serve --plans." default:"free"`
 }
 
-// Run implements the command.
+// Run opens an account and prints its id and API key.
 func (c *accountCreate) Run(ctx context.Context, p *process) error {
 	return accountadmin.Open(ctx, c.by(p), c.Username, c.Plan)
 }
@@ -35,7 +35,7 @@ type accountRotateKey struct {
 	Username string `help:"User name of the account." required:""`
 }
 
-// Run implements the command.
+// Run replaces the API key of an account and prints the new one.
 func (c *accountRotateKey) Run(ctx context.Context, p *process) error {
 	return accountadmin.RotateKey(ctx, c.by(p), c.Username)
 }
@@ -45,7 +45,7 @@ type accountDeactivate struct {
 	Username string `help:"User name of the account." required:""`
 }
 
-// Run implements the command.
+// Run closes the API to an account and stops its links.
 func (c *accountDeactivate) Run(ctx context.Context, p *process) error {
 	return accountadmin.Deactivate(ctx, c.by(p), c.Username)
 }
@@ -55,7 +55,7 @@ type accountReactivate struct {
 	Username string `help:"User name of the account." required:""`
 }
 
-// Run implements the command.
+// Run opens the API to a deactivated account and starts its links again.
 func (c *accountReactivate) Run(ctx context.Context, p *process) error {
 	return accountadmin.Reactivate(ctx, c.by(p), c.Username)
 }
@@ -67,7 +67,7 @@ type accountEdit struct {
 	Expires  *string `help:"${expires}" placeholder:"DATE"`
 }
 
-// Run implements the command.
+// Run changes the plan or the last day of an account. It refuses to change neither.
 func (c *accountEdit) Run(ctx context.Context, p *process) error {
 	if c.Plan == nil && c.Expires == nil {
 		return usage.Errorf("nothing to change: give --plan or --expires")
@@ -80,7 +80,7 @@ type accountErase struct {
 	Username string `arg:"" help:"User name of the account."`
 }
 
-// Run implements the command.
+// Run closes an account for ever and makes its notes unreadable.
 func (c *accountErase) Run(ctx context.Context, p *process) error {
 	return accountadmin.Erase(ctx, c.by(p), c.Username)
 }
@@ -89,7 +89,7 @@ type accountList struct {
 	operatorFlags
 }
 
-// Run implements the command.
+// Run prints all accounts.
 func (c *accountList) Run(ctx context.Context, p *process) error {
 	return accountadmin.List(ctx, c.by(p))
 }
@@ -99,7 +99,7 @@ type accountShow struct {
 	Username string `help:"User name of the account." required:""`
 }
 
-// Run implements the command.
+// Run prints an account and what it has used.
 func (c *accountShow) Run(ctx context.Context, p *process) error {
 	return accountadmin.Show(ctx, c.by(p), c.Username)
 }

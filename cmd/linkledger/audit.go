@@ -39,7 +39,7 @@ type auditHistory struct {
 	Format  string `help:"Output format: ${enum}." enum:"table,json,ndjson,csv" default:"table"`
 }
 
-// Run implements the command.
+// Run prints all events of the hash and of the links that ever used it.
 func (c *auditHistory) Run(ctx context.Context, p *process) error {
 	return auditor.History(ctx, operator(&c.Installation, p), auditor.HistoryQuery{
 		Hash: c.Hash, Account: c.Account, Clicks: c.Clicks, Format: c.Format,
@@ -54,7 +54,7 @@ type auditAt struct {
 	Account string  `help:"${account}" placeholder:"NAME"`
 }
 
-// Run implements the command.
+// Run prints where the hash led at the time, and the settings of its link.
 func (c *auditAt) Run(ctx context.Context, p *process) error {
 	return auditor.LinkAt(ctx, c.by(p), c.Hash, c.Account, c.Time.Time)
 }
@@ -66,7 +66,7 @@ type auditRestore struct {
 	Revision *int64 `help:"${revision}" placeholder:"N"`
 }
 
-// Run implements the command.
+// Run undoes the deletion of the link, or returns it to its state after a revision.
 func (c *auditRestore) Run(ctx context.Context, p *process) error {
 	return auditor.Restore(ctx, c.by(p), c.Hash, c.Revision)
 }
@@ -77,7 +77,7 @@ type auditUndo struct {
 	Batch string `arg:"" help:"Id of a batch, as audit history shows it."`
 }
 
-// Run implements the command.
+// Run undoes the changes of one API call, except for links that were changed since.
 func (c *auditUndo) Run(ctx context.Context, p *process) error {
 	batch, err := uuid.Parse(c.Batch)
 	if err != nil {
@@ -97,7 +97,7 @@ type auditExport struct {
 	Resume  string  `help:"${export_resume}" placeholder:"FILE"`
 }
 
-// Run implements the command.
+// Run writes the stored events to the output, which ends with a manifest.
 func (c *auditExport) Run(ctx context.Context, p *process) error {
 	return auditor.Export(ctx, operator(&c.Installation, p), auditor.ExportRequest{
 		Account: c.Account, From: c.From.Time, To: c.To.Time, Format: c.Format, Output: c.Output,
@@ -110,7 +110,7 @@ type auditImportCheck struct {
 	File string `arg:"" help:"File that audit export wrote." type:"existingfile"`
 }
 
-// Run implements the command.
+// Run fails if the file differs from its manifest.
 func (c *auditImportCheck) Run(p *process) error {
 	return auditor.CheckExport(c.File, p.Stdout)
 }

@@ -14,7 +14,7 @@ type auditKey struct {
 	Name string `help:"${key_name}" default:"linkledger"`
 }
 
-// Run implements the command.
+// Run writes a new signing key to the file and prints its public half.
 func (c *auditKey) Run(p *process) error {
 	return attestation.NewKey(c.File, c.Name, p.Stdout)
 }
@@ -35,7 +35,7 @@ type auditCheckpoint struct {
 	signing
 }
 
-// Run implements the command.
+// Run prints the signed head of the log.
 func (c *auditCheckpoint) Run(ctx context.Context, p *process) error {
 	return attestation.Checkpoint(ctx, operator(&c.Installation, p), c.SigningKey)
 }
@@ -50,7 +50,7 @@ type auditProve struct {
 	Since      []string `help:"${since}" placeholder:"FILE" type:"existingfile"`
 }
 
-// Run implements the command.
+// Run prints the proofs of the events of a link, and that the log continues older heads.
 func (c *auditProve) Run(ctx context.Context, p *process) error {
 	return attestation.Prove(ctx, operator(&c.Installation, p), attestation.ProofRequest{
 		Hash: c.Hash, Checkpoint: c.Checkpoint, Since: c.Since, SigningKey: c.SigningKey,
@@ -64,7 +64,7 @@ type auditVerifyProof struct {
 	File string `arg:"" help:"File that audit prove printed." type:"existingfile"`
 }
 
-// Run implements the command.
+// Run prints what the file proves. It fails if a proof is wrong.
 func (c *auditVerifyProof) Run(p *process) error {
 	return attestation.VerifyProof(c.File, c.PublicKey, p.Stdout)
 }
@@ -76,7 +76,7 @@ type auditVerify struct {
 	Checkpoint []string `help:"${checkpoints}" placeholder:"FILE" type:"existingfile"`
 }
 
-// Run implements the command.
+// Run prints the first event that differs from the tree or from a signed head, and then fails.
 func (c *auditVerify) Run(ctx context.Context, p *process) error {
 	return attestation.Verify(ctx, c.by(p), c.Checkpoint, c.PublicKey)
 }

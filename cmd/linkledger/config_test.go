@@ -87,7 +87,8 @@ func TestConfig(t *testing.T) {
 		"a number":      {args: []string{"--cache-size=" + complete}, wrong: "--cache-size"},
 		"a number, env": {environment: map[string]string{"LINKLEDGER_CACHE_SIZE": complete}, wrong: "--cache-size"},
 		"a role": {
-			args: []string{"--eventstore=esdb://es", "--database=" + complete, "--roles=" + complete}, wrong: "--roles",
+			args:  []string{"--eventstore=esdb://es", "--database=" + complete, "--roles=" + complete},
+			wrong: "--roles (LINKLEDGER_ROLES)",
 		},
 		"origins": {
 			args: []string{

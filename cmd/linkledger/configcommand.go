@@ -20,7 +20,7 @@ type configCommand struct {
 	Command []string `arg:"" optional:"" help:"${checked_command}"`
 }
 
-// Run implements the command.
+// Run prints the flags of the command, and fails if one is not valid.
 func (c *configCommand) Run(p *process) error {
 	args := c.Command
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {

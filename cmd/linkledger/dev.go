@@ -20,7 +20,7 @@ type devCommand struct {
 	PostgresBin      string `help:"${postgres_bin}" placeholder:"DIR"`
 }
 
-// Run implements the command.
+// Run serves everything until ctx ends.
 func (c *devCommand) Run(ctx context.Context, p *process) error {
 	if err := config.Validate(c); err != nil {
 		return err

@@ -36,7 +36,7 @@ type eventstoreServe struct {
 	UnsafeNoSync  bool `help:"Acknowledge events that a crash may lose. For benchmarks only."`
 }
 
-// Run implements the command.
+// Run serves the event store until ctx ends.
 func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
 	if err := c.check(); err != nil {
 		return err

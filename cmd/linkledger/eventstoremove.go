@@ -15,7 +15,7 @@ type eventstoreCopy struct {
 	JSON bool              `help:"Print JSON."`
 }
 
-// Run implements the command.
+// Run copies the log, or continues a copy, and prints the hash chain of both logs.
 func (c *eventstoreCopy) Run(ctx context.Context, p *process) error {
 	if err := config.Validate(c); err != nil {
 		return err
@@ -32,7 +32,7 @@ type eventstorePrepare struct {
 	JSON bool   `help:"Print JSON."`
 }
 
-// Run implements the command.
+// Run grants the user the rights that the service needs, and prints what changed.
 func (c *eventstorePrepare) Run(ctx context.Context, p *process) error {
 	if err := config.Validate(c); err != nil {
 		return err

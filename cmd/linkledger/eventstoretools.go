@@ -19,7 +19,7 @@ type storeFolder struct {
 // eventstoreStat shows counts and positions.
 type eventstoreStat struct{ storeFolder }
 
-// Run implements the command.
+// Run prints the counts and positions of the store.
 func (c *eventstoreStat) Run(ctx context.Context, p *process) error {
 	stat, err := storeserver.ReadStat(ctx, c.Dir)
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *eventstoreStat) Run(ctx context.Context, p *process) error {
 // eventstoreCheck verifies a store.
 type eventstoreCheck struct{ storeFolder }
 
-// Run implements the command. It fails if the check finds a problem.
+// Run prints what the check finds. It fails if the check finds a problem.
 func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 	checked, err := storeserver.Check(ctx, c.Dir)
 	if err != nil {
@@ -64,7 +64,7 @@ type eventstoreBackup struct {
 	To string `arg:"" help:"Folder to create for the copy. A store can run on it."`
 }
 
-// Run implements the command.
+// Run creates the copy and prints its counts and positions.
 func (c *eventstoreBackup) Run(ctx context.Context, p *process) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {

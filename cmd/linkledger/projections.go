@@ -25,7 +25,7 @@ type projectionsList struct {
 	operatorFlags
 }
 
-// Run implements the command.
+// Run prints the projections and their generations.
 func (c *projectionsList) Run(ctx context.Context, p *process) error {
 	return maintenance.List(ctx, c.by(p))
 }
@@ -36,7 +36,7 @@ type projectionsStatus struct {
 	Interval time.Duration `help:"Time between two outputs of --watch." default:"1s"`
 }
 
-// Run implements the command.
+// Run prints the progress of each projection. With --watch it does so until ctx ends.
 func (c *projectionsStatus) Run(ctx context.Context, p *process) error {
 	if c.Interval < 100*time.Millisecond {
 		return usage.Errorf("%s is not valid for --interval: give at least 100ms", c.Interval)
@@ -49,7 +49,7 @@ type projectionsPause struct {
 	Name string `arg:"" help:"Name of the projection."`
 }
 
-// Run implements the command.
+// Run stops the updates of the projection until it is resumed.
 func (c *projectionsPause) Run(ctx context.Context, p *process) error {
 	return maintenance.Pause(ctx, c.by(p), c.Name)
 }
@@ -59,7 +59,7 @@ type projectionsResume struct {
 	Name string `arg:"" help:"Name of the projection."`
 }
 
-// Run implements the command.
+// Run ends a pause, or lets a stopped projection try again at once.
 func (c *projectionsResume) Run(ctx context.Context, p *process) error {
 	return maintenance.Resume(ctx, c.by(p), c.Name)
 }
@@ -71,7 +71,7 @@ type someProjections struct {
 	All  bool   `help:"All projections."`
 }
 
-// names returns the selected projections. It is empty for all of them.
+// names returns the one selected projection, or nil for all. It refuses neither and both.
 func (c *someProjections) names() ([]string, error) {
 	switch {
 	case c.All == (c.Name != ""):
@@ -86,7 +86,7 @@ type projectionsVerify struct {
 	someProjections
 }
 
-// Run implements the command.
+// Run prints the rows that differ from a replay of the log, and fails if there are any.
 func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
 	names, err := c.names()
 	if err != nil {
@@ -100,7 +100,7 @@ type projectionsRebuild struct {
 	Connections int `default:"10" help:"${connections}"`
 }
 
-// Run implements the command.
+// Run builds the next generations, and returns when they serve readers.
 func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 	names, err := c.names()
 	if err != nil {
@@ -117,7 +117,7 @@ type projectionsRollback struct {
 	Name string `arg:"" help:"Name of the projection."`
 }
 
-// Run implements the command.
+// Run switches readers back to the previous generation.
 func (c *projectionsRollback) Run(ctx context.Context, p *process) error {
 	return maintenance.Rollback(ctx, c.by(p), c.Name)
 }
@@ -126,7 +126,7 @@ type projectionsPrune struct {
 	someProjections
 }
 
-// Run implements the command.
+// Run deletes the generations that do not serve.
 func (c *projectionsPrune) Run(ctx context.Context, p *process) error {
 	names, err := c.names()
 	if err != nil {
@@ -146,7 +146,7 @@ type deadLettersList struct {
 	Name string `arg:"" optional:"" help:"Name of the projection; all by default."`
 }
 
-// Run implements the command.
+// Run prints the dead letters of the projection, or of all.
 func (c *deadLettersList) Run(ctx context.Context, p *process) error {
 	return maintenance.DeadLetters(ctx, c.by(p), c.Name)
 }
@@ -166,7 +166,7 @@ type deadLettersRetry struct {
 	letterFlags
 }
 
-// Run implements the command.
+// Run applies the selected dead letters in the order of the log, all or none.
 func (c *deadLettersRetry) Run(ctx context.Context, p *process) error {
 	return maintenance.RetryDeadLetters(ctx, c.by(p), c.selection())
 }
@@ -175,7 +175,7 @@ type deadLettersDiscard struct {
 	letterFlags
 }
 
-// Run implements the command.
+// Run deletes the selected dead letters without applying them.
 func (c *deadLettersDiscard) Run(ctx context.Context, p *process) error {
 	return maintenance.DiscardDeadLetters(ctx, c.by(p), c.selection())
 }

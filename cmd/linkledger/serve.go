@@ -24,7 +24,7 @@ type serveCommand struct {
 	Roles       []config.Role  `help:"${roles}" default:"api,redirect,projector" validate:"roles"`
 }
 
-// Run implements the command.
+// Run runs the service until ctx ends.
 func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	if err := c.check(); err != nil {
 		return err

@@ -16,10 +16,10 @@ import (
 // Accounts opens, changes and erases accounts. It is safe for concurrent use.
 type Accounts struct {
 	streams *streams.Streams
-	keys    streams.NoteKeys // nil: no note is encrypted
+	keys    streams.NoteKeys // nil: no note is sealed
 }
 
-// New returns Accounts. keys are those of encrypted notes; if nil, no account can be erased.
+// New returns Accounts. keys are those of sealed notes; if nil, no account can be erased.
 func New(streams *streams.Streams, keys streams.NoteKeys) *Accounts {
 	return &Accounts{streams: streams, keys: keys}
 }

@@ -254,7 +254,7 @@ func accountAndTags(history []events.Event) (account string, tags []string) {
 	return account, tags
 }
 
-// withoutNotes erases the notes in the events of a link, also those that were never encrypted.
+// withoutNotes erases the notes in the events of a link, also those that were never sealed.
 func withoutNotes(all []streams.RecordedEvent) []streams.RecordedEvent {
 	for i := range all {
 		all[i].Body = events.EraseNote(all[i].Body)

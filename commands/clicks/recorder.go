@@ -53,7 +53,8 @@ type Config struct {
 	// Tracer traces groups, with links to the redirects of their clicks. If nil, groups are not
 	// traced.
 	Tracer trace.Tracer
-	// StoreTimeout is how long the event store may take if there is a spool; 0: DefaultStoreTimeout.
+	// StoreTimeout is how long the event store may take if there is a spool; 0 means
+	// DefaultStoreTimeout.
 	StoreTimeout time.Duration
 	Logger       *slog.Logger     // nil discards
 	Now          func() time.Time // nil: time.Now
@@ -196,20 +197,20 @@ func (c *Recorder) Run(ctx context.Context) error {
 			}
 			g := c.take()
 			size = len(g.clicks)
-			c.record(g)
+			c.writeGroup(g)
 		case <-ctx.Done():
 			c.mu.Lock()
 			c.closed = true
 			c.mu.Unlock()
-			c.record(c.take())
+			c.writeGroup(c.take())
 			return nil
 		}
 	}
 }
 
-// record makes one group durable. It does not end with the context of Run, because accepted clicks
-// must not be lost.
-func (c *Recorder) record(g *group) {
+// writeGroup makes one group durable. It does not end with the context of Run, because accepted
+// clicks must not be lost.
+func (c *Recorder) writeGroup(g *group) {
 	defer close(g.done)
 	if len(g.clicks) == 0 {
 		return
@@ -235,23 +236,6 @@ func (c *Recorder) record(g *group) {
 			c.countLost(len(g.clicks), errors.Join(kept, err))
 		}
 	}
-}
-
-// append tries an append until the timeout: Patience if there is a spool, else storeTimeout.
-func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
-	limit := storeTimeout
-	if c.cfg.Spool != nil {
-		limit = c.cfg.StoreTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := c.appendOnce(ctx, w); err != nil {
-		// The outcome of the append is unknown, and so is the stream's revision: the next group
-		// starts a new stream.
-		c.current = stream{}
-		return err
-	}
-	return nil
 }
 
 // Position returns the commit position of the clicks recorded last.

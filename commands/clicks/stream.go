@@ -99,6 +99,24 @@ func (w pendingAppend) write() eventstore.Write {
 	}
 }
 
+// append tries an append until the timeout: Config.StoreTimeout if there is a spool, else
+// storeTimeout.
+func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
+	limit := storeTimeout
+	if c.cfg.Spool != nil {
+		limit = c.cfg.StoreTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := c.appendOnce(ctx, w); err != nil {
+		// The outcome of the append is unknown, and so is the stream's revision: the next group
+		// starts a new stream.
+		c.current = stream{}
+		return err
+	}
+	return nil
+}
+
 // appendOnce appends a group. It has no effect if the event store has the group already.
 func (c *Recorder) appendOnce(ctx context.Context, w pendingAppend) error {
 	appended, err := c.cfg.Store.Append(ctx, w.write())
@@ -129,6 +147,22 @@ func (c *Recorder) appendJoined(ctx context.Context, groups []pendingAppend) err
 		c.spooling.Store(false)
 	}
 	c.countRecorded(appended, clicks)
+	return nil
+}
+
+// spoolAppend puts an append into the spool.
+func (c *Recorder) spoolAppend(w pendingAppend) error {
+	body, err := w.encode()
+	if err == nil {
+		err = c.cfg.Spool.Append(body, len(w.Clicks))
+	}
+	if err != nil {
+		c.current = stream{} // the append was not kept, so the next revision will never exist
+		return err
+	}
+	c.current.spooled = true
+	c.spooling.Store(true)
+	c.spooled.Add(uint64(len(w.Clicks)))
 	return nil
 }
 

@@ -14,8 +14,8 @@ type Request struct {
 	ID      string // request id
 	Batch   string // id shared by all events of one call
 	Plan    Plan   // of the account
-	// ShortHost is a further one of Rules.ShortHosts: the host by which the caller reaches the
-	// service, if those are not configured. Empty: none.
+	// ShortHost is the host by which the caller reached the service; links must not lead to it. It
+	// is set only if no base URL is configured. See destination.Rules.
 	ShortHost string
 
 	// Operator is true if an operator acts for the account, or for all accounts if Account is

@@ -23,7 +23,7 @@ const (
 
 // longStreams caches the long streams that were used last, so that a command reads only the new
 // events: a stream of 10,000 events takes 100 times as long to read as everything else in a
-// command. Cached notes stay encrypted.
+// command. Cached notes stay sealed.
 type longStreams struct {
 	store *eventstore.Store
 	cache *otter.Cache[string, *cachedStream]
@@ -44,7 +44,7 @@ func newLongStreams(store *eventstore.Store) *longStreams {
 	})}
 }
 
-// load returns all events of a stream, with encrypted notes.
+// load returns all events of a stream, with sealed notes.
 func (l *longStreams) load(ctx context.Context, stream string) (History, error) {
 	if kept, ok := l.cache.GetIfPresent(stream); ok {
 		loaded, same, err := l.loadNew(ctx, stream, kept)

@@ -13,7 +13,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// NoteKeys are the keys that encrypt the notes of accounts in the log. The key of an account is
+// NoteKeys are the keys that seal the notes of accounts in the log. The key of an account is
 // deleted for good when the account is erased.
 type NoteKeys interface {
 	// AccountKey returns the key of an account that has one; nil: the account was erased.
@@ -37,17 +37,17 @@ const (
 var ErrNoKey = errors.New("no key for the notes")
 
 var (
-	// ErrNoKeys means that notes are encrypted and this process has no keys.
+	// ErrNoKeys means that notes are sealed and this process has no keys.
 	ErrNoKeys = errors.New("notes are encrypted here, and this process has no keys")
 	// errErased refuses a note for an account that was erased during the command.
 	errErased = &domain.Error{Kind: domain.AccountGone, Details: "The account has been erased"}
 )
 
-// noteCipher encrypts and decrypts notes. It caches keys for keyLifetime at most. It is safe for
+// noteCipher seals and opens notes. It caches keys for keyLifetime at most. It is safe for
 // concurrent use.
 type noteCipher struct {
-	keys     NoteKeys // nil: there are none
-	encrypts bool
+	keys  NoteKeys // nil: there are none
+	seals bool
 
 	mu    sync.Mutex
 	known map[string]*events.NoteKey // by account; nil: erased
@@ -81,11 +81,11 @@ func (c *noteCipher) key(
 	return key, nil
 }
 
-// encryptAll returns the events with encrypted notes.
-func (c *noteCipher) encryptAll(
+// sealAll returns the events with sealed notes.
+func (c *noteCipher) sealAll(
 	ctx context.Context, account, stream string, plain []events.Event,
 ) ([]events.Event, error) {
-	if !c.encrypts {
+	if !c.seals {
 		return plain, nil
 	}
 	var sealed []events.Event
@@ -111,8 +111,8 @@ func (c *noteCipher) encryptAll(
 	return sealed, nil
 }
 
-// decrypt returns a stored event with its note decrypted.
-func (c *noteCipher) decrypt(
+// open returns a stored event with its note opened.
+func (c *noteCipher) open(
 	ctx context.Context, e events.Event, stream string,
 ) (events.Event, error) {
 	sealed := events.SealedNoteOf(e)
@@ -129,8 +129,8 @@ func (c *noteCipher) decrypt(
 	return events.OpenNote(e, key, stream)
 }
 
-// decryptAll returns stored events with their notes decrypted. It does not change stored.
-func (c *noteCipher) decryptAll(
+// openAll returns stored events with their notes opened. It does not change stored.
+func (c *noteCipher) openAll(
 	ctx context.Context, stored []events.Event, stream string,
 ) ([]events.Event, error) {
 	var opened []events.Event
@@ -145,7 +145,7 @@ func (c *noteCipher) decryptAll(
 			opened = slices.Clone(stored)
 		}
 		var err error
-		if opened[i], err = c.decrypt(ctx, e, stream); err != nil {
+		if opened[i], err = c.open(ctx, e, stream); err != nil {
 			return nil, err
 		}
 	}

@@ -14,10 +14,10 @@ type Config struct {
 	Store *eventstore.Store
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
-	// Keys encrypt the notes of accounts. If nil, encrypted notes cannot be read.
+	// Keys seal the notes of accounts. If nil, sealed notes cannot be read.
 	Keys NoteKeys
-	// EncryptNotes has Append encrypt notes, each under the key of its account. It needs Keys.
-	EncryptNotes bool
+	// SealNotes has Append seal notes, each under the key of its account. It needs Keys.
+	SealNotes bool
 }
 
 // Streams reads and writes the streams that commands decide on. It is safe for concurrent use. It
@@ -35,7 +35,7 @@ func New(cfg Config) *Streams {
 		cfg.Now = time.Now
 	}
 	return &Streams{
-		cfg: cfg, notes: &noteCipher{keys: cfg.Keys, encrypts: cfg.EncryptNotes},
+		cfg: cfg, notes: &noteCipher{keys: cfg.Keys, seals: cfg.SealNotes},
 		long: newLongStreams(cfg.Store),
 	}
 }
@@ -45,32 +45,32 @@ func New(cfg Config) *Streams {
 func (s *Streams) Now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
 
 // Append appends the events of a command to a stream whose last event has the expected revision.
-// Notes are encrypted. Its errors are those of eventstore.Store.Append, and ErrNoKey.
+// Notes are sealed. Its errors are those of eventstore.Store.Append, and ErrNoKey.
 func (s *Streams) Append(
 	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
 	all ...events.Event,
 ) (eventstore.Appended, error) {
-	encrypted, err := s.notes.encryptAll(ctx, r.Account, stream, all)
+	sealed, err := s.notes.sealAll(ctx, r.Account, stream, all)
 	if err != nil {
 		return eventstore.Appended{}, err
 	}
 	return s.cfg.Store.Append(ctx, eventstore.Write{
 		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.Metadata(),
-		Events: encrypted,
+		Events: sealed,
 	})
 }
 
-// Load reads a stream, with its notes decrypted. It fails with eventstore.ErrCut where not all of
+// Load reads a stream, with its notes opened. It fails with eventstore.ErrCut where not all of
 // the stream can be read.
 func (s *Streams) Load(ctx context.Context, stream string) (History, error) {
-	loaded, err := s.loadEncrypted(ctx, stream)
+	loaded, err := s.loadSealed(ctx, stream)
 	if err != nil {
 		return History{}, err
 	}
-	return s.decrypt(ctx, stream, loaded)
+	return s.open(ctx, stream, loaded)
 }
 
-func (s *Streams) loadEncrypted(ctx context.Context, stream string) (History, error) {
+func (s *Streams) loadSealed(ctx context.Context, stream string) (History, error) {
 	if s.logged != nil {
 		return decode(ctx, s.logged[stream])
 	}
@@ -88,10 +88,10 @@ func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, err
 	if err != nil {
 		return History{}, err
 	}
-	return s.decrypt(ctx, stream, loaded)
+	return s.open(ctx, stream, loaded)
 }
 
-func (s *Streams) decrypt(ctx context.Context, stream string, loaded History) (History, error) {
-	decrypted, err := s.notes.decryptAll(ctx, loaded.Events, stream)
-	return History{Recorded: loaded.Recorded, Events: decrypted}, err
+func (s *Streams) open(ctx context.Context, stream string, loaded History) (History, error) {
+	opened, err := s.notes.openAll(ctx, loaded.Events, stream)
+	return History{Recorded: loaded.Recorded, Events: opened}, err
 }

@@ -203,7 +203,8 @@ func (s *Store) close() error {
 	return s.storage.Close()
 }
 
-// stopServers stops the servers. It returns when no handler is running.
+// stopServers lets running calls finish for stopTimeout, then cuts them off. No handler runs when
+// it returns.
 func (s *Store) stopServers() {
 	var stopping sync.WaitGroup
 	for server := range s.servers {

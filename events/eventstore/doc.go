@@ -23,6 +23,5 @@
 // on an event.
 //
 // The package is tested against the embedded event store, with TLS, credentials and the gossip of
-// its cluster of one node. It has not been tested against a cluster of several nodes whose leader
-// changes.
+// its cluster of one node. See docs/eventstoredb.md for tests against a cluster.
 package eventstore

@@ -11,8 +11,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// StoredTree is the tree that a projection stores. It may have been altered together with the log, so it
-// is evidence and not proof.
+// StoredTree is the tree that a projection stores. It may have been altered together with the log,
+// so it is evidence and not proof.
 type StoredTree struct {
 	Size int64               // leaves
 	UpTo eventstore.Position // the tree contains all events up to here

@@ -13,8 +13,8 @@ import (
 // Config of a Listener. All fields are required.
 type Config struct {
 	Handler http.Handler
-	// Eligible reports whether the fast path serves a path. It MUST return false for paths that have
-	// to be escaped.
+	// Eligible reports whether the fast path serves a path. It MUST return false for paths that
+	// have to be escaped. In the service this is shortlink.IsPath.
 	Eligible func(path string) bool
 
 	// HeadTimeout is the most time from the first byte of a head to its end. For the first head of

@@ -31,7 +31,7 @@ type Config struct {
 	Clicks       *clicks.Recorder
 
 	Pseudonyms *peer.Pseudonyms // of visitors
-	Previous   *peer.Pseudonyms // of visitors, under the previous key; nil: none
+	Former     *peer.Pseudonyms // of visitors, under the former key; nil: none
 	Proxies    peer.Proxies
 	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
 	// clicks carry no country.

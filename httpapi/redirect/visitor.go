@@ -22,8 +22,8 @@ func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) c
 		Bot: sender.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
 		Browser: sender.browser, OS: sender.os, Device: sender.device, Country: h.country(client),
 	}
-	if h.cfg.Previous != nil {
-		click.Former = h.cfg.Previous.Of(visitor)
+	if h.cfg.Former != nil {
+		click.Former = h.cfg.Former.Of(visitor)
 	}
 	return click
 }

@@ -83,8 +83,8 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	waiter := &catchup.Waiter{
-		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers, Clicks: cfg.Clicks,
-		Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
+		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers,
+		Clicks: cfg.Clicks, Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
 	}
 	asOf := asof.Reader{Now: cfg.Now, Waiter: waiter}
 	requests := &write.Requests{

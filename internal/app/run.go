@@ -81,7 +81,10 @@ func (s *Service) startParts(
 	// logChecked is closed when the event store has answered and the database can belong to its
 	// log.
 	logChecked := make(chan struct{})
-	start("freshness", func(ctx context.Context) error { s.Waiter.Run(ctx); return nil })
+	start("progress of projections", func(ctx context.Context) error {
+		s.Waiter.Run(ctx)
+		return nil
+	})
 	if s.has(config.RoleProjector) {
 		start("projections", func(ctx context.Context) error {
 			select {

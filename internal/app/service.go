@@ -155,7 +155,7 @@ func (s *Service) wire(ctx context.Context) error {
 		},
 	})
 	written := streams.New(
-		streams.Config{Store: s.Store, Keys: s.db, EncryptNotes: s.db.MasterKey != nil},
+		streams.Config{Store: s.Store, Keys: s.db, SealNotes: s.db.MasterKey != nil},
 	)
 	s.Accounts = accounts.New(written, nil)
 	s.commands = commands.NewHandler(commands.Config{
@@ -192,14 +192,15 @@ func (s *Service) wire(ctx context.Context) error {
 		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries,
 		Lists: linklist.New(s.db), Accounts: cachedAccounts, RedirectCache: s.redirects,
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
-		Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed, WaitForOthers: s.Waiter.WaitForOthers,
-		WaitTimeout: cfg.WaitTimeout,
-		Plans:       cfg.Plans.ByName, Origins: cfg.Origins.List(),
+		Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
+		WaitForOthers: s.Waiter.WaitForOthers,
+		WaitTimeout:   cfg.WaitTimeout,
+		Plans:         cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
 		Country: country,
 		BaseURL: strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
-		PreviousVisitorKey: formerKey,
-		Observe:            s.metrics.Request, LoginRefused: s.metrics.Login, Logger: s.logger,
+		FormerVisitorKey: formerKey,
+		Observe:          s.metrics.Request, LoginRefused: s.metrics.Login, Logger: s.logger,
 		Tracer: s.traces.Tracer(), LogRequests: httpapi.RequestLog(cfg.LogRequests),
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 	})
@@ -238,7 +239,7 @@ func (s *Service) logUnowned(projection string, unowned bool) {
 	s.logger.Info("the projection is kept up to date again", slog.String("projection", projection))
 }
 
-// visitorKeys returns the key that hashes visitors, and the previous one, which is nil if none is
+// visitorKeys returns the key that hashes visitors, and the former one, which is nil if none is
 // named.
 func (s *Service) visitorKeys(
 	ctx context.Context, cfg config.Redirecting,
@@ -246,7 +247,7 @@ func (s *Service) visitorKeys(
 	if cfg.FormerVisitorKey != "" {
 		former, err = s.db.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, nil, usage.Errorf("there is no key %q: name the previous key with "+
+			return nil, nil, usage.Errorf("there is no key %q: name the former key with "+
 				"--former-visitor-key (%s), or none",
 				cfg.FormerVisitorKey, usage.Env("former-visitor-key"))
 		}

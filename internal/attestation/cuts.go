@@ -126,7 +126,7 @@ func (v printedCuts) explain() error {
 	if len(streams) > most || v.MoreCuts > 0 {
 		named += ", …"
 	}
-	return fmt.Errorf("somebody else has changed streams in the event store, which hides or "+
+	return fmt.Errorf("another program has changed streams in the event store, which hides or "+
 		"damages history (%d findings): %s",
 		int64(len(v.Cuts))+v.MoreCuts, named)
 }

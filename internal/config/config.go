@@ -42,13 +42,13 @@ type Backends struct {
 	Sealing
 }
 
-// Sealing configures how notes are encrypted.
+// Sealing configures how notes are sealed.
 type Sealing struct {
 	MasterKey       secret.Text `help:"${master_key}" placeholder:"KEY" validate:"sealing_key"`
 	FormerMasterKey secret.Text `help:"${former_key}" placeholder:"KEY" validate:"former_key"`
 }
 
-// Keys returns the master key, with the previous one if both are given. It returns nil if there is
+// Keys returns the master key, with the former one if both are given. It returns nil if there is
 // no master key.
 func (s Sealing) Keys() (*readmodel.MasterKey, error) {
 	var key *readmodel.MasterKey
@@ -123,7 +123,9 @@ func Validate(config any) error {
 	}
 	err := check.Struct(config)
 	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
-		flag := flagName(wrong[0].StructField())
+		// A wrong entry of a list is named Roles[0].
+		field, _, _ := strings.Cut(wrong[0].StructField(), "[")
+		flag := flagName(field)
 		return usage.Errorf(
 			"%q is not valid for --%s (%s): %s", secret.Redact(fmt.Sprint(wrong[0].Value())), flag,
 			usage.Env(flag), expectations[wrong[0].ActualTag()],

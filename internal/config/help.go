@@ -77,7 +77,7 @@ var helpTexts = HelpTexts{
 	"master_key": "Key that encrypts the accounts' keys, under which the log stores notes: 32 " +
 		"bytes in base64, as openssl rand -base64 32 prints them. Give it as a file, by " +
 		"LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored in plain text.",
-	"former_key": "Previous master key. The service encrypts the accounts' keys under the new " +
+	"former_key": "Former master key. The service encrypts the accounts' keys under the new " +
 		"one when it starts.",
 
 	// Redirecting.
@@ -90,7 +90,7 @@ var helpTexts = HelpTexts{
 		"the spool.",
 	"visitor_key": "Name of the key that hashes visitors. A key is generated when its name is " +
 		"first used.",
-	"former_visitor": "Previous visitor key. Set it during a rotation so that visitors keep " +
+	"former_visitor": "Former visitor key. Set it during a rotation so that visitors keep " +
 		"their identity.",
 	"countries": "File in the MaxMind DB format, such as GeoLite2-Country.mmdb, that maps " +
 		"addresses to countries. The service reads it again when it changes.",

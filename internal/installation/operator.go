@@ -167,7 +167,7 @@ func (o Operator) Auditor(store *eventstore.Store) *audit.Reader {
 
 func (o Operator) streams(store *eventstore.Store) *streams.Streams {
 	return streams.New(streams.Config{
-		Store: store, Keys: keysOnDemand{o.Installation}, EncryptNotes: o.MasterKey != "",
+		Store: store, Keys: keysOnDemand{o.Installation}, SealNotes: o.MasterKey != "",
 	})
 }
 

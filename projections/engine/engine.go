@@ -10,12 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events/eventstore"
-	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/status"
@@ -32,7 +29,8 @@ type Config struct {
 	Store  *eventstore.Store
 	Logger *slog.Logger // nil discards the log
 	// OnCommit is called after a projection of this process has reached a commit position. changed
-	// are the keys that have changed, see readmodel.Channel. It MUST NOT block. It may be nil.
+	// are the keys that have changed, see readmodel.Channel. It MUST NOT block. It may be nil. In
+	// the service this is progress.Waiter.Committed.
 	OnCommit func(projection string, position uint64, changed []string)
 	// BatchSize is the maximum number of events in one transaction; 0 means
 	// subscription.DefaultBatchSize.
@@ -97,46 +95,4 @@ func processName() string {
 		host = "localhost"
 	}
 	return fmt.Sprintf("%s/%d-%s", host, os.Getpid(), strings.ToLower(rand.Text()[:4]))
-}
-
-func runRouter(ctx context.Context, router *message.Router) error {
-	if err := router.Run(ctx); err != nil {
-		return fmt.Errorf("projections: %w", err)
-	}
-	if ctx.Err() == nil { // watermill returns nil when its handlers end
-		return ErrStopped
-	}
-	return nil
-}
-
-// reportOutcome returns a middleware that reports each batch and stores its outcome in the status.
-// ErrFenced is not a failure: the subscriber reads the checkpoint again, which shows whether
-// another process owns it, or whether an outage hid the outcome of a commit.
-func reportOutcome(
-	status *status.Entry, report func(events int, took time.Duration, err error),
-) message.HandlerMiddleware {
-	return func(next message.HandlerFunc) message.HandlerFunc {
-		return func(m *message.Message) ([]*message.Message, error) {
-			began := time.Now()
-			_, err := next(m)
-			report(len(subscription.BatchOf(m).Events), time.Since(began), err)
-			switch {
-			case errors.Is(err, generation.ErrFenced):
-				status.Refuse(nil)
-				m.Nack()
-				return nil, nil
-			case err != nil && m.Context().Err() == nil: // otherwise the subscription has ended
-				status.Refuse(err)
-			}
-			return nil, err
-		}
-	}
-}
-
-// routerLogger returns a logger for watermill that lowers its info messages to debug and keeps its
-// errors.
-func routerLogger(logger *slog.Logger) watermill.LoggerAdapter {
-	return watermill.NewSlogLoggerWithLevelMapping(logger, map[slog.Level]slog.Level{
-		slog.LevelInfo: slog.LevelDebug,
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.uber.org/goleak"
 
 	"linkledger/events"
@@ -200,6 +201,35 @@ func TestRebuildTakesOver(t *testing.T) {
 		t.Errorf("%d generations pruned, %v", n, err)
 	}
 	b.await(300)
+}
+
+// TestRollbackSaysWhatHeldItUp checks that a rollback that runs out of time because of a lock does
+// not report that the generation is behind.
+func TestRollbackSaysWhatHeldItUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	set := projection.Set{toy(never)}
+	cfg := engine.Config{DB: b.db, Store: b.store}
+	if err := rebuild.Run(b.ctx, set, cfg, []string{toyName}, func([]status.Progress) {}); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := b.db.BeginTx(b.ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Rollback() }()
+	if _, err := lock.NewRaw(
+		"SELECT FROM linkledger.generations WHERE name = ? FOR UPDATE", toyName,
+	).Exec(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(b.ctx, 3*time.Second)
+	defer cancel()
+	_, err = rebuild.Rollback(short, b.db, b.store, set[0])
+	if refused, ok := errors.AsType[*pgconn.PgError](err); !ok || refused.Code != "55P03" ||
+		errors.Is(err, rebuild.ErrBehind) {
+		t.Errorf("got %v, want that a lock was not available", err)
+	}
 }
 
 func TestVerifyComparesWithAReplay(t *testing.T) {

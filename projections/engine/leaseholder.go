@@ -107,8 +107,8 @@ func (l *leaseholder) run(ctx context.Context) error {
 		Checkpoint: l.projector.Checkpoint,
 		BatchSize:  l.batchSize(),
 		Decode:     !p.Raw,
-		Delayable:  p.Delayable, NeverAwaited: p.NeverAwaited, SendParts: p.Buffered, Demand: l.demand,
-		MinDelay: p.MinDelay, MaxDelay: p.MaxDelay,
+		Delayable:  p.Delayable, NeverAwaited: p.NeverAwaited, SendParts: p.Buffered,
+		Demand: l.demand, MinDelay: p.MinDelay, MaxDelay: p.MaxDelay,
 		Logger:  l.cfg.Logger,
 		OnError: l.status.Interrupt,
 	})

@@ -21,8 +21,8 @@ type Definition struct {
 	// nil: none was given.
 	Folds func(master *readmodel.MasterKey) Folds
 	Raw   bool // the fold takes events without their bodies
-	// Buffered reports that events that no reader waits for may be buffered. The fold MUST then accept
-	// them without Read.
+	// Buffered reports that events that no reader waits for may be buffered. The fold MUST then
+	// accept them without Read.
 	Buffered bool
 	// Alone reports whether an event is applied alone: after all events before it, and before all
 	// events after it. Rows that were cached before it are discarded. If nil, no event is.

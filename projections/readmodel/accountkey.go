@@ -20,8 +20,8 @@ const (
 const AccountKeysQuery = "SELECT account_id::text, wrapped, master FROM linkledger.account_keys " +
 	"WHERE account_id = ANY($1::uuid[])"
 
-// EraseAccountKeyStatement deletes the key of the account $1, if there is one. The row stays, so that the
-// account never gets another key.
+// EraseAccountKeyStatement deletes the key of the account $1, if there is one. The row stays, so
+// that the account never gets another key.
 const EraseAccountKeyStatement = `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
 	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`
 

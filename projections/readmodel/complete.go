@@ -20,7 +20,7 @@ const completionConcurrency = 2
 // corrected.
 //
 // Each table has its own transaction. confirm is called last in each of them, and its error rolls
-// the transaction back.
+// the transaction back: the engine passes generation.Checkpoint.Confirm.
 func Complete(
 	ctx context.Context, db *bun.DB, projection string, generation int,
 	confirm func(context.Context, bun.Tx) error,

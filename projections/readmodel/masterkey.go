@@ -13,7 +13,7 @@ import (
 const MasterKeySize = 32
 
 var (
-	// ErrNoMasterKey means that notes are encrypted with keys of accounts, and that this process
+	// ErrNoMasterKey means that notes are sealed with keys of accounts, and that this process
 	// has no master key.
 	ErrNoMasterKey = errors.New("notes are encrypted here: give the master key")
 	// ErrOtherMasterKey means that keys of accounts are wrapped by a master key that this process

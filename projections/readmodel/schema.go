@@ -28,8 +28,8 @@ const Changed = "changed "
 // Everything stands for all keys of a projection in a list of changed keys.
 const Everything = "*"
 
-// Uncached stands for changes of rows that readers do not cache in a list of changed keys. Clicks are
-// not announced at all.
+// Uncached stands for changes of rows that readers do not cache in a list of changed keys. Clicks
+// are not announced at all.
 const Uncached = "."
 
 // ControlChannel is the NOTIFY channel of the projectors of all processes. The name of a projection

@@ -43,8 +43,9 @@ type Redirects struct {
 	find  func(ctx context.Context, hash string) (queries.Redirect, error)
 	cache *otter.Cache[string, *cachedRedirect]
 
-	// epoch is even while changes are reported. It changes whenever changes may have been missed.
-	epoch atomic.Uint64
+	// connection numbers the connections over which changes are reported. It is even while one is
+	// open. It changes whenever changes may have been missed.
+	connection atomic.Uint64
 	// retryAt is when to query the database again after it gave no answer, in Unix nanoseconds; 0:
 	// it answers.
 	retryAt atomic.Int64
@@ -57,10 +58,10 @@ type Redirects struct {
 
 // cachedRedirect is an entry of the cache.
 type cachedRedirect struct {
-	redirect queries.Redirect
-	err      error     // nil, or wraps queries.ErrNotFound
-	epoch    uint64    // at the start of the look-up
-	at       time.Time // start of the look-up
+	redirect   queries.Redirect
+	err        error     // nil, or wraps queries.ErrNotFound
+	connection uint64    // at the start of the look-up
+	at         time.Time // start of the look-up
 }
 
 // lookup is a query of the database that many callers may wait for.
@@ -91,7 +92,7 @@ func newRedirects(
 		return nil, fmt.Errorf("cache of redirects: %w", err)
 	}
 	r := &Redirects{find: find, cache: cache, lookups: make(map[string]*lookup)}
-	r.epoch.Store(1)
+	r.connection.Store(1)
 	return r, nil
 }
 
@@ -111,8 +112,9 @@ func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, er
 
 // current reports whether an entry needs no new look-up.
 func (r *Redirects) current(entry *cachedRedirect) bool {
-	epoch := r.epoch.Load()
-	return entry.epoch == epoch && (epoch%2 == 0 || time.Since(entry.at) < StaleBound)
+	connection := r.connection.Load()
+	return entry.connection == connection &&
+		(connection%2 == 0 || time.Since(entry.at) < StaleBound)
 }
 
 // renew looks up an entry that may be stale. The entry stays valid as long as the database gives no
@@ -165,7 +167,7 @@ func (r *Redirects) load(ctx context.Context, hash string, l *lookup) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	defer close(l.done)
-	entry := &cachedRedirect{epoch: r.epoch.Load(), at: time.Now()}
+	entry := &cachedRedirect{connection: r.connection.Load(), at: time.Now()}
 	entry.redirect, entry.err = r.find(ctx, hash)
 	if entry.err == nil || errors.Is(entry.err, queries.ErrNotFound) {
 		l.entry = entry
@@ -216,11 +218,11 @@ func (r *Redirects) Changed(projection string, keys []string) {
 func (r *Redirects) SetConnected(connected bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := r.epoch.Load() + 1
+	next := r.connection.Load() + 1
 	if (next%2 == 0) != connected {
 		next++
 	}
-	r.epoch.Store(next)
+	r.connection.Store(next)
 	clear(r.lookups) // they began before the change
 }
 
@@ -228,7 +230,7 @@ func (r *Redirects) SetConnected(connected bool) {
 func (r *Redirects) Missed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.epoch.Add(2)
+	r.connection.Add(2)
 	clear(r.lookups)
 }
 

@@ -20,8 +20,8 @@ type demandState struct {
 	announcedAt time.Time
 }
 
-// WaitUndelayed is WaitOwned for a projection whose projector delays events while no caller waits for
-// them. It announces to the projector, in whatever process, that a caller waits. Demands that
+// WaitUndelayed is WaitOwned for a projection whose projector delays events while no caller waits
+// for them. It announces to the projector, in whatever process, that a caller waits. Demands that
 // arrive while the projector is at work are announced together, as soon as it is done.
 func (w *Waiter) WaitUndelayed(ctx context.Context, projection string, position uint64) error {
 	for {

@@ -1,7 +1,6 @@
 package progress
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -84,18 +83,6 @@ func (w *Waiter) enqueueOwned(projection string, position uint64) (*pending, <-c
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return wait, w.state(projection).owner.abandonedSignal()
-}
-
-// remove removes a waiter that gives up, and returns the reason. It returns nil if the waiter's
-// position was reached meanwhile.
-func (w *Waiter) remove(wait *pending, projection string, reason error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if wait.index < 0 {
-		return nil
-	}
-	heap.Remove(&w.state(projection).waiters, wait.index)
-	return reason
 }
 
 // watchOwners checks for projections without an owner while callers wait or a projection is vacant.

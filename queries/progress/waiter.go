@@ -130,7 +130,8 @@ func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) e
 	}
 }
 
-// WaitForOthers is WaitOwned for the position of the last known change of keys of the other projections.
+// WaitForOthers is WaitOwned for the position of the last known change of keys of the other
+// projections.
 func (w *Waiter) WaitForOthers(ctx context.Context, projection string, others ...string) error {
 	var position uint64
 	w.mu.Lock()
@@ -152,6 +153,18 @@ func (w *Waiter) enqueue(projection string, position uint64) *pending {
 	wait := &pending{position: position, reached: make(chan struct{})}
 	heap.Push(&p.waiters, wait)
 	return wait
+}
+
+// remove removes a waiter that gives up, and returns the reason. It returns nil if the waiter's
+// position was reached meanwhile.
+func (w *Waiter) remove(wait *pending, projection string, reason error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wait.index < 0 {
+		return nil
+	}
+	heap.Remove(&w.state(projection).waiters, wait.index)
+	return reason
 }
 
 // state returns the state of a projection. The caller MUST hold w.mu.

@@ -1,5 +1,5 @@
-// Package dialect has the errors of malformed requests, and the responses of versions of
-// EventStoreDB to them.
+// Package dialect has the errors that the store returns for malformed requests, and, for tests of
+// clients, those that EventStoreDB 23.10 and 24.10 return.
 package dialect
 
 import (

@@ -130,7 +130,8 @@ func (l *Ledger) writeMetadata(t writeTarget, events []record.Proposed) Outcome 
 	return l.outcome(last, nil)
 }
 
-// Delete soft-deletes a stream, which hides its present events.
+// Delete soft-deletes a stream, which hides its present events. It fails with WrongError if the
+// stream is not at expected or never existed.
 func (l *Ledger) Delete(stream string, expected int64) Outcome {
 	t, err := l.load(stream)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// batcher collects arrivals into batches. It delays batches as Config says: Patient, Rests and
-// SendParts.
+// batcher collects arrivals into batches. It delays batches as Config says: Delayable,
+// NeverAwaited and SendParts.
 type batcher struct {
 	Config
 
@@ -110,8 +110,8 @@ func (b *batcher) updateDelay(first bool, added eventstore.Recorded) {
 	}
 }
 
-// delayCatchUp delays the first batch of a subscription that rests until it has caught up. The
-// delay is limited, because not every server reports that.
+// delayCatchUp delays the first batch of a subscription with NeverAwaited until it has caught up.
+// The delay is limited, because not every server reports that.
 func (b *batcher) delayCatchUp(first eventstore.Recorded) {
 	if b.Demand.includes(first.Position) {
 		b.delayUntil(b.demandedDue(b.applied))

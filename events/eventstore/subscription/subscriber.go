@@ -23,8 +23,8 @@ const (
 	// positionInterval is the minimum time between two batches without events, which only move the
 	// checkpoint past events that do not match.
 	positionInterval = time.Second
-	// catchUpInterval is the maximum time between two whole batches of a subscription that rests
-	// while it catches up.
+	// catchUpInterval is the maximum time between two whole batches of a subscription that catches
+	// up, if its events are never awaited.
 	catchUpInterval = time.Second
 	// delayShare sets the share of time that is spent on batches of delayed events, to one part
 	// in this many. The longer the last batch took, the longer the next one is delayed.
@@ -86,20 +86,19 @@ type Config struct {
 	Decode bool
 	// Delayable reports whether an event may be delayed. If nil, no event may. Batches of only such
 	// events are delayed, so that many small batches become few large ones. The delay is chosen so
-	// that a tenth of the time is spent on them, but is at least MinDelay and at most
-	// MaxDelay.
+	// that a tenth of the time is spent on them, but is at least MinDelay and at most MaxDelay.
 	Delayable func(eventstore.Recorded) bool
-	// NeverAwaited means that all events may be delayed. A subscription that has caught up ends if an
-	// event arrives before the delay is over, and is opened again after it. The event store then
-	// sends at once what it would otherwise send event by event.
+	// NeverAwaited means that all events may be delayed. A subscription that has caught up is
+	// closed between batches: it ends if an event arrives before the delay is over, and is opened
+	// again after it. The event store then sends at once what it would otherwise send event by
+	// event.
 	NeverAwaited bool
 	// Demand delivers delayed events early. If nil, none are demanded.
 	Demand *Demand
 	// SendParts sends delayed batches on in parts while they are collected, so that the Subscriber
-	// need not keep whole batches. The same applies to a subscription that rests while it catches
-	// up.
+	// need not keep whole batches. With NeverAwaited it does so while it catches up, too.
 	SendParts bool
-	// MinDelay and MaxDelay bound the delay between two batches for Patient and Rests; 0
+	// MinDelay and MaxDelay bound the delay between two batches for Delayable and NeverAwaited; 0
 	// means DefaultMinDelay and DefaultMaxDelay.
 	MinDelay, MaxDelay time.Duration
 	// OnError is called with the reason why a subscription ended, before it is opened again. It may
@@ -203,7 +202,8 @@ func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *messa
 	}
 }
 
-// rest waits until the rest ends or events are demanded.
+// rest waits until the subscription is to be opened again: its next batch is due, or events are
+// demanded.
 func (s *Subscriber) rest(ctx context.Context, rest restError) {
 	timer := time.NewTimer(time.Until(rest.until))
 	defer timer.Stop()
@@ -223,13 +223,13 @@ func (s *Subscriber) rest(ctx context.Context, rest restError) {
 // committed of it.
 var errNacked = errors.New("batch was not applied")
 
-// restError ends a subscription until its next batch is due.
+// restError closes a subscription until its next batch is due. See Config.NeverAwaited.
 type restError struct {
 	until    time.Time
 	demanded time.Time // the earlier end if events are demanded
 }
 
-func (restError) Error() string { return "the subscription rests" }
+func (restError) Error() string { return "the subscription is closed until its next batch is due" }
 
 // subscribeOnce follows the log from the checkpoint until something fails. It reports whether a
 // batch was applied.
@@ -259,9 +259,9 @@ func (s *Subscriber) subscribeOnce(
 	return progressed, err
 }
 
-// deliverAll collects arrivals into batches and delivers them until a batch is nacked, the
-// subscription is to rest or the arrivals end. It returns no error if the arrivals end, because
-// receive returns the reason.
+// deliverAll collects arrivals into batches and delivers them until a batch is nacked, the arrivals
+// end, or an event arrives before its batch is due (restError). It returns no error if the arrivals
+// end, because receive returns the reason.
 func (s *Subscriber) deliverAll(
 	ctx context.Context, from eventstore.Position, arrivals <-chan arrival,
 	room *semaphore.Weighted, out chan<- *message.Message,

@@ -1,5 +1,5 @@
-// Package apiclient is a client that oapi-codegen generates from the description of the API, as users
-// generate theirs. Tests call the service with it.
+// Package apiclient is a client that oapi-codegen generates from the description of the API, as
+// users generate theirs. Tests call the service with it.
 package apiclient
 
 // After a change of the description: go generate ./httpapi/internal/apiclient

@@ -81,7 +81,7 @@ func (b *Changes) addUndone(resp *undoResponse, outcomes []commands.URLOutcome) 
 		}
 		resp.Undo.Refused++
 		if len(resp.URLs) < b.cfg.MaxFailed {
-			refused, _ := apierror.Refusal(outcome.Err) // addChunk has returned other errors
+			refused, _ := apierror.Refusal(outcome.Err) // addOutcomes has returned other errors
 			resp.URLs = append(resp.URLs, record.Failed{
 				Hash: outcome.URL.Hash, LongURL: &outcome.URL.LongURL,
 				Error: response.NewItemError(refused),

@@ -91,56 +91,6 @@ type inFlight struct {
 	cancel  context.CancelFunc
 }
 
-// applyParts applies a batch in the parts that projection.Cut makes. An event that is applied alone
-// may change rows that the bulk loader has cached, so the loader is replaced after it.
-func (p *Projector) applyParts(
-	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
-) error {
-	parts := projection.Cut(
-		p.projection, recorded, func(r eventstore.Recorded) eventstore.Recorded { return r },
-	)
-	for i, part := range parts {
-		upTo := to
-		if i < len(parts)-1 {
-			upTo = part[len(part)-1].Position
-		}
-		if len(part) == 0 || p.projection.Alone == nil || !p.projection.Alone(part[0]) {
-			if err := p.applyPart(ctx, part, upTo, held); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := p.Settle(ctx); err != nil {
-			return err
-		}
-		if err := p.applyOrBisect(ctx, part, upTo); err != nil {
-			return err
-		}
-		if p.bulk != nil {
-			p.bulk = p.newBulkLoader()
-		}
-	}
-	return nil
-}
-
-// applyPart applies events, or adds them to the pending batch. Held events and those of a build are
-// committed later: no reader waits for them. Settle commits them at once.
-func (p *Projector) applyPart(
-	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
-) error {
-	if p.bulk != nil && len(recorded) > 0 {
-		return p.applyBulk(ctx, recorded, to)
-	}
-	if p.bulk != nil {
-		if err := p.Settle(ctx); err != nil {
-			return err
-		}
-	} else if held && p.mayBuffer() {
-		return p.buffer(ctx, recorded, to)
-	}
-	return p.applyOrBisect(ctx, recorded, to)
-}
-
 // applyBulk adds events to the pending batch while PostgreSQL executes the previous one. The batch
 // grows up to maxPendingBytes, because a row that many events change is then written once.
 func (p *Projector) applyBulk(

@@ -20,7 +20,6 @@ import (
 	"linkledger/projections/engine/status"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
-	"linkledger/projections/sqlbatch"
 )
 
 // Config configures a Projector.
@@ -31,15 +30,17 @@ type Config struct {
 	DB         *readmodel.DB
 	Store      *eventstore.Store
 	Status     *status.Entry
-	// OnCommit is called after each commit of a generation that serves.
+	// OnCommit is called after each commit of a generation that serves. In the service this is
+	// progress.Waiter.Committed.
 	OnCommit func(projection string, position uint64, changed []string)
 	Lease    time.Duration // each batch extends it by this
-	Lose     func()        // called when another process owns the generation
-	Policy   Policy
-	Stopped  chan<- struct{} // receives a value when the projection has stopped
-	Resume   <-chan struct{} // a value makes a stopped projection try again
-	Tracer   trace.Tracer    // nil: batches are not traced
-	Logger   *slog.Logger
+	// Lose is called when another process owns the generation. It ends the leaseholder.
+	Lose    func()
+	Policy  Policy
+	Stopped chan<- struct{} // receives a value when the projection has stopped
+	Resume  <-chan struct{} // a value makes a stopped projection try again
+	Tracer  trace.Tracer    // nil: batches are not traced
+	Logger  *slog.Logger
 }
 
 // Projector applies the batches of one subscription to the tables of one generation that this
@@ -181,6 +182,56 @@ func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	return nil
 }
 
+// applyParts applies a batch in the parts that projection.Cut makes. An event that is applied alone
+// may change rows that the bulk loader has cached, so the loader is replaced after it.
+func (p *Projector) applyParts(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
+) error {
+	parts := projection.Cut(
+		p.projection, recorded, func(r eventstore.Recorded) eventstore.Recorded { return r },
+	)
+	for i, part := range parts {
+		upTo := to
+		if i < len(parts)-1 {
+			upTo = part[len(part)-1].Position
+		}
+		if len(part) == 0 || p.projection.Alone == nil || !p.projection.Alone(part[0]) {
+			if err := p.applyPart(ctx, part, upTo, held); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.Settle(ctx); err != nil {
+			return err
+		}
+		if err := p.applyOrBisect(ctx, part, upTo); err != nil {
+			return err
+		}
+		if p.bulk != nil {
+			p.bulk = p.newBulkLoader()
+		}
+	}
+	return nil
+}
+
+// applyPart applies events, or adds them to the pending batch. Held events and those of a build are
+// committed later: no reader waits for them. Settle commits them at once.
+func (p *Projector) applyPart(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
+) error {
+	if p.bulk != nil && len(recorded) > 0 {
+		return p.applyBulk(ctx, recorded, to)
+	}
+	if p.bulk != nil {
+		if err := p.Settle(ctx); err != nil {
+			return err
+		}
+	} else if held && p.mayBuffer() {
+		return p.buffer(ctx, recorded, to)
+	}
+	return p.applyOrBisect(ctx, recorded, to)
+}
+
 // unapplied returns the events that were not applied, buffered or sent to PostgreSQL before.
 func (p *Projector) unapplied(recorded []eventstore.Recorded) []eventstore.Recorded {
 	taken := p.at.Position
@@ -196,48 +247,4 @@ func (p *Projector) unapplied(recorded []eventstore.Recorded) []eventstore.Recor
 		}
 	}
 	return nil
-}
-
-// commit applies the buffered events and the events after them, and moves the checkpoint, in one
-// transaction.
-func (p *Projector) commit(
-	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
-) (err error) {
-	defer recovered(&err)
-	decoded := p.decode(recorded)
-	var taken span
-	folding := p.folds.Next()
-	if p.pending != nil {
-		taken, folding = p.pending.span, p.pending.fold
-		p.pending = nil
-	}
-	read := func(s *sqlbatch.Batch) { folding.Read(s, decoded.events) }
-	write := func(s *sqlbatch.Batch, _ bool) ([]string, error) {
-		if err := projection.Each(decoded.events, folding.Apply); err != nil {
-			return nil, err
-		}
-		deadletter.Insert(s, p.at, decoded.letters)
-		return folding.Write(s), nil
-	}
-	serving, changed, err := p.transact(ctx, to, read, write)
-	if err != nil {
-		return err
-	}
-	p.recordSetAside(ctx, decoded.letters, decoded.skipped)
-	taken.extend(recorded, to)
-	p.afterCommit(taken, serving, changed)
-	return nil
-}
-
-// afterCommit stores the new position after a commit, and calls onCommit if the generation serves.
-func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
-	p.at.Position = taken.to
-	p.status.Applied(taken.to, taken.events, taken.last)
-	if serving {
-		if !p.announced { // nothing was announced before the generation served
-			p.announced = true
-			changed = append(changed, readmodel.Everything)
-		}
-		p.onCommit(p.projection.Name, taken.to.Commit, changed)
-	}
 }

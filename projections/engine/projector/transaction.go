@@ -8,9 +8,56 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
 )
+
+// commit applies the buffered events and the events after them, and moves the checkpoint, in one
+// transaction.
+func (p *Projector) commit(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
+) (err error) {
+	defer recovered(&err)
+	decoded := p.decode(recorded)
+	var taken span
+	folding := p.folds.Next()
+	if p.pending != nil {
+		taken, folding = p.pending.span, p.pending.fold
+		p.pending = nil
+	}
+	read := func(s *sqlbatch.Batch) { folding.Read(s, decoded.events) }
+	write := func(s *sqlbatch.Batch, _ bool) ([]string, error) {
+		if err := projection.Each(decoded.events, folding.Apply); err != nil {
+			return nil, err
+		}
+		deadletter.Insert(s, p.at, decoded.letters)
+		return folding.Write(s), nil
+	}
+	serving, changed, err := p.transact(ctx, to, read, write)
+	if err != nil {
+		return err
+	}
+	p.recordSetAside(ctx, decoded.letters, decoded.skipped)
+	taken.extend(recorded, to)
+	p.afterCommit(taken, serving, changed)
+	return nil
+}
+
+// afterCommit stores the new position after a commit, and calls onCommit if the generation serves.
+func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
+	p.at.Position = taken.to
+	p.status.Applied(taken.to, taken.events, taken.last)
+	if serving {
+		if !p.announced { // nothing was announced before the generation served
+			p.announced = true
+			changed = append(changed, readmodel.Everything)
+		}
+		p.onCommit(p.projection.Name, taken.to.Commit, changed)
+	}
+}
 
 // transact moves the checkpoint in a transaction of two round trips. The first one moves the
 // checkpoint and sends the queries of read. The second one sends the statements of write, and the

@@ -1,6 +1,7 @@
 package rebuild
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,13 +169,15 @@ func progressOf(ctx context.Context, cfg engine.Config) ([]status.Progress, erro
 
 // Rollback makes the newest generation serve that served before, and returns its number. It waits
 // up to rollbackTimeout for that generation to catch up with the one that serves, and for readers
-// that hold a lock. It fails with ErrBehind if no process keeps the generation up to date.
+// that hold a lock. It fails with ErrBehind if no process keeps the generation up to date. If it
+// runs out of time for another reason, such as a lock that is held or an outage, it returns that.
 func Rollback(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection.Definition,
 ) (int, error) {
 	name := p.Name
 	ctx, cancel := context.WithTimeout(ctx, rollbackTimeout)
 	defer cancel()
+	var reason error // why the last attempt failed that was not cut off
 	for {
 		var kept []readmodel.Generation
 		if err := db.NewSelect().Model(&kept).Where("name = ? AND built AND NOT serving", name).
@@ -190,15 +193,20 @@ func Rollback(
 			return at.Generation, nil
 		}
 		switch {
-		case err == nil || ctx.Err() != nil:
-			err = ErrBehind
+		case err == nil:
+			reason = ErrBehind
+		case ctx.Err() != nil:
+			reason = cmp.Or(reason, err)
 		case !projector.Transient(err):
 			return 0, err
+		default:
+			reason = err
 		}
 		select {
 		case <-ctx.Done():
 			return 0, fmt.Errorf(
-				"roll back %s to generation %d, at %s: %w", name, at.Generation, at.Position, err,
+				"roll back %s to generation %d, at %s: %w", name, at.Generation, at.Position,
+				reason,
 			)
 		case <-time.After(progressInterval / 10):
 		}

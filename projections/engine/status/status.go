@@ -139,8 +139,8 @@ func (e *Entry) SetServing(serving bool) {
 	e.status.Serving = serving
 }
 
-// SetOwned stores whether this process owns the generation. It resets Stopped, because a new owner tries
-// the event at which the former owner stopped.
+// SetOwned stores whether this process owns the generation. It resets Stopped, because a new owner
+// tries the event at which the former owner stopped.
 func (e *Entry) SetOwned(owned bool) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()

@@ -54,7 +54,7 @@ func (v *Visitors) Close() (err error) {
 	return err
 }
 
-// VisitAll follows every link once at least, so that the server has them in memory.
+// VisitAll follows every link at least once, so that the server has them in memory.
 func (v *Visitors) VisitAll(ctx context.Context) error {
 	all, ctx := errgroup.WithContext(ctx)
 	for worker := range v.all {

@@ -35,8 +35,8 @@ type Process struct {
 	err      error         // how it ended; valid once ended
 }
 
-// Start starts a program and waits until it has printed a line with certain words in it. It ends
-// with stop, or with this process, however that ends; Ctrl-C reaches this process alone.
+// Start starts a program and waits until it prints a line that contains ready. The program ends
+// with Stop, or when this process ends for any reason. Ctrl-C is not passed on to it.
 func Start(ctx context.Context, ready, program string, args ...string) (*Process, error) {
 	ctx, cancel := context.WithTimeoutCause(
 		ctx, startTimeout, fmt.Errorf("it was not ready within %s", startTimeout),

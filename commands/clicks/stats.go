@@ -10,22 +10,6 @@ import (
 // lossInterval is the least time between two log lines about losses.
 const lossInterval = 10 * time.Second
 
-// spoolAppend puts an append into the spool.
-func (c *Recorder) spoolAppend(w pendingAppend) error {
-	body, err := w.encode()
-	if err == nil {
-		err = c.cfg.Spool.Append(body, len(w.Clicks))
-	}
-	if err != nil {
-		c.current = stream{} // the append was not kept, so the next revision will never exist
-		return err
-	}
-	c.current.spooled = true
-	c.spooling.Store(true)
-	c.spooled.Add(uint64(len(w.Clicks)))
-	return nil
-}
-
 // losses counts the clicks that neither the event store nor the spool could take.
 type losses struct {
 	mu     sync.Mutex
