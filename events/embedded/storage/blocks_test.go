@@ -20,7 +20,7 @@ func TestBlocksStayInMemory(t *testing.T) {
 	); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	for i := range 3 * 32 { // memtables start small and double their size
+	for i := range 2*32 + 2 { // memtables start small and double their size
 		if err := s.db.Set(fmt.Append(nil, "\xff", i), make([]byte, 1<<20), pebble.NoSync); err != nil {
 			t.Fatal(err)
 		}
