@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"linkledger/internal/pgserver"
 	"net"
 	"net/http"
 	"os"
@@ -21,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"linkledger/internal/pgserver"
 )
 
 // mainPackage is the program that the tests build and start.

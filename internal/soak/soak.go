@@ -1,4 +1,4 @@
-// Package soak gives tests two lengths: short in make test, long in make soak. Only tests import it.
+// Package soak gives tests a length: short in make test, long in make soak. Only tests import it.
 package soak
 
 import (
@@ -11,7 +11,9 @@ import (
 
 // Running reports whether tests run at length, which the environment variable LINKLEDGER_SOAK asks
 // for.
-func Running() bool { return os.Getenv("LINKLEDGER_SOAK") != "" }
+func Running() bool {
+	return os.Getenv("LINKLEDGER_SOAK") != "" //nolint:forbidigo // packages share no test flags
+}
 
 // N returns few in make test, and many in make soak.
 func N(few, many int) int {
