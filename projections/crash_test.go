@@ -37,6 +37,18 @@ var errDied = fmt.Errorf("the connection died: %w", os.ErrDeadlineExceeded)
 type mortalConn struct {
 	net.Conn
 	*mortal
+
+	responded chan struct{} // has an element once a byte was read
+}
+
+// Read implements net.Conn.
+func (c mortalConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	select {
+	case c.responded <- struct{}{}:
+	default:
+	}
+	return n, err
 }
 
 // Write implements net.Conn. Each call of pgx writes one statement, a pipeline of statements, or a
@@ -46,10 +58,15 @@ func (c mortalConn) Write(b []byte) (int, error) {
 	case left > 0:
 		return c.Conn.Write(b)
 	case left == 0 && c.sends:
+		select {
+		case <-c.responded: // to an earlier statement
+		default:
+		}
 		_, err := c.Conn.Write(b)
 		if answered(b) { // PostgreSQL has executed the statement when it responds
-			_, answer := c.Read(make([]byte, 1))
-			err = errors.Join(err, answer)
+			// After a slow write pgx reads too, and may get the response first.
+			go func() { _, _ = c.Read(make([]byte, 1)) }()
+			<-c.responded
 		}
 		return 0, errors.Join(errDied, err, c.Close())
 	}
@@ -77,7 +94,7 @@ func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB
 		dial := cfg.ConnConfig.DialFunc
 		cfg.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dial(ctx, network, address)
-			return mortalConn{conn, m}, err
+			return mortalConn{conn, m, make(chan struct{}, 1)}, err
 		}
 		cfg.MaxConns = 1
 		pool, err := pgxpool.NewWithConfig(ctx, cfg)
