@@ -18,6 +18,8 @@ import (
 	"linkledger/cmd/linkledger-bench/internal/report"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+
+	"github.com/google/uuid"
 )
 
 const (
@@ -191,7 +193,8 @@ func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
 		}
 		size += size / len(event.Clicks)
 	}
-	to = appendEvent(store, "bench-", event) // no read model follows these streams
+	// No read model follows these streams. Each run has streams of its own.
+	to = appendEvent(store, "bench-"+uuid.NewString()+"-", event)
 	var met load.Sample
 	if err := met.Load(ctx, 1, o.Turn, to); err != nil {
 		return report.Figures{}, err
