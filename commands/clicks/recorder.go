@@ -32,8 +32,9 @@ const (
 	linger    = 100 * time.Microsecond
 	// maxLinks bounds the links from the trace of a group to redirects.
 	maxLinks = 64
-	// storeTimeout bounds how long clicks wait for the event store if there is no spool.
-	storeTimeout = 5 * time.Second
+	// longStoreTimeout is how long clicks wait for the event store if there is no spool, and how
+	// long the drain of the spool waits for an append.
+	longStoreTimeout = 5 * time.Second
 	// DefaultStoreTimeout is how long clicks wait for the event store before they go to the spool.
 	DefaultStoreTimeout = 50 * time.Millisecond
 )

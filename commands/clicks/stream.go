@@ -100,9 +100,9 @@ func (w pendingAppend) write() eventstore.Write {
 }
 
 // append tries an append until the timeout: Config.StoreTimeout if there is a spool, else
-// storeTimeout.
+// longStoreTimeout.
 func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
-	limit := storeTimeout
+	limit := longStoreTimeout
 	if c.cfg.Spool != nil {
 		limit = c.cfg.StoreTimeout
 	}
@@ -131,7 +131,7 @@ func (c *Recorder) appendOnce(ctx context.Context, w pendingAppend) error {
 // store has all of them already. If the answer is fast enough, new groups no longer go to the spool
 // first.
 func (c *Recorder) appendJoined(ctx context.Context, groups []pendingAppend) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, longStoreTimeout)
 	defer cancel()
 	began := time.Now()
 	writes, clicks := make([]eventstore.Write, len(groups)), 0

@@ -172,7 +172,7 @@ func TestAnyByteCounts(t *testing.T) {
 	if _, err := Check(strings.NewReader(file), public); err != nil {
 		t.Fatal(err)
 	}
-	for at := 0; at < len(file); at += soak.N(7, 1) { // prime to the lengths of the parts
+	for at := 0; at < len(file); at += soak.N(7, 1) {
 		for _, forged := range []string{
 			file[:at] + string(file[at]^1) + file[at+1:], file[:at] + string(file[at]^0x20) + file[at+1:],
 			file[:at] + file[at+1:],

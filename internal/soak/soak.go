@@ -9,18 +9,13 @@ import (
 	_ "pgregory.net/rapid" // registers the flag that Checks sets
 )
 
-// Running reports whether tests run at length, which the environment variable LINKLEDGER_SOAK asks
-// for.
-func Running() bool {
-	return os.Getenv("LINKLEDGER_SOAK") != "" //nolint:forbidigo // packages share no test flags
-}
-
-// N returns few in make test, and many in make soak.
+// N returns few in make test, and many in make soak, which sets the environment variable
+// LINKLEDGER_SOAK.
 func N(few, many int) int {
-	if Running() {
-		return many
+	if os.Getenv("LINKLEDGER_SOAK") == "" { //nolint:forbidigo // packages share no test flags
+		return few
 	}
-	return few
+	return many
 }
 
 // Checks makes rapid check each property of a package few times in make test, and many times in
