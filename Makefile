@@ -34,8 +34,8 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	go test $$race -parallel 4 -timeout 15m ./...
 
 .PHONY: short
-short: go ## Run the tests that start no process, for the loop of an edit
-	go test -short ./...
+short: go ## Run the quick tests, which start no process, for the loop of an edit
+	CGO_ENABLED=0 go test -short ./...
 
 # Hours. Each part is a target too.
 .PHONY: soak

@@ -17,6 +17,7 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/soak"
 )
 
 // cutStack is a service whose event store can be written to from outside.
@@ -126,6 +127,7 @@ func opening(t *testing.T, s *cutStack) error {
 // TestCutHistories cuts each kind of stream in every way and checks that no command treats the
 // remaining events as the whole stream.
 func TestCutHistories(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	for family, tc := range map[string]struct {
 		stream   func(t *testing.T, s *cutStack) string

@@ -22,6 +22,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/soak"
 )
 
 // limitedNodes are nodes on one event store that apply limits to accounts.
@@ -178,6 +179,7 @@ func TestQuotasRace(t *testing.T) {
 // TestQuotasOfAKilledNode checks that the reservation of a killed node is returned once, after a
 // minute, and that a link which that node created keeps its reservation.
 func TestQuotasOfAKilledNode(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 3, MonthURLs: 3}
@@ -220,6 +222,7 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 // TestQuotasWaitForTheReadModel checks that the quota waits for the read model before it refuses a
 // link, because the read model may lack a deletion.
 func TestQuotasWaitForTheReadModel(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
 	plan := domain.Plan{URLs: 1}
@@ -342,6 +345,7 @@ func TestManyLinksAtATime(t *testing.T) {
 // TestQuotasWithoutTheEventStore checks that an unavailable event store is not reported as a
 // reached limit.
 func TestQuotasWithoutTheEventStore(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
 	plan := domain.Plan{URLs: 2}

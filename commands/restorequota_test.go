@@ -9,6 +9,7 @@ import (
 	"linkledger/commands/hashes"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/internal/soak"
 )
 
 // TestRestoredLinksNeedReservations checks that restorations and creations on two nodes use exactly
@@ -70,6 +71,7 @@ func TestRestoredLinksNeedReservations(t *testing.T) {
 // TestReservationOfALateRestoration checks that the reservation of a restoration on a killed node
 // is returned after a minute, and that the restoration then fails.
 func TestReservationOfALateRestoration(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 1}

@@ -10,6 +10,7 @@ import (
 
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/internal/soak"
 )
 
 // labels returns n different labels.
@@ -170,6 +171,7 @@ func (s *stack) fill(t *testing.T, tags int) {
 }
 
 func TestAccountHasAtMost10000Tags(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
 	s.fill(t, domain.MaxAccountTags-1)
@@ -216,6 +218,7 @@ func TestAccountHasAtMost10000Tags(t *testing.T) {
 }
 
 func TestTagBoundsHoldUnderConcurrency(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
 	s.fill(t, domain.MaxAccountTags-3)

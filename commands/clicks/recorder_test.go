@@ -20,6 +20,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/soak"
 )
 
 // counter is a node that records clicks.
@@ -199,6 +200,7 @@ func TestClicksOutliveOutages(t *testing.T) {
 // TestLateAppendsCountOnce checks that an append counts once if the event store executes it after
 // its clicks went to the spool. Nearly every append of this test is late.
 func TestLateAppendsCountOnce(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
 	store := eventstoretest.Open(t, server.URL())
@@ -278,6 +280,7 @@ func TestDrainedClicksComeBack(t *testing.T) {
 // TestDrainJoinsAppends checks that many small groups, several of each stream, drain in few round
 // trips.
 func TestDrainJoinsAppends(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
 	var appended atomic.Int64

@@ -23,6 +23,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
+	"linkledger/internal/soak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -149,6 +150,7 @@ func TestExportOfAccountAndTime(t *testing.T) {
 // TestResume checks that resuming an export that was interrupted at any byte yields the same file
 // as an export without interruption.
 func TestResume(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	store := newLog(t)
 	for _, header := range []Header{{Format: NDJSON}, {Format: CSV}, {Format: NDJSON, Account: accountA}} {

@@ -21,12 +21,14 @@ import (
 	"linkledger/events/embedded/embeddedtest"
 	"linkledger/events/embedded/ledger"
 	"linkledger/events/embedded/revision"
+	"linkledger/internal/soak"
 )
 
 // TestCrashKeepsWhatWasSeen simulates a crash of the machine at random times while many events are
 // written. All events that were acknowledged or delivered before the crash are in the store
 // afterwards.
 func TestCrashKeepsWhatWasSeen(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	const writers, crashes, unsynced = 8, 20, 50
 	fsys := vfs.NewCrashableMem()

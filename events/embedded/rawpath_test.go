@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"linkledger/events/embedded/embeddedtest"
+	"linkledger/internal/soak"
 )
 
 // answer is the response to a raw call. status is empty if the server ended the stream or the
@@ -179,6 +180,7 @@ func rawRequests(t *testing.T) map[string][]byte {
 // TestOddPathsAreRefused checks that no spelling of a path reaches a handler without the right
 // credentials.
 func TestOddPathsAreRefused(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
 	login := [2]string{"authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("linker:secret"))}

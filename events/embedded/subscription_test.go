@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/internal/soak"
+
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
@@ -37,6 +39,7 @@ func collect(t *testing.T, sub *esdb.Subscription, n int) []*esdb.ResolvedEvent 
 // The store keeps few events in memory, so that the subscriptions often switch between disk and
 // memory. Each subscription receives every event once, in order.
 func TestSubscribersDuringWrites(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	const writers, appends, perAppend = 8, 150, 3
 	const total = writers * appends * perAppend
@@ -256,9 +259,7 @@ func TestSubscriptionStarts(t *testing.T) {
 // with default settings tolerates the client's pings.
 func TestIdleConnectionStaysUp(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes 42 s: run without -short")
-	}
+	soak.NotShort(t)
 	const idle = 42 * time.Second
 	s := open(t)
 	c := dial(t, s)

@@ -14,6 +14,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/soak"
 )
 
 // network is a proxy of a server that can cut connections or drop their data.
@@ -120,8 +121,8 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "black hole" && testing.Short() {
-				t.Skip("takes 20 s, until keepalive: run without -short")
+			if name == "black hole" {
+				soak.NotShort(t)
 			}
 			n := newNetwork(t, eventstoretest.Serve(t).Address())
 			store := openThrough(t, n)
@@ -183,6 +184,7 @@ func TestReadsWithLittleTime(t *testing.T) {
 // TestOutagesLeaveNoGoroutines provokes outages. TestMain detects goroutines that they leave
 // behind, at the end of all tests.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	n := newNetwork(t, server.Address())

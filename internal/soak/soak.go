@@ -1,13 +1,23 @@
-// Package soak gives tests a length: short in make test, long in make soak. Only tests import it.
+// Package soak gives tests a length: short in make test, long in make soak, and none in make short.
+// Only tests import it.
 package soak
 
 import (
 	"flag"
 	"os"
 	"strconv"
+	"testing"
 
 	_ "pgregory.net/rapid" // registers the flag that Checks sets
 )
+
+// NotShort skips t, which takes half a second or more, in make short.
+func NotShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes too long for -short")
+	}
+}
 
 // N returns few in make test, and many in make soak, which sets the environment variable
 // LINKLEDGER_SOAK.

@@ -7,11 +7,13 @@ import (
 	"linkledger/events/embedded/ledger"
 	"linkledger/events/embedded/record"
 	"linkledger/events/embedded/revision"
+	"linkledger/internal/soak"
 
 	"github.com/cockroachdb/pebble/v2"
 )
 
 func TestBlocksStayInMemory(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	s := openBare(t)
 	small := []record.Proposed{{Type: "test.happened.v1"}}

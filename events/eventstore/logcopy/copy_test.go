@@ -16,6 +16,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/eventstore/logcopy"
+	"linkledger/internal/soak"
 )
 
 // interleave appends n times to ten streams in random order, several events each time.
@@ -98,6 +99,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestCopy checks that a copy equals the original in content and order, also after it was
 // continued, and that the same holds for the copy of a copy.
 func TestCopy(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	source, target, third := eventstoretest.New(t), eventstoretest.New(t), eventstoretest.New(t)
 	if copied := mustCopy(t, source, target); copied.Events != 0 {
@@ -126,6 +128,7 @@ func TestCopy(t *testing.T) {
 // TestInterruptedCopyContinues checks that the result is the same if a copy is interrupted anywhere
 // and continued by another one.
 func TestInterruptedCopyContinues(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	source, whole := eventstoretest.New(t), eventstoretest.New(t)
 	interleave(t, source, 1500)
