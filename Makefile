@@ -96,7 +96,7 @@ tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process
 docs: go ## Write docs/configuration.md from the flags of the program
 	go test -count=1 -run '^TestConfigurationPage$$' ./cmd/linkledger -update
 
-# A quarter of an hour. BENCH='--compare old.json' shows what has changed, BENCH=--help the other flags.
+# Takes twenty minutes. BENCH='--compare old.json' shows what has changed, BENCH=--help the other flags.
 BENCH ?=
 
 .PHONY: bench

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"linkledger/cmd/linkledger-bench/internal/caller"
 	"linkledger/cmd/linkledger-bench/internal/child"
 	"linkledger/cmd/linkledger-bench/internal/installation"
@@ -18,8 +20,6 @@ import (
 	"linkledger/cmd/linkledger-bench/internal/report"
 	"linkledger/events"
 	"linkledger/events/eventstore"
-
-	"github.com/google/uuid"
 )
 
 const (

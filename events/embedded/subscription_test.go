@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"linkledger/internal/soak"
-
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+
+	"linkledger/internal/soak"
 )
 
 // collect receives events until it has seen n of them.

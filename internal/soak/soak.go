@@ -1,5 +1,5 @@
-// Package soak gives tests a length: short in make test, long in make soak, and none in make short.
-// Only tests import it.
+// Package soak gives tests a length: short in make test, and long in make soak. It leaves the
+// longest ones out of make short. Only tests import it.
 package soak
 
 import (
@@ -11,7 +11,7 @@ import (
 	_ "pgregory.net/rapid" // registers the flag that Checks sets
 )
 
-// NotShort skips t, which takes half a second or more, in make short.
+// NotShort leaves t, a long test, out of make short.
 func NotShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

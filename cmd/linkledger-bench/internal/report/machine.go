@@ -27,9 +27,16 @@ type Machine struct {
 
 // String is a line for people.
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores, %.0f GB, Linux %s, load %s, a sync takes %.2f ms; "+
-		"linkledger %s, %s, PostgreSQL %s",
-		m.Processor, m.Cores, m.MemoryGB, m.Kernel, m.Load, m.SyncMS, m.Program, m.Go, m.PostgreSQL)
+	return m.hardware() + "; " + m.software()
+}
+
+func (m Machine) hardware() string {
+	return fmt.Sprintf("%s, %d cores, %.0f GB, Linux %s, load %s, a sync takes %.2f ms",
+		m.Processor, m.Cores, m.MemoryGB, m.Kernel, m.Load, m.SyncMS)
+}
+
+func (m Machine) software() string {
+	return fmt.Sprintf("linkledger %s, %s, PostgreSQL %s", m.Program, m.Go, m.PostgreSQL)
 }
 
 // Describe reads what /proc tells, and tries the disk that a folder lies on. What is not told stays

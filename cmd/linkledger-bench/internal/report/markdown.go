@@ -36,9 +36,11 @@ func (r *Report) WriteResults(file string) error {
 // Markdown returns the report as a table with date and machine.
 func (r *Report) Markdown() string {
 	var page strings.Builder
-	fmt.Fprintf(&page, "Measured at %s on %s.\nEach figure is the median of %d runs. "+
+	fmt.Fprintf(&page, "- time: %s\n- machine: %s\n- versions: %s\n\n"+
+		"Each figure is the median of %d runs. "+
 		"Before its first request the program took %s MB.\n\n",
-		r.Time.UTC().Format("2006-01-02 15:04 UTC"), r.Machine, r.Runs, count(r.IdleMB))
+		r.Time.UTC().Format("2006-01-02 15:04 UTC"), r.Machine.hardware(), r.Machine.software(),
+		r.Runs, count(r.IdleMB))
 	page.WriteString("| measured | per second | p50 ms | p99 ms | ratio to control | control | " +
 		"per second | p99 ms | peak MB |\n" +
 		"| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n")

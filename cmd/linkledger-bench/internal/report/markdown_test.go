@@ -51,8 +51,12 @@ func TestWriteResults(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	r := Report{
-		Time:    time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC),
-		Machine: Machine{Processor: "Z80", Cores: 1, Go: "go1.26"}, Runs: 3, IdleMB: 41,
+		Time: time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC),
+		Machine: Machine{
+			Processor: "Z80", Cores: 1, MemoryGB: 6, Kernel: "6.1", Load: "1 2 3", SyncMS: 0.4,
+			Go: "go1.26", PostgreSQL: "15", Program: "v0.1.0",
+		},
+		Runs: 3, IdleMB: 41,
 		Results: []Result{{
 			Name: "redirects", Unit: "redirects", Figures: Figures{Rate: 1234, P50: 1.5, P99: 2.25}, Ratio: 0.5,
 			PeakMB:  40,
@@ -60,7 +64,10 @@ func TestMarkdown(t *testing.T) {
 			Clicks:  &Clicks{Answered: 7, Recorded: 7},
 		}},
 	}
-	want := "Measured at 2026-11-23 10:20 UTC on " + r.Machine.String() + `.
+	want := `- time: 2026-11-23 10:20 UTC
+- machine: Z80, 1 cores, 6 GB, Linux 6.1, load 1 2 3, a sync takes 0.40 ms
+- versions: linkledger v0.1.0, go1.26, PostgreSQL 15
+
 Each figure is the median of 3 runs. Before its first request the program took 41 MB.
 
 | measured | per second | p50 ms | p99 ms | ratio to control | control | per second | p99 ms | peak MB |
