@@ -66,7 +66,7 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 			was := map[string]any{
 				"hash": u.Hash, "long_url": u.LongURL, "note": u.Note, "max_clicks": u.MaxClicks,
 				"protected":       u.Protected,
-				"expiration_date": audit.Date(u.ExpirationDate), "tags": found.Labels,
+				"expiration_date": audit.Value(u.ExpirationDate), "tags": found.Labels,
 			}
 			if !reflect.DeepEqual(was, sum) {
 				rt.Fatalf("at %s it was %v, the changes add up to %v", changed.Time, was, sum)

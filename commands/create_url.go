@@ -17,13 +17,11 @@ import (
 
 // CreateURL is one link to create. A field that is not given has its zero value.
 type CreateURL struct {
-	LongURL        string
-	CustomHash     string // empty: generated
-	Note           string
-	EmailStats     bool
-	ExpirationDate string // YYYY-MM-DD
-	MaxClicks      int64
-	Tags           []string // labels; missing tags are created
+	LongURL    string
+	CustomHash string // empty: generated
+	Note       string
+	events.Settings
+	Tags []string // labels; missing tags are created
 
 	// Unique returns the account's link to LongURL if there is one, and creates it otherwise. With
 	// CustomHash the link with that hash is returned if it leads to LongURL.
@@ -111,10 +109,7 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 			return err
 		}
 	}
-	if err := domain.CheckDate(item.ExpirationDate); err != nil {
-		return err
-	}
-	if err := domain.CheckMaxClicks(item.MaxClicks); err != nil {
+	if err := domain.CheckSettings(item.Change()); err != nil {
 		return err
 	}
 	if err := domain.CheckLabels(item.Tags); err != nil {
@@ -187,9 +182,8 @@ func (h *Handler) createWithID(
 	created := events.URLCreated{
 		//nolint:gosec // a claim's revision is not negative
 		URLID: id, Account: r.Account, Hash: hash, ClaimRevision: uint64(claim),
-		LongURL: item.LongURL, Note: domain.TrimNote(item.Note), EmailStats: item.EmailStats,
-		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.IDs(item.Tags),
-		At: at,
+		LongURL: item.LongURL, Note: domain.TrimNote(item.Note), Settings: item.Settings,
+		Tags: tags.IDs(item.Tags), At: at,
 	}
 	appended, err := h.streams.Append(
 		ctx, r.Creating(hash), events.StreamURL+id, eventstore.NoStream, created,

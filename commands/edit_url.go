@@ -13,16 +13,11 @@ import (
 // EditURL is a change of a link of the account. Nil fields stay as they are.
 type EditURL struct {
 	Ref
-	CustomHash     *string // the new hash
-	LongURL        *string
-	Note           *string
-	EmailStats     *bool
-	Ping           *bool
-	Protected      *bool
-	Archived       *bool
-	ExpirationDate *string // empty: the link no longer expires
-	MaxClicks      *int64
-	Tags           []string // "+label" or "label" attaches, "-label" detaches
+	CustomHash *string // the new hash
+	LongURL    *string
+	Note       *string
+	events.SettingsChange
+	Tags []string // "+label" or "label" attaches, "-label" detaches
 }
 
 // keys returns what the item competes for with others of its batch.
@@ -105,15 +100,8 @@ func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 			return err
 		}
 	}
-	if edit.ExpirationDate != nil {
-		if err := domain.CheckDate(*edit.ExpirationDate); err != nil {
-			return err
-		}
-	}
-	if edit.MaxClicks != nil {
-		if err := domain.CheckMaxClicks(*edit.MaxClicks); err != nil {
-			return err
-		}
+	if err := domain.CheckSettings(edit.SettingsChange); err != nil {
+		return err
 	}
 	attach, _ := tagInstructions(edit.Tags)
 	return domain.CheckLabels(attach)
@@ -134,15 +122,11 @@ func tagInstructions(instructions []string) (attach, detach []string) {
 
 // linkChange returns the change of an edit. The account MUST have the tags that the edit attaches.
 func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
-	settings := events.URLSettingsChanged{
-		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected,
-		Archived:       edit.Archived,
-		ExpirationDate: edit.ExpirationDate, MaxClicks: edit.MaxClicks,
+	change := domain.LinkChange{
+		Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: edit.SettingsChange,
 	}
-	change := domain.LinkChange{Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: settings}
 	if edit.Note != nil {
-		note := domain.TrimNote(*edit.Note)
-		change.Settings.Note = &note
+		change.Note = new(domain.TrimNote(*edit.Note))
 	}
 	attach, detach := tagInstructions(edit.Tags)
 	change.Attach = tags.IDs(attach)

@@ -109,8 +109,8 @@ func TestCreateURLs(t *testing.T) {
 		{LongURL: "https://example.com/1", Tags: []string{"Red", "red", "blue"}},
 		{LongURL: "nonsense"},
 		{
-			LongURL: "https://example.com/3", CustomHash: "mine", Note: "0123456789012345678901234-", MaxClicks: 5,
-			ExpirationDate: "2027-01-01",
+			LongURL: "https://example.com/3", CustomHash: "mine", Note: "0123456789012345678901234-",
+			Settings: events.Settings{MaxClicks: 5, ExpirationDate: "2027-01-01"},
 		},
 	})
 	first, second, third := outcome.Items[0], outcome.Items[1], outcome.Items[2]
@@ -221,7 +221,10 @@ func TestEditAndDelete(t *testing.T) {
 	}
 	edited, err := s.edit(
 		t, request("a"), "one",
-		EditURL{CustomHash: commandstest.Ptr("two"), Tags: []string{"-x", "+y"}, Protected: commandstest.Ptr(true)},
+		EditURL{
+			CustomHash: commandstest.Ptr("two"), Tags: []string{"-x", "+y"},
+			SettingsChange: events.SettingsChange{Protected: commandstest.Ptr(true)},
+		},
 	)
 	if err != nil || edited.Hash != "two" || len(edited.Tags) != 1 || edited.Tags[0] == url.Tags[0] {
 		t.Errorf("edited: %+v, %v", edited, err)
@@ -232,7 +235,9 @@ func TestEditAndDelete(t *testing.T) {
 	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; domain.KindOf(err) != domain.URLProtected {
 		t.Errorf("protected: %v", err)
 	}
-	if _, err := s.edit(t, request("a"), "two", EditURL{Protected: commandstest.Ptr(false)}); err != nil {
+	if _, err := s.edit(
+		t, request("a"), "two", EditURL{SettingsChange: events.SettingsChange{Protected: commandstest.Ptr(false)}},
+	); err != nil {
 		t.Error(err)
 	}
 	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; err != nil {

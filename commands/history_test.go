@@ -66,15 +66,19 @@ func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
 	url := s.create(t, request("a"), CreateURL{
-		LongURL: "https://example.com/1", CustomHash: "one", Note: "first", EmailStats: true, MaxClicks: 3,
-		Tags: []string{"red"},
+		LongURL: "https://example.com/1", CustomHash: "one", Note: "first",
+		Settings: events.Settings{EmailStats: true, MaxClicks: 3},
+		Tags:     []string{"red"},
 	})
 	s.mustEdit(t, "one", EditURL{LongURL: new("https://example.com/2")})
 	s.mustEdit(t, "one", EditURL{
-		Note: new("second"), EmailStats: new(false), Ping: new(true), Protected: new(true), Archived: new(true),
-		ExpirationDate: new("2027-01-01"), MaxClicks: new(int64(0)),
+		Note: new("second"),
+		SettingsChange: events.SettingsChange{
+			EmailStats: new(false), Ping: new(true), Protected: new(true), Archived: new(true),
+			ExpirationDate: new("2027-01-01"), MaxClicks: new(int64(0)),
+		},
 	})
-	s.mustEdit(t, "one", EditURL{Protected: new(false), ExpirationDate: new("")})
+	s.mustEdit(t, "one", EditURL{SettingsChange: events.SettingsChange{Protected: new(false), ExpirationDate: new("")}})
 	s.mustEdit(t, "one", EditURL{Tags: []string{"+blue"}})
 	s.mustEdit(t, "one", EditURL{CustomHash: new("two")})
 	if _, err := s.RenameTag(ctx, request("a"), "red", "Rot"); err != nil {

@@ -53,7 +53,10 @@ func TestRestoreDeleted(t *testing.T) {
 	s := newStack(t)
 	made := s.create(
 		t, request("a"),
-		CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n", Tags: []string{"red"}, MaxClicks: 5},
+		CreateURL{
+			LongURL: "https://example.com/1", CustomHash: "one", Note: "n", Tags: []string{"red"},
+			Settings: events.Settings{MaxClicks: 5},
+		},
 	)
 	s.mustDelete(t, "one")
 	if _, err := s.edit(t, request("a"), "one", EditURL{Note: new("x")}); domain.KindOf(err) != domain.URLNotFound {

@@ -53,8 +53,11 @@ func TestUndoEveryKindOfChange(t *testing.T) {
 		},
 		"settings": func(s *stack, r domain.Request) error {
 			_, err := s.edit(t, r, "one", EditURL{
-				Note: new("x"), EmailStats: new(true), Ping: new(true), Protected: new(true), Archived: new(true),
-				ExpirationDate: new("2027-01-01"), MaxClicks: new(int64(7)),
+				Note: new("x"),
+				SettingsChange: events.SettingsChange{
+					EmailStats: new(true), Ping: new(true), Protected: new(true), Archived: new(true),
+					ExpirationDate: new("2027-01-01"), MaxClicks: new(int64(7)),
+				},
 			})
 			return err
 		},
@@ -135,10 +138,13 @@ func TestUndoLeavesWhatWasChangedSince(t *testing.T) {
 	s := newStack(t)
 	made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n"})
 	r := ownBatch("a")
-	if _, err := s.edit(t, r, "one", EditURL{Note: new("x"), Archived: new(true), Tags: []string{"red"}}); err != nil {
+	if _, err := s.edit(
+		t, r, "one",
+		EditURL{Note: new("x"), SettingsChange: events.SettingsChange{Archived: new(true)}, Tags: []string{"red"}},
+	); err != nil {
 		t.Fatal(err)
 	}
-	s.mustEdit(t, "one", EditURL{Note: new("y"), MaxClicks: new(int64(3))})
+	s.mustEdit(t, "one", EditURL{Note: new("y"), SettingsChange: events.SettingsChange{MaxClicks: new(int64(3))}})
 	_, before := s.mustLoad(t, made.ID)
 	wantChanged(t, s.undo(t, r.Batch, made.ID), "note")
 	s.mustEdit(t, "one", EditURL{Note: new("x")}) // to the batch's value, but in another call
@@ -217,7 +223,8 @@ func TestUndoBatchOf50(t *testing.T) {
 			LongURL: "https://example.com/", CustomHash: "h" + strconv.Itoa(i), Tags: []string{"old"},
 		}
 		edits[i] = EditURL{
-			Ref: Ref{Hash: creates[i].CustomHash}, Note: new("new"), Tags: []string{"-old"}, Archived: new(true),
+			Ref: Ref{Hash: creates[i].CustomHash}, Note: new("new"), Tags: []string{"-old"},
+			SettingsChange: events.SettingsChange{Archived: new(true)},
 		}
 	}
 	before := s.CreateURLs(t.Context(), ownBatch("a"), creates)

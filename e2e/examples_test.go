@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"linkledger/projections/readmodel"
 )
@@ -39,6 +41,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("the tag %s: %v", label, answer)
 		}
 	}
+	after.featured(t)
 	awaitReady(t, after.admin, http.StatusOK, `"projection hosts":"ok"`)
 	if out, err := exec.CommandContext(
 		t.Context(), changed, "projections", "verify", "--all", "--data", folder,
@@ -52,10 +55,36 @@ func TestExamples(t *testing.T) {
 	}
 	var links int
 	err = db.NewRaw("SELECT links FROM linkledger.hosts WHERE host = 'example.com'").Scan(t.Context(), &links)
-	if err := errors.Join(err, db.Close()); err != nil || links != 3 {
+	if err := errors.Join(err, db.Close()); err != nil || links != 4 {
 		t.Errorf("%d links lead to the host, %v", links, err)
 	}
 	after.interrupt()
+}
+
+// featured sets the setting that the examples add, and checks that a link's record, history, past and
+// undo have it.
+func (d *dev) featured(t *testing.T) {
+	t.Helper()
+	created := d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/4","custom_hash":"four"}]}`)
+	if url := created["urls"].([]any)[0].(map[string]any); url["featured"] != false {
+		t.Errorf("a new link: %v", url)
+	}
+	d.call("PATCH", "/urls/four", `{"urls":[{"featured":true}]}`)
+	at := time.Now().UTC().Format(time.RFC3339Nano)
+	d.call("PATCH", "/urls/four", `{"urls":[{"featured":false}]}`)
+	for query, want := range map[string]bool{"": false, "?at=" + at: true} {
+		url := d.call("GET", "/urls/four"+query, "")["urls"].([]any)[0].(map[string]any)
+		if url["featured"] != want {
+			t.Errorf("the link%s: %v, want featured %t", query, url, want)
+		}
+	}
+	if history := fmt.Sprint(d.call("GET", "/urls/four/history", "")); !strings.Contains(history, "field:featured") {
+		t.Errorf("no change of the setting in %s", history)
+	}
+	d.call("POST", "/urls/four/restore", `{"version":1}`)
+	if url := d.call("GET", "/urls/four", "")["urls"].([]any)[0].(map[string]any); url["featured"] != true {
+		t.Errorf("restored: %v", url)
+	}
 }
 
 // changedProgram builds the program with the worked examples.
@@ -66,7 +95,7 @@ func changedProgram(t *testing.T) string {
 		t.Fatal(err)
 	}
 	changed := t.TempDir()
-	for _, name := range []string{"field", "version", "projection", "endpoint"} {
+	for _, name := range []string{"field", "version", "projection", "endpoint", "setting"} {
 		diff, err := filepath.Abs(filepath.Join("testdata", "examples", name+".diff"))
 		if err != nil {
 			t.Fatal(err)

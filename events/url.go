@@ -11,14 +11,12 @@ type URLCreated struct {
 	Account string `json:"account"`
 	Hash    string `json:"hash"`
 	// ClaimRevision is the revision of the HashClaimed in the stream of the hash.
-	ClaimRevision  uint64    `json:"claim_revision"`
-	LongURL        string    `json:"long_url"`
-	Note           string    `json:"note,omitempty"`
-	EmailStats     bool      `json:"email_stats,omitempty"`
-	ExpirationDate string    `json:"expiration_date,omitempty"` // YYYY-MM-DD, or empty: never
-	MaxClicks      int64     `json:"max_clicks,omitempty"`      // 0: no limit
-	Tags           []string  `json:"tags,omitempty"`            // tag ids
-	At             time.Time `json:"at"`
+	ClaimRevision uint64 `json:"claim_revision"`
+	LongURL       string `json:"long_url"`
+	Note          string `json:"note,omitempty"`
+	Settings
+	Tags []string  `json:"tags,omitempty"` // tag ids
+	At   time.Time `json:"at"`
 
 	SealedNote *SealedNote `json:"sealed_note,omitempty"` // stored in place of Note
 }
@@ -49,14 +47,9 @@ func (URLRenamed) EventType() string { return "url.renamed.v1" }
 // URLSettingsChanged carries the settings that changed. A nil field means that the setting did not
 // change.
 type URLSettingsChanged struct {
-	Note           *string   `json:"note,omitempty"`
-	EmailStats     *bool     `json:"email_stats,omitempty"`
-	Ping           *bool     `json:"ping,omitempty"`
-	Protected      *bool     `json:"protected,omitempty"`
-	Archived       *bool     `json:"archived,omitempty"`
-	ExpirationDate *string   `json:"expiration_date,omitempty"` // empty: the link no longer expires
-	MaxClicks      *int64    `json:"max_clicks,omitempty"`
-	At             time.Time `json:"at"`
+	Note *string `json:"note,omitempty"`
+	SettingsChange
+	At time.Time `json:"at"`
 
 	// SealedNote is stored in place of Note, except if the note is empty.
 	SealedNote *SealedNote `json:"sealed_note,omitempty"`

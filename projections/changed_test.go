@@ -38,13 +38,15 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 	}{
 		{
 			events.URLSettingsChanged{
-				Note: &note, Archived: &yes, Ping: &yes, Protected: &yes, EmailStats: &yes, At: noon,
+				Note:           &note,
+				SettingsChange: events.SettingsChange{Archived: &yes, Ping: &yes, Protected: &yes, EmailStats: &yes},
+				At:             noon,
 			},
 			".",
 		},
 		{events.URLTagged{Tags: []string{uuid.NewString()}, At: noon}, "."},
-		{events.URLSettingsChanged{ExpirationDate: &date, At: noon}, "a"},
-		{events.URLSettingsChanged{MaxClicks: &limit, At: noon}, "a"},
+		{events.URLSettingsChanged{SettingsChange: events.SettingsChange{ExpirationDate: &date}, At: noon}, "a"},
+		{events.URLSettingsChanged{SettingsChange: events.SettingsChange{MaxClicks: &limit}, At: noon}, "a"},
 		{events.URLRetargeted{LongURL: "y", At: noon}, "a"},
 		{events.URLRenamed{From: "a", To: "b", At: noon}, "a b"},
 		{events.URLStatsReset{At: noon}, "b"},

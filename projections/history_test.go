@@ -201,8 +201,12 @@ func (h *drawnHistory) createLink() {
 	a.urls++
 	h.appendTo(l, events.URLCreated{
 		URLID: l.id.String(), Account: a.id.String(), Hash: l.hash, LongURL: l.longURL, Note: l.note, Tags: tags,
-		ExpirationDate: rapid.SampledFrom([]string{"", "0001-01-01", "2028-02-29", "9999-12-31"}).Draw(h.t, "expires"),
-		MaxClicks:      rapid.Int64Min(0).Draw(h.t, "max"), At: at,
+		Settings: events.Settings{
+			ExpirationDate: rapid.SampledFrom([]string{"", "0001-01-01", "2028-02-29", "9999-12-31"}).Draw(
+				h.t, "expires",
+			),
+			MaxClicks: rapid.Int64Min(0).Draw(h.t, "max"),
+		}, At: at,
 	})
 }
 
@@ -239,7 +243,11 @@ func (h *drawnHistory) editLink() {
 			h.t, "expires",
 		), rapid.Bool().Draw(h.t, "flag")
 		h.change(
-			l, events.URLSettingsChanged{Note: &note, ExpirationDate: &date, Archived: &yes, Ping: &yes, At: h.at()},
+			l,
+			events.URLSettingsChanged{
+				Note: &note, SettingsChange: events.SettingsChange{ExpirationDate: &date, Archived: &yes, Ping: &yes},
+				At: h.at(),
+			},
 		)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"linkledger/events"
 	"linkledger/queries/asof"
 
 	"github.com/google/uuid"
@@ -13,26 +14,19 @@ import (
 
 // Link is a live link with its counters.
 type Link struct {
-	ID         uuid.UUID `bun:"id"`
-	Account    uuid.UUID `bun:"account_id"`
-	Hash       string    `bun:"hash"`
-	LongURL    string    `bun:"long_url"`
-	Note       string    `bun:"note"`
-	EmailStats bool      `bun:"email_stats"`
-	Ping       bool      `bun:"ping"`
-	Protected  bool      `bun:"protected"`
-	Archived   bool      `bun:"archived"`
-	// ExpirationDate is the last day on which the link works, YYYY-MM-DD, UTC; empty: never
-	// expires.
-	ExpirationDate string     `bun:"expiration_date"`
-	MaxClicks      int64      `bun:"max_clicks"` // 0: no limit
-	Tags           []string   `bun:"tags,array"` // labels, in the order they were attached
-	TotalClicks    int64      `bun:"total_clicks"`
-	UniqueClicks   int64      `bun:"unique_clicks"`
-	LastVisit      *time.Time `bun:"last_visit"` // UTC; nil: never visited
-	Visited        bool       `bun:"visited"`    // ever, also before a reset of the stats
-	CreatedAt      time.Time  `bun:"created_at"` // UTC
-	ModifiedAt     time.Time  `bun:"modified_at"`
+	ID      uuid.UUID `bun:"id"`
+	Account uuid.UUID `bun:"account_id"`
+	Hash    string    `bun:"hash"`
+	LongURL string    `bun:"long_url"`
+	Note    string    `bun:"note"`
+	events.Settings
+	Tags         []string   `bun:"tags,array"` // labels, in the order they were attached
+	TotalClicks  int64      `bun:"total_clicks"`
+	UniqueClicks int64      `bun:"unique_clicks"`
+	LastVisit    *time.Time `bun:"last_visit"` // UTC; nil: never visited
+	Visited      bool       `bun:"visited"`    // ever, also before a reset of the stats
+	CreatedAt    time.Time  `bun:"created_at"` // UTC
+	ModifiedAt   time.Time  `bun:"modified_at"`
 	// Revision is that of the last event of the link's stream that this row contains.
 	Revision int64 `bun:"revision"`
 }
@@ -41,11 +35,12 @@ type Link struct {
 // it out. The labels come from a subquery, because a join with tags in the outer query would
 // multiply the rows of links.
 const (
-	linkColumns = `
-		link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats, link.ping,
-		link.protected, link.archived,
+	settingColumns = `
+		link.email_stats, link.ping, link.protected, link.archived,
 		coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date,
-		link.max_clicks,
+		link.max_clicks`
+	linkColumns = `
+		link.id, link.account_id, link.hash, link.long_url, link.note,` + settingColumns + `,
 		ARRAY(
 			SELECT tag.label FROM unnest(link.tag_ids) WITH ORDINALITY AS attached (id, ordinal)
 			JOIN linkledger.tags AS tag

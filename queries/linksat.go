@@ -52,10 +52,7 @@ func (q *DB) pastLinksByNumber(
 		Day     string
 	}{account, pgdialect.Array(numbers), at.Nanoseconds(), at.Day().Format(time.DateOnly)}
 	err := q.db.NewRaw(`
-		SELECT link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats,
-			link.ping, link.protected, link.archived,
-			coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date,
-			link.max_clicks,
+		SELECT link.id, link.account_id, link.hash, link.long_url, link.note,`+settingColumns+`,
 			ARRAY(
 				SELECT tag.label
 				FROM unnest(link.tag_ids) WITH ORDINALITY AS attached (id, ordinal), LATERAL (

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"linkledger/commands/domain"
+	"linkledger/events"
 )
 
 // FieldChange is one field of a link's record that an event changed.
@@ -23,26 +24,18 @@ type FieldChange struct {
 
 // linkRecord is a link's record at one time, without its tags.
 type linkRecord struct {
-	exists         bool
-	hash           string
-	longURL        string
-	note           domain.Note
-	emailStats     bool
-	ping           bool
-	protected      bool
-	archived       bool
-	expirationDate string
-	maxClicks      int64
-	deleted        bool
+	exists   bool
+	hash     string
+	longURL  string
+	note     domain.Note
+	settings events.Settings
+	deleted  bool
 }
 
 func recordOf(u domain.Link) linkRecord {
 	return linkRecord{
 		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.NoteValue(),
-		emailStats: u.EmailStats, ping: u.Ping,
-		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate,
-		maxClicks: u.MaxClicks,
-		deleted:   u.Deleted,
+		settings: u.Settings, deleted: u.Deleted,
 	}
 }
 
@@ -56,14 +49,9 @@ func (before linkRecord) changes(after linkRecord, addTags func(*difference)) []
 		d.add("note", before.note.Text, after.note.Text)
 		d.changes[len(d.changes)-1].Erased = before.note.Erased != nil || after.note.Erased != nil
 	}
-	compare(&d, "email_stats", before.emailStats, after.emailStats)
-	compare(&d, "ping", before.ping, after.ping)
-	compare(&d, "protected", before.protected, after.protected)
-	compare(&d, "archived", before.archived, after.archived)
-	if before.expirationDate != after.expirationDate {
-		d.add("expiration_date", Date(before.expirationDate), Date(after.expirationDate))
+	for _, s := range events.AllSettings {
+		compare(&d, s.Name, Value(s.Get(&before.settings)), Value(s.Get(&after.settings)))
 	}
-	compare(&d, "max_clicks", before.maxClicks, after.maxClicks)
 	addTags(&d)
 	compare(&d, "deleted", before.deleted, after.deleted)
 	return d.changes
@@ -88,12 +76,12 @@ func compare[T comparable](d *difference, field string, before, after T) {
 	}
 }
 
-// Date returns an expiration date as a value of a FieldChange.
-func Date(day string) any {
-	if day == "" {
+// Value returns the value of a setting as a FieldChange has it: nil for an empty text.
+func Value(setting any) any {
+	if setting == "" {
 		return nil
 	}
-	return day
+	return setting
 }
 
 // Tenure is a time for which a link lived under a hash.

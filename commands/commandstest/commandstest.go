@@ -32,8 +32,8 @@ func Together(n int, f func(int)) {
 func Created() events.URLCreated {
 	return events.URLCreated{
 		URLID: "u", Account: "a", Hash: "spring", ClaimRevision: 3, LongURL: "https://example.com",
-		Note:           "n",
-		ExpirationDate: "2027-01-31", Tags: []string{"t1"}, At: At,
+		Note:     "n",
+		Settings: events.Settings{ExpirationDate: "2027-01-31"}, Tags: []string{"t1"}, At: At,
 	}
 }
 

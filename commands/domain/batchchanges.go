@@ -168,19 +168,14 @@ type linkField struct {
 }
 
 // plainFields returns all fields but the tags.
-func plainFields(u Link) [10]linkField {
-	return [...]linkField{
-		{fieldDeleted, !u.Live()},
-		{"hash", u.Hash},
-		{"long_url", u.LongURL},
-		{"note", u.NoteValue()},
-		{"email_stats", u.EmailStats},
-		{"ping", u.Ping},
-		{"protected", u.Protected},
-		{"archived", u.Archived},
-		{"expiration_date", u.ExpirationDate},
-		{"max_clicks", u.MaxClicks},
+func plainFields(u Link) []linkField {
+	fields := append(make([]linkField, 0, 4+len(events.AllSettings)),
+		linkField{fieldDeleted, !u.Live()}, linkField{"hash", u.Hash},
+		linkField{"long_url", u.LongURL}, linkField{"note", u.NoteValue()})
+	for _, s := range events.AllSettings {
+		fields = append(fields, linkField{s.Name, s.Get(&u.Settings)})
 	}
+	return fields
 }
 
 // changedBy folds an event and returns the fields that it changed, with their values before; nil:
@@ -224,19 +219,13 @@ func (u *Link) setField(field string, value any) {
 	case "note":
 		was, _ := value.(Note)
 		u.Note, u.Erased = was.Text, was.Erased
-	case "email_stats":
-		u.EmailStats, _ = value.(bool)
-	case "ping":
-		u.Ping, _ = value.(bool)
-	case "protected":
-		u.Protected, _ = value.(bool)
-	case "archived":
-		u.Archived, _ = value.(bool)
-	case "expiration_date":
-		u.ExpirationDate, _ = value.(string)
-	case "max_clicks":
-		u.MaxClicks, _ = value.(int64)
 	default:
+		for _, s := range events.AllSettings {
+			if s.Name == field {
+				s.Set(&u.Settings, value)
+				return
+			}
+		}
 		id := strings.TrimPrefix(field, fieldTag)
 		u.Tags = slices.DeleteFunc(u.Tags, func(tag string) bool { return tag == id })
 		if value == true {

@@ -10,21 +10,16 @@ import (
 // Link is the state of one link, folded from its stream. The zero value is a link that was never
 // created.
 type Link struct {
-	ID             string
-	Account        string
-	Hash           string
-	LongURL        string
-	Note           string
-	EmailStats     bool
-	Ping           bool
-	Protected      bool
-	Archived       bool
-	ExpirationDate string // YYYY-MM-DD; empty: never
-	MaxClicks      int64  // 0: no limit
-	Tags           []string
-	CreatedAt      time.Time
-	ModifiedAt     time.Time
-	Deleted        bool
+	ID      string
+	Account string
+	Hash    string
+	LongURL string
+	Note    string
+	events.Settings
+	Tags       []string
+	CreatedAt  time.Time
+	ModifiedAt time.Time
+	Deleted    bool
 
 	// Erased is not nil if the note was erased. Note is events.Erased then, and Erased
 	// distinguishes it from other erased notes.
@@ -85,7 +80,7 @@ func (u *Link) Apply(e events.Event) {
 	case events.URLCreated:
 		u.ID, u.Account, u.Hash, u.LongURL = e.URLID, e.Account, e.Hash, e.LongURL
 		u.setNote(e.Note, e.SealedNote)
-		u.EmailStats, u.ExpirationDate, u.MaxClicks = e.EmailStats, e.ExpirationDate, e.MaxClicks
+		u.Settings = e.Settings
 		u.Tags = slices.Clone(e.Tags)
 		u.claim = revision(e.ClaimRevision)
 		u.CreatedAt, u.ModifiedAt = e.At, e.At
@@ -95,7 +90,11 @@ func (u *Link) Apply(e events.Event) {
 		u.markSpent(u.Hash, spentClaim{Revision: u.claim})
 		u.Hash, u.claim, u.ModifiedAt = e.To, revision(e.ClaimRevision), e.At
 	case events.URLSettingsChanged:
-		u.applySettings(e)
+		if e.Note != nil {
+			u.setNote(*e.Note, e.SealedNote)
+		}
+		u.Settings.Apply(e.SettingsChange)
+		u.ModifiedAt = e.At
 	case events.URLTagged:
 		u.Tags, u.ModifiedAt = append(u.Tags, e.Tags...), e.At
 	case events.URLUntagged:
@@ -112,30 +111,11 @@ func (u *Link) Apply(e events.Event) {
 	}
 }
 
-func (u *Link) applySettings(e events.URLSettingsChanged) {
-	if e.Note != nil {
-		u.setNote(*e.Note, e.SealedNote)
-	}
-	setIfGiven(&u.EmailStats, e.EmailStats)
-	setIfGiven(&u.Ping, e.Ping)
-	setIfGiven(&u.Protected, e.Protected)
-	setIfGiven(&u.Archived, e.Archived)
-	setIfGiven(&u.ExpirationDate, e.ExpirationDate)
-	setIfGiven(&u.MaxClicks, e.MaxClicks)
-	u.ModifiedAt = e.At
-}
-
 func (u *Link) markSpent(hash string, s spentClaim) {
 	if u.Spent == nil {
 		u.Spent = make(map[string]spentClaim)
 	}
 	u.Spent[hash] = s
-}
-
-func setIfGiven[T any](field *T, value *T) {
-	if value != nil {
-		*field = *value
-	}
 }
 
 func revision(stored uint64) events.Revision {
@@ -149,7 +129,8 @@ type LinkChange struct {
 	Hash     *string
 	Claim    events.Revision // of hash
 	LongURL  *string
-	Settings events.URLSettingsChanged
+	Note     *string
+	Settings events.SettingsChange
 	Attach   []string // tag ids
 	Detach   []string // tag ids
 }
@@ -166,17 +147,14 @@ func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 	if c.LongURL != nil && *c.LongURL != u.LongURL {
 		changes = append(changes, events.URLRetargeted{LongURL: *c.LongURL, At: at})
 	}
-	settings := c.Settings
-	changed := clearUnchanged(&settings.Note, u.Note)
-	changed = clearUnchanged(&settings.EmailStats, u.EmailStats) || changed
-	changed = clearUnchanged(&settings.Ping, u.Ping) || changed
-	changed = clearUnchanged(&settings.Protected, u.Protected) || changed
-	changed = clearUnchanged(&settings.Archived, u.Archived) || changed
-	changed = clearUnchanged(&settings.ExpirationDate, u.ExpirationDate) || changed
-	changed = clearUnchanged(&settings.MaxClicks, u.MaxClicks) || changed
-	if changed {
-		settings.At = at
-		changes = append(changes, settings)
+	note := c.Note
+	if note != nil && *note == u.Note {
+		note = nil
+	}
+	if settings, changed := c.Settings.From(u.Settings); changed || note != nil {
+		changes = append(
+			changes, events.URLSettingsChanged{Note: note, SettingsChange: settings, At: at},
+		)
 	}
 	attach, detach := u.Retagging(c)
 	if len(attach) > 0 {
@@ -186,14 +164,6 @@ func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 		changes = append(changes, events.URLUntagged{Tags: detach, At: at})
 	}
 	return changes
-}
-
-// clearUnchanged clears a field that has the current value. It reports whether a value is left.
-func clearUnchanged[T comparable](field **T, current T) bool {
-	if *field != nil && **field == current {
-		*field = nil
-	}
-	return *field != nil
 }
 
 // Delete returns the deletion of a live link. It refuses with URLProtected.

@@ -25,9 +25,9 @@ func TestEditDecides(t *testing.T) {
 			when: LinkChange{
 				Hash: commandstest.Ptr("spring"), LongURL: commandstest.Ptr("https://example.com"),
 				Attach: []string{"t1"}, Detach: []string{"t9"},
-				Settings: events.URLSettingsChanged{
-					Note: commandstest.Ptr("n"), EmailStats: commandstest.Ptr(false),
-					ExpirationDate: commandstest.Ptr("2027-01-31"),
+				Note: commandstest.Ptr("n"),
+				Settings: events.SettingsChange{
+					EmailStats: commandstest.Ptr(false), ExpirationDate: commandstest.Ptr("2027-01-31"),
 				},
 			},
 		},
@@ -41,13 +41,14 @@ func TestEditDecides(t *testing.T) {
 		},
 		"only the settings that change": {
 			when: LinkChange{
-				Settings: events.URLSettingsChanged{
-					Note: commandstest.Ptr("n"), Ping: commandstest.Ptr(true), ExpirationDate: commandstest.Ptr(""),
-				},
+				Note:     commandstest.Ptr("n"),
+				Settings: events.SettingsChange{Ping: commandstest.Ptr(true), ExpirationDate: commandstest.Ptr("")},
 			},
 			then: []events.Event{
 				events.URLSettingsChanged{
-					Ping: commandstest.Ptr(true), ExpirationDate: commandstest.Ptr(""), At: later,
+					SettingsChange: events.SettingsChange{
+						Ping: commandstest.Ptr(true), ExpirationDate: commandstest.Ptr(""),
+					}, At: later,
 				},
 			},
 		},
@@ -82,7 +83,11 @@ func TestDeleteDecides(t *testing.T) {
 		!reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	url.Apply(events.URLSettingsChanged{Protected: commandstest.Ptr(true), At: commandstest.At})
+	url.Apply(
+		events.URLSettingsChanged{
+			SettingsChange: events.SettingsChange{Protected: commandstest.Ptr(true)}, At: commandstest.At,
+		},
+	)
 	if _, err := url.Delete(commandstest.At); KindOf(err) != URLProtected {
 		t.Errorf("protected: %v", err)
 	}
@@ -99,8 +104,8 @@ func TestEditReachesWhatWasAsked(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(t, "edits") {
 			change := LinkChange{
 				Hash: rapid.Ptr(text, true).Draw(t, "hash"), LongURL: rapid.Ptr(text, true).Draw(t, "long url"),
-				Settings: events.URLSettingsChanged{
-					Note:      rapid.Ptr(text, true).Draw(t, "note"),
+				Note: rapid.Ptr(text, true).Draw(t, "note"),
+				Settings: events.SettingsChange{
 					Archived:  rapid.Ptr(rapid.Bool(), true).Draw(t, "archived"),
 					MaxClicks: rapid.Ptr(rapid.Int64Range(0, 2), true).Draw(t, "max clicks"),
 				},
@@ -111,7 +116,7 @@ func TestEditReachesWhatWasAsked(t *testing.T) {
 			}
 			if change.Hash != nil && url.Hash != *change.Hash ||
 				change.LongURL != nil && url.LongURL != *change.LongURL ||
-				change.Settings.Note != nil && url.Note != *change.Settings.Note {
+				change.Note != nil && url.Note != *change.Note {
 				t.Fatalf("requested %+v, got %+v", change, url)
 			}
 			if again := url.Edit(change, commandstest.At); len(again) != 0 {

@@ -29,11 +29,7 @@ func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Ev
 	}
 	changes = append(changes, u.Edit(LinkChange{
 		Hash: &was.Hash, Claim: claim, LongURL: &was.LongURL,
-		Settings: events.URLSettingsChanged{
-			Note: &was.Note, EmailStats: &was.EmailStats, Ping: &was.Ping,
-			Protected: &was.Protected, Archived: &was.Archived,
-			ExpirationDate: &was.ExpirationDate, MaxClicks: &was.MaxClicks,
-		},
+		Note: &was.Note, Settings: was.Change(),
 	}, at)...)
 	return append(changes, u.retag(was.Tags, at)...)
 }

@@ -3,6 +3,8 @@ package domain
 import (
 	"strings"
 	"time"
+
+	"linkledger/events"
 )
 
 const maxNote = 25 // code points
@@ -22,9 +24,15 @@ func CheckDate(date string) error {
 	return nil
 }
 
-// CheckMaxClicks refuses a negative limit of clicks with InvalidValue.
-func CheckMaxClicks(n int64) error {
-	if n < 0 {
+// CheckSettings refuses an expiration date as CheckDate does, and a negative limit of clicks with
+// InvalidValue.
+func CheckSettings(c events.SettingsChange) error {
+	if c.ExpirationDate != nil {
+		if err := CheckDate(*c.ExpirationDate); err != nil {
+			return err
+		}
+	}
+	if c.MaxClicks != nil && *c.MaxClicks < 0 {
 		return Refuse(InvalidValue, "max_clicks must not be negative; 0 means no limit")
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands/audit"
+	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
@@ -45,33 +46,25 @@ type printedLink struct {
 	LongURL string `json:"long_url"`
 	Note    string `json:"note"`
 	// NoteErased reports that the account was erased. Then Note is the word erased.
-	NoteErased     bool      `json:"note_erased,omitempty"`
-	EmailStats     bool      `json:"email_stats"`
-	Protected      bool      `json:"protected"`
-	Ping           bool      `json:"ping"`
-	Archived       bool      `json:"archived"`
-	ExpirationDate *string   `json:"expiration_date"`
-	MaxClicks      int64     `json:"max_clicks"`
-	Tags           []string  `json:"tags"`
-	CreatedAt      time.Time `json:"created_at"`
-	ModifiedAt     time.Time `json:"modified_at"`
-	Since          time.Time `json:"since"`          // start of the time with these settings
-	Until          time.Time `json:"until,omitzero"` // end of that time; absent while it lasts
+	NoteErased bool `json:"note_erased,omitempty"`
+	events.SettingsRecord
+	Tags       []string  `json:"tags"`
+	CreatedAt  time.Time `json:"created_at"`
+	ModifiedAt time.Time `json:"modified_at"`
+	Since      time.Time `json:"since"`          // start of the time with these settings
+	Until      time.Time `json:"until,omitzero"` // end of that time; absent while it lasts
+
+	settings events.Settings
 }
 
 func newPrintedLink(m audit.AsOf) printedLink {
 	u := m.Link
-	view := printedLink{
+	return printedLink{
 		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note,
-		NoteErased: u.NoteErased(), EmailStats: u.EmailStats,
-		Protected: u.Protected, Ping: u.Ping, Archived: u.Archived, MaxClicks: u.MaxClicks,
+		NoteErased: u.NoteErased(), SettingsRecord: u.Record(), settings: u.Settings,
 		Tags:      m.Labels,
 		CreatedAt: u.CreatedAt, ModifiedAt: u.ModifiedAt, Since: m.Since, Until: m.Until,
 	}
-	if u.ExpirationDate != "" {
-		view.ExpirationDate = &u.ExpirationDate
-	}
-	return view
 }
 
 func (v printedLink) rows() []table.Row {
@@ -83,20 +76,19 @@ func (v printedLink) rows() []table.Row {
 	if v.NoteErased {
 		note = v.Note // without quotes, to differ from a note with this text
 	}
-	return []table.Row{
+	rows := []table.Row{
 		{"long_url", fmt.Sprintf("%q", v.LongURL)},
 		{"note", note},
 		{"tags", strings.Join(v.Tags, ", ")},
-		{"expiration_date", valueText(v.ExpirationDate)},
-		{"max_clicks", v.MaxClicks},
-		{"email_stats", v.EmailStats},
-		{"protected", v.Protected},
-		{"ping", v.Ping},
-		{"archived", v.Archived},
-		{"created_at", console.Time(v.CreatedAt)},
-		{"modified_at", console.Time(v.ModifiedAt)},
-		{"like this (UTC)", console.Time(v.Since) + " until " + until},
-		{"link", v.ID},
-		{"account", v.Account},
 	}
+	for _, s := range events.AllSettings {
+		rows = append(rows, table.Row{s.Name, valueText(audit.Value(s.Get(&v.settings)))})
+	}
+	return append(rows,
+		table.Row{"created_at", console.Time(v.CreatedAt)},
+		table.Row{"modified_at", console.Time(v.ModifiedAt)},
+		table.Row{"like this (UTC)", console.Time(v.Since) + " until " + until},
+		table.Row{"link", v.ID},
+		table.Row{"account", v.Account},
+	)
 }

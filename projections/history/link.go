@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"linkledger/projections/linkrow"
 	"linkledger/projections/readmodel"
@@ -96,11 +95,8 @@ func readLinks(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*link
 		return
 	}
 	s.Queue(`
-		SELECT search.since, search.until, search.hash, search.text, version.since, version.id,
-			version.account_id, version.number, version.hash, version.long_url, version.note,
-			version.email_stats, version.ping, version.protected, version.archived,
-			version.expiration_date, version.max_clicks, version.tag_ids, version.created_at,
-			version.modified_at, version.revision, version.deleted_at
+		SELECT search.since, search.until, search.hash, search.text,
+			`+versionColumns.List("version")+`
 		FROM unnest($1::uuid[]) AS touched (id)
 		JOIN ?schema.link_faces AS search ON search.link_id = touched.id
 		CROSS JOIN LATERAL (
@@ -110,16 +106,13 @@ func readLinks(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*link
 		for rows.Next() {
 			v, search := &linkVersion{span: span{until: readmodel.Forever}}, searchText{}
 			var text []byte
-			var deleted pgtype.Timestamptz
-			if err := rows.Scan(
-				&search.since, &search.until, &search.hash, &text, &v.since, &v.ID,
-				&v.AccountID, &v.Number, &v.Hash, &v.LongURL, &v.Note, &v.EmailStats, &v.Ping,
-				&v.Protected, &v.Archived, &v.ExpirationDate, &v.MaxClicks, &v.TagIDs,
-				&v.CreatedAt, &v.ModifiedAt, &v.Revision, &deleted,
-			); err != nil {
+			if err := rows.Scan(append(
+				[]any{&search.since, &search.until, &search.hash, &text},
+				versionColumns.Scan(v)...,
+			)...); err != nil {
 				return err
 			}
-			v.DeletedAt, search.text = deleted.Time, string(text)
+			search.text = string(text)
 			into[v.ID] = &linkHistory{versions: []*linkVersion{v}, search: search}
 		}
 		return rows.Err()
@@ -130,7 +123,7 @@ func readLinks(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*link
 // exist yet: those of new links, and former search texts, which never change.
 func writeLinks(s *sqlbatch.Batch, links map[uuid.UUID]*linkHistory) {
 	var newVersions, versions []*linkVersion
-	var newSearch, search, former []searchRow
+	var newSearch, search, former []*searchRow
 	// Ids sort by creation, as the indexes do.
 	inOrder := slices.SortedFunc(maps.Values(links), func(a, b *linkHistory) int {
 		return bytes.Compare(a.versions[0].ID[:], b.versions[0].ID[:])
@@ -147,89 +140,47 @@ func writeLinks(s *sqlbatch.Batch, links map[uuid.UUID]*linkHistory) {
 		}
 		link := &l.versions[0].Link
 		if l.search.changed {
-			*toSearch = append(*toSearch, searchRow{link, l.search})
+			*toSearch = append(*toSearch, &searchRow{link, l.search})
 		}
 		for _, text := range l.formerSearch {
-			former = append(former, searchRow{link, text})
+			former = append(former, &searchRow{link, text})
 		}
 	}
 	s.Copy(
-		"link_versions", versionColumns, len(newVersions),
-		func(r *sqlbatch.Row, i int) { copyVersion(r, newVersions[i]) },
+		"link_versions", versionColumns.Names(), len(newVersions),
+		func(r *sqlbatch.Row, i int) { versionColumns.Copy(r, newVersions[i]) },
 	)
 	s.Copy(
-		"link_faces", searchColumns, len(newSearch),
-		func(r *sqlbatch.Row, i int) { copySearchRow(r, newSearch[i]) },
+		"link_faces", searchColumns.Names(), len(newSearch),
+		func(r *sqlbatch.Row, i int) { searchColumns.Copy(r, newSearch[i]) },
 	)
 	s.Copy(
-		"former_faces", searchColumns, len(former),
-		func(r *sqlbatch.Row, i int) { copySearchRow(r, former[i]) },
+		"former_faces", searchColumns.Names(), len(former),
+		func(r *sqlbatch.Row, i int) { searchColumns.Copy(r, former[i]) },
 	)
 	if len(versions) > 0 {
-		upsertVersions(s, versions)
+		s.Queue(upsertVersion, versionColumns.Arrays(versions)...)
 	}
 	if len(search) > 0 {
-		upsertSearchRows(s, search)
+		s.Queue(upsertSearchRow, searchColumns.Arrays(search)...)
 	}
 }
 
-// versionColumns lists the columns in the order in which copyVersion writes them.
-var versionColumns = []string{
-	"account_id", "number", "since", "until", "id", "hash", "long_url", "note", "email_stats",
-	"ping", "protected", "archived", "expiration_date", "max_clicks", "tag_ids", "created_at",
-	"modified_at", "revision", "deleted_at",
-}
+// versionColumns are those of the table link_versions.
+var versionColumns = append(
+	sqlbatch.Within(
+		slices.Concat(linkrow.ID, linkrow.Mutable, linkrow.Owner, linkrow.Created),
+		func(v *linkVersion) *readmodel.Link { return &v.Link },
+	),
+	sqlbatch.BigintColumn("since", func(v *linkVersion) *int64 { return &v.since }),
+	sqlbatch.BigintColumn("until", func(v *linkVersion) *int64 { return &v.until }),
+)
 
-func copyVersion(r *sqlbatch.Row, v *linkVersion) {
-	r.UUID(v.AccountID)
-	r.Integer(v.Number)
-	r.Bigint(v.since)
-	r.Bigint(v.until)
-	r.UUID(v.ID)
-	linkrow.CopySettings(r, &v.Link)
-	r.Timestamptz(v.CreatedAt)
-	r.Timestamptz(v.ModifiedAt)
-	r.Bigint(v.Revision)
-	r.Timestamptz(v.DeletedAt)
-}
-
-// upsertVersions queues one statement for all versions, as an array for each column: its text then
-// does not depend on the number of rows. A version may exist already, because a batch ends the last
-// version of a link and may replace it if its moment is the same. PostgreSQL has no array of arrays
-// of different lengths, so each row's tags come as the text of an array.
-func upsertVersions(s *sqlbatch.Batch, versions []*linkVersion) {
-	var rows []*readmodel.Link
-	var since, until []int64
-	for _, v := range versions {
-		rows, since, until = append(rows, &v.Link), append(since, v.since), append(until, v.until)
-	}
-	c := linkrow.ColumnsOf(rows)
-	s.Queue(`
-		INSERT INTO ?schema.link_versions (
-			id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
-			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, number, created_at,
-			since, until)
-		SELECT id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
-			max_clicks, tag_ids::uuid[], modified_at, revision, deleted_at, account_id, number,
-			created_at, since, until
-		FROM unnest(
-			$1::uuid[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::bool[], $7::bool[],
-			$8::bool[], $9::date[], $10::bigint[], $11::text[], $12::timestamptz[],
-			$13::bigint[], $14::timestamptz[], $15::uuid[], $16::integer[], $17::timestamptz[],
-			$18::bigint[], $19::bigint[])
-			AS folded (
-				id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
-				max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, number,
-				created_at, since, until)
-		ON CONFLICT (account_id, number, since) DO UPDATE SET
-			until = EXCLUDED.until, hash = EXCLUDED.hash, long_url = EXCLUDED.long_url,
-			note = EXCLUDED.note, email_stats = EXCLUDED.email_stats, ping = EXCLUDED.ping,
-			protected = EXCLUDED.protected, archived = EXCLUDED.archived,
-			expiration_date = EXCLUDED.expiration_date, max_clicks = EXCLUDED.max_clicks,
-			tag_ids = EXCLUDED.tag_ids, modified_at = EXCLUDED.modified_at,
-			revision = EXCLUDED.revision, deleted_at = EXCLUDED.deleted_at`,
-		append(c.Mutable(), c.Account, c.Number, c.Created, since, until)...)
-}
+// upsertVersion replaces a version that exists already: a batch ends the last version of a link,
+// and may replace it if its moment is the same.
+var upsertVersion = versionColumns.Insert("?schema.link_versions") +
+	" ON CONFLICT (account_id, number, since) DO UPDATE SET until = EXCLUDED.until, " +
+	linkrow.Mutable.Assign("EXCLUDED")
 
 // searchRow is a search text with its link.
 type searchRow struct {
@@ -237,38 +188,17 @@ type searchRow struct {
 	searchText
 }
 
-// searchColumns lists the columns in the order in which copySearchRow writes them.
-var searchColumns = []string{"account_id", "since", "until", "number", "text", "hash", "link_id"}
-
-func copySearchRow(r *sqlbatch.Row, f searchRow) {
-	r.UUID(f.link.AccountID)
-	r.Bigint(f.since)
-	r.Bigint(f.until)
-	r.Integer(f.link.Number)
-	r.Text(f.text) // text and bytea have the same binary form
-	r.Text(f.hash)
-	r.UUID(f.link.ID)
+// searchColumns are those of the tables of search texts.
+var searchColumns = sqlbatch.Columns[searchRow]{
+	sqlbatch.UUIDColumn("account_id", func(r *searchRow) *uuid.UUID { return &r.link.AccountID }),
+	sqlbatch.BigintColumn("since", func(r *searchRow) *int64 { return &r.since }),
+	sqlbatch.BigintColumn("until", func(r *searchRow) *int64 { return &r.until }),
+	sqlbatch.IntegerColumn("number", func(r *searchRow) *int { return &r.link.Number }),
+	sqlbatch.BytesColumn("text", func(r *searchRow) *string { return &r.text }),
+	sqlbatch.TextColumn("hash", func(r *searchRow) *string { return &r.hash }),
+	sqlbatch.UUIDColumn("link_id", func(r *searchRow) *uuid.UUID { return &r.link.ID }),
 }
 
-func upsertSearchRows(s *sqlbatch.Batch, rows []searchRow) {
-	var link, account sqlbatch.UUIDs
-	var since, until, number []int64
-	var text [][]byte
-	var hash []string
-	for _, r := range rows {
-		link = append(link, sqlbatch.UUID(r.link.ID))
-		account = append(account, sqlbatch.UUID(r.link.AccountID))
-		since, until = append(since, r.since), append(until, r.until)
-		number = append(number, int64(r.link.Number))
-		text, hash = append(text, []byte(r.text)), append(hash, r.hash)
-	}
-	s.Queue(`
-		INSERT INTO ?schema.link_faces (account_id, since, until, number, text, hash, link_id)
-		SELECT * FROM unnest(
-			$1::uuid[], $2::bigint[], $3::bigint[], $4::integer[], $5::bytea[], $6::text[],
-			$7::uuid[])
-		ON CONFLICT (link_id) DO UPDATE SET
-			since = EXCLUDED.since, until = EXCLUDED.until, hash = EXCLUDED.hash,
-			text = EXCLUDED.text`,
-		account, since, until, number, text, hash, link)
-}
+var upsertSearchRow = searchColumns.Insert("?schema.link_faces") + `
+	ON CONFLICT (link_id) DO UPDATE SET
+		since = EXCLUDED.since, until = EXCLUDED.until, hash = EXCLUDED.hash, text = EXCLUDED.text`

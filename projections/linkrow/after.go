@@ -38,20 +38,19 @@ func newLink(id uuid.UUID, event projection.Event, e events.URLCreated) (*readmo
 	if err != nil {
 		return nil, err
 	}
-	expires, err := projection.ParseDate(e.ExpirationDate)
-	if err != nil {
-		return nil, err
-	}
 	tags, err := projection.ParseIDs(e.Tags)
 	if err != nil {
 		return nil, err
 	}
-	return &readmodel.Link{
+	row := &readmodel.Link{
 		ID: id, AccountID: account, Hash: e.Hash, LongURL: e.LongURL, Note: e.Note,
-		EmailStats: e.EmailStats, ExpirationDate: expires, MaxClicks: e.MaxClicks,
 		TagIDs: attach(nil, tags), CreatedAt: e.At, ModifiedAt: e.At,
 		Position: event.CommitPosition(), Revision: int64(event.Revision),
-	}, projection.CheckTime(e.At)
+	}
+	if err := setSettings(row, e.Settings); err != nil {
+		return nil, err
+	}
+	return row, projection.CheckTime(e.At)
 }
 
 // changeLink applies an event of an existing link to its row.
@@ -64,7 +63,15 @@ func changeLink(row *readmodel.Link, event projection.Event) error {
 		row.Hash = e.To
 		return modified(row, e.At)
 	case events.URLSettingsChanged:
-		return changeSettings(row, e)
+		if e.Note != nil {
+			row.Note = *e.Note
+		}
+		settings := settingsOf(row)
+		settings.Apply(e.SettingsChange)
+		if err := setSettings(row, settings); err != nil {
+			return err
+		}
+		return modified(row, e.At)
 	case events.URLTagged:
 		tags, err := projection.ParseIDs(e.Tags)
 		if err != nil {
@@ -93,30 +100,6 @@ func changeLink(row *readmodel.Link, event projection.Event) error {
 		return projection.CheckTime(e.At)
 	}
 	return projection.Unexpected(event)
-}
-
-func changeSettings(row *readmodel.Link, e events.URLSettingsChanged) error {
-	set(&row.Note, e.Note)
-	set(&row.EmailStats, e.EmailStats)
-	set(&row.Ping, e.Ping)
-	set(&row.Protected, e.Protected)
-	set(&row.Archived, e.Archived)
-	set(&row.MaxClicks, e.MaxClicks)
-	if e.ExpirationDate != nil {
-		expires, err := projection.ParseDate(*e.ExpirationDate)
-		if err != nil {
-			return err
-		}
-		row.ExpirationDate = expires
-	}
-	return modified(row, e.At)
-}
-
-// set assigns the changed value of a setting. It does nothing if the setting did not change.
-func set[T any](field, changed *T) {
-	if changed != nil {
-		*field = *changed
-	}
 }
 
 func modified(row *readmodel.Link, at time.Time) error {

@@ -1,62 +1,71 @@
 package linkrow
 
 import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
 )
 
-// Columns holds the rows of links as columns, the form in which statements take many rows.
-type Columns struct {
-	ID, Account                           sqlbatch.UUIDs
-	hash, longURL, note                   []string
-	emailStats, ping, protected, archived []bool
-	expires                               sqlbatch.Dates
-	Number, maxClicks, Position, revision []int64
-	tags                                  []string
-	Created, modified, deleted            sqlbatch.Times
-}
+// Columns are columns of a table of links.
+type Columns = sqlbatch.Columns[readmodel.Link]
 
-// ColumnsOf returns the columns of rows.
-func ColumnsOf(rows []*readmodel.Link) *Columns {
-	c := &Columns{}
-	for _, row := range rows {
-		c.ID = append(c.ID, sqlbatch.UUID(row.ID))
-		c.Account = append(c.Account, sqlbatch.UUID(row.AccountID))
-		c.Number = append(c.Number, int64(row.Number))
-		c.hash, c.longURL = append(c.hash, row.Hash), append(c.longURL, row.LongURL)
-		c.note = append(c.note, row.Note)
-		c.emailStats, c.ping = append(c.emailStats, row.EmailStats), append(c.ping, row.Ping)
-		c.protected = append(c.protected, row.Protected)
-		c.archived = append(c.archived, row.Archived)
-		c.expires = append(c.expires, sqlbatch.Date(row.ExpirationDate))
-		c.maxClicks = append(c.maxClicks, row.MaxClicks)
-		c.tags = append(c.tags, sqlbatch.Array(row.TagIDs))
-		c.Created = append(c.Created, sqlbatch.Time(row.CreatedAt))
-		c.modified = append(c.modified, sqlbatch.Time(row.ModifiedAt))
-		c.Position, c.revision = append(c.Position, row.Position), append(c.revision, row.Revision)
-		c.deleted = append(c.deleted, sqlbatch.Time(row.DeletedAt))
+type link = readmodel.Link
+
+// The columns that the tables of links share. A setting of a link is a row of Mutable.
+var (
+	// ID is the key by which an update finds its row.
+	ID = Columns{
+		sqlbatch.UUIDColumn("id", func(l *link) *uuid.UUID { return &l.ID }),
 	}
-	return c
-}
-
-// Mutable returns the id and the columns that events can change.
-func (c *Columns) Mutable() []any {
-	return []any{
-		c.ID, c.hash, c.longURL, c.note, c.emailStats, c.ping, c.protected, c.archived, c.expires,
-		c.maxClicks, c.tags, c.modified, c.revision, c.deleted,
+	// Owner says which link of which account a row is.
+	Owner = Columns{
+		sqlbatch.UUIDColumn("account_id", func(l *link) *uuid.UUID { return &l.AccountID }),
+		sqlbatch.IntegerColumn("number", func(l *link) *int { return &l.Number }),
 	}
+	// Created never changes.
+	Created = Columns{
+		sqlbatch.TimeColumn("created_at", func(l *link) *time.Time { return &l.CreatedAt }),
+	}
+	// Mutable are the columns that events of the link change.
+	Mutable = Columns{
+		sqlbatch.TextColumn("hash", func(l *link) *string { return &l.Hash }),
+		sqlbatch.TextColumn("long_url", func(l *link) *string { return &l.LongURL }),
+		sqlbatch.TextColumn("note", func(l *link) *string { return &l.Note }),
+		sqlbatch.BoolColumn("email_stats", func(l *link) *bool { return &l.EmailStats }),
+		sqlbatch.BoolColumn("ping", func(l *link) *bool { return &l.Ping }),
+		sqlbatch.BoolColumn("protected", func(l *link) *bool { return &l.Protected }),
+		sqlbatch.BoolColumn("archived", func(l *link) *bool { return &l.Archived }),
+		sqlbatch.DateColumn("expiration_date", func(l *link) **time.Time {
+			return &l.ExpirationDate
+		}),
+		sqlbatch.BigintColumn("max_clicks", func(l *link) *int64 { return &l.MaxClicks }),
+		sqlbatch.UUIDsColumn("tag_ids", func(l *link) *[]uuid.UUID { return &l.TagIDs }),
+		sqlbatch.TimeColumn("modified_at", func(l *link) *time.Time { return &l.ModifiedAt }),
+		sqlbatch.BigintColumn("revision", func(l *link) *int64 { return &l.Revision }),
+		sqlbatch.TimeColumn("deleted_at", func(l *link) *time.Time { return &l.DeletedAt }),
+	}
+)
+
+// settingsOf returns the settings of a row, and setSettings sets them.
+func settingsOf(row *readmodel.Link) events.Settings {
+	settings := events.Settings{
+		EmailStats: row.EmailStats, Ping: row.Ping, Protected: row.Protected,
+		Archived: row.Archived, MaxClicks: row.MaxClicks,
+	}
+	if row.ExpirationDate != nil {
+		settings.ExpirationDate = row.ExpirationDate.Format(time.DateOnly)
+	}
+	return settings
 }
 
-// CopySettings adds the columns from the hash to the tags to a copied row.
-func CopySettings(r *sqlbatch.Row, row *readmodel.Link) {
-	r.Text(row.Hash)
-	r.Text(row.LongURL)
-	r.Text(row.Note)
-	r.Bool(row.EmailStats)
-	r.Bool(row.Ping)
-	r.Bool(row.Protected)
-	r.Bool(row.Archived)
-	r.Date(row.ExpirationDate)
-	r.Bigint(row.MaxClicks)
-	r.UUIDs(row.TagIDs)
+func setSettings(row *readmodel.Link, s events.Settings) (err error) {
+	row.EmailStats, row.Ping, row.Protected = s.EmailStats, s.Ping, s.Protected
+	row.Archived, row.MaxClicks = s.Archived, s.MaxClicks
+	row.ExpirationDate, err = projection.ParseDate(s.ExpirationDate)
+	return err
 }

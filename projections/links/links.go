@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -108,11 +107,7 @@ func (l *linkFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 		ids = append(ids, sqlbatch.UUID(id))
 	}
 	if len(ids) > 0 {
-		s.Queue(`
-			SELECT id, account_id, number, hash, long_url, note, email_stats, ping, protected,
-				archived, expiration_date, max_clicks, tag_ids, created_at, modified_at, position,
-				revision, deleted_at
-			FROM ?schema.links WHERE id = ANY($1::uuid[])`, ids).Query(l.scan)
+		s.Queue(selection, ids).Query(l.scan)
 	}
 	l.accounts.Read(s, batch, l.loader)
 }
@@ -120,16 +115,9 @@ func (l *linkFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 func (l *linkFold) scan(rows pgx.Rows) error {
 	for rows.Next() {
 		var row readmodel.Link
-		var deleted pgtype.Timestamptz
-		if err := rows.Scan(
-			&row.ID, &row.AccountID, &row.Number, &row.Hash, &row.LongURL, &row.Note,
-			&row.EmailStats, &row.Ping, &row.Protected, &row.Archived, &row.ExpirationDate,
-			&row.MaxClicks, &row.TagIDs, &row.CreatedAt, &row.ModifiedAt, &row.Position,
-			&row.Revision, &deleted,
-		); err != nil {
+		if err := rows.Scan(columns.Scan(&row)...); err != nil {
 			return err
 		}
-		row.DeletedAt = deleted.Time
 		l.find(&row)
 		l.before = append(l.before, row)
 	}
@@ -231,11 +219,11 @@ func (l *linkFold) writeBulk(s *sqlbatch.Batch) {
 	copyLinks(s, l.created)
 	if len(l.found) > 0 {
 		s.Stage(
-			"links", linkColumns, len(l.found),
-			func(r *sqlbatch.Row, i int) { copyLink(r, l.found[i]) },
+			"links", columns.Names(), len(l.found),
+			func(r *sqlbatch.Row, i int) { columns.Copy(r, l.found[i]) },
 		)
 		s.Queue(
-			`UPDATE ?schema.links AS link SET ` + columnAssignments +
+			`UPDATE ?schema.links AS link SET ` + linkrow.Mutable.Assign("folded") +
 				` FROM pg_temp.staged_links AS folded WHERE link.id = folded.id`,
 		)
 	}

@@ -45,7 +45,7 @@ func (l *linkFold) writeSets(to *sqlbatch.Batch) {
 	if len(s.name) == 0 {
 		return
 	}
-	c := linkrow.ColumnsOf(l.created)
+	created := slices.Concat(linkrow.ID, linkrow.Owner).Arrays(l.created)
 	to.Queue(`
 		WITH counters AS (
 			INSERT INTO ?schema.link_stats AS s
@@ -61,7 +61,7 @@ func (l *linkFold) writeSets(to *sqlbatch.Batch) {
 			UNION ALL SELECT account_id, number, 'visited' FROM counters WHERE visited
 			UNION ALL SELECT account_id, number, 'clicked' FROM counters WHERE total_clicks > 0)`+
 		linkrow.ToggleSets,
-		c.ID, c.Account, c.Number, s.account, s.number, s.name)
+		append(created, s.account, s.number, s.name)...)
 }
 
 // writeTexts queues the changes of search texts: deleted links have none.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/events"
 	"linkledger/queries"
 	"linkledger/queries/queriestest"
 )
@@ -15,7 +16,9 @@ func (w *world) fullLink() queries.Link {
 	visit := queriestest.Noon
 	return queries.Link{
 		ID: w.Full.ID, Account: w.Account, Hash: "full", LongURL: "https://example.com/?a='b'", Note: `n"o\te`,
-		EmailStats: true, Ping: true, Protected: true, Archived: true, ExpirationDate: "2027-01-31", MaxClicks: 9,
+		Settings: events.Settings{
+			EmailStats: true, Ping: true, Protected: true, Archived: true, ExpirationDate: "2027-01-31", MaxClicks: 9,
+		},
 		Tags: []string{"News", "Old"}, TotalClicks: 5, UniqueClicks: 2, LastVisit: &visit, Visited: true,
 		CreatedAt: queriestest.Noon, ModifiedAt: queriestest.Noon.Add(time.Hour), Revision: 4,
 	}

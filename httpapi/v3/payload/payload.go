@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"linkledger/commands"
+	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
@@ -21,64 +22,50 @@ const maxLabels = 1000
 
 // URL has the fields of one URL to create or to edit. A nil field is not given.
 type URL struct {
-	Hash           *string // of the URL to edit
-	LongURL        *string
-	CustomHash     *string
-	Note           *string
-	EmailStats     *bool
-	Ping           *bool
-	Protected      *bool
-	Archived       *bool
-	ExpirationDate *string
-	MaxClicks      *int64
-	Tags           []string
+	Hash       *string // of the URL to edit
+	LongURL    *string
+	CustomHash *string
+	Note       *string
+	events.SettingsChange
+	Tags []string
 }
 
 // readURLPayload reads the fields of one item. A field of a wrong type fails the whole call.
 func readURLPayload(item *decode.Object) (URL, error) {
 	p := URL{
-		Hash:           item.Text("hash"),
-		LongURL:        item.Text("long_url"),
-		CustomHash:     item.Text("custom_hash"),
-		Note:           item.Text("note"),
-		EmailStats:     item.Boolean("email_stats"),
-		Ping:           item.Boolean("ping"),
-		Protected:      item.Boolean("protected"),
-		Archived:       item.Boolean("archived"),
-		ExpirationDate: item.Text("expiration_date"),
-		MaxClicks:      item.Integer("max_clicks"),
-		Tags:           item.List("tags"),
+		Hash:       item.Text("hash"),
+		LongURL:    item.Text("long_url"),
+		CustomHash: item.Text("custom_hash"),
+		Note:       item.Text("note"),
+		SettingsChange: events.SettingsChange{
+			EmailStats:     item.Boolean("email_stats"),
+			Ping:           item.Boolean("ping"),
+			Protected:      item.Boolean("protected"),
+			Archived:       item.Boolean("archived"),
+			ExpirationDate: item.Text("expiration_date"),
+			MaxClicks:      item.Integer("max_clicks"),
+		},
+		Tags: item.List("tags"),
 	}
 	return p, item.Err
 }
 
 // Create returns the command that creates the URL.
 func (p URL) Create() commands.CreateURL {
-	return commands.CreateURL{
-		LongURL:        given(p.LongURL),
-		CustomHash:     given(p.CustomHash),
-		Note:           given(p.Note),
-		EmailStats:     given(p.EmailStats),
-		ExpirationDate: given(p.ExpirationDate),
-		MaxClicks:      given(p.MaxClicks),
-		Tags:           p.Tags,
+	create := commands.CreateURL{
+		LongURL: given(p.LongURL), CustomHash: given(p.CustomHash), Note: given(p.Note),
+		Tags: p.Tags,
 	}
+	create.Apply(p.SettingsChange)
+	create.Ping, create.Protected, create.Archived = false, false, false // only edits set them
+	return create
 }
 
 // Edit returns the command that edits the URL.
 func (p URL) Edit() commands.EditURL {
 	return commands.EditURL{
-		Ref:            commands.Ref{Hash: given(p.Hash)},
-		CustomHash:     p.CustomHash,
-		LongURL:        p.LongURL,
-		Note:           p.Note,
-		EmailStats:     p.EmailStats,
-		Ping:           p.Ping,
-		Protected:      p.Protected,
-		Archived:       p.Archived,
-		ExpirationDate: p.ExpirationDate,
-		MaxClicks:      p.MaxClicks,
-		Tags:           p.Tags,
+		Ref: commands.Ref{Hash: given(p.Hash)}, CustomHash: p.CustomHash, LongURL: p.LongURL,
+		Note: p.Note, SettingsChange: p.SettingsChange, Tags: p.Tags,
 	}
 }
 

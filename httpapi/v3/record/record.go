@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -27,18 +28,13 @@ type URL struct {
 	UniqueClicks         int64               `json:"unique_clicks"`
 	LastVisit            *response.Timestamp `json:"last_visit"`
 	Visited              bool                `json:"visited"`
-	EmailStats           bool                `json:"email_stats"`
-	Protected            bool                `json:"protected"`
-	Ping                 bool                `json:"ping"`
-	Archived             bool                `json:"archived"`
 	Note                 string              `json:"note"`
-	ExpirationDate       *string             `json:"expiration_date"`
-	MaxClicks            int64               `json:"max_clicks"`
-	Tags                 []string            `json:"tags"`
-	CreatedAt            response.Timestamp  `json:"created_at"`
-	ModifiedAt           response.Timestamp  `json:"modified_at"`
-	Links                imageLinks          `json:"links"`
-	Error                *response.ItemError `json:"error,omitempty"` // only in responses to writes
+	events.SettingsRecord
+	Tags       []string            `json:"tags"`
+	CreatedAt  response.Timestamp  `json:"created_at"`
+	ModifiedAt response.Timestamp  `json:"modified_at"`
+	Links      imageLinks          `json:"links"`
+	Error      *response.ItemError `json:"error,omitempty"` // only in responses to writes
 }
 
 type imageLinks struct {
@@ -76,12 +72,8 @@ func (b *Builder) Of(c *request.Context, link queries.Link) URL {
 		UniqueClicks:         link.UniqueClicks,
 		LastVisit:            (*response.Timestamp)(link.LastVisit),
 		Visited:              link.Visited,
-		EmailStats:           link.EmailStats,
-		Protected:            link.Protected,
-		Ping:                 link.Ping,
-		Archived:             link.Archived,
 		Note:                 link.Note,
-		MaxClicks:            link.MaxClicks,
+		SettingsRecord:       link.Record(),
 		Tags:                 link.Tags,
 		CreatedAt:            response.Timestamp(link.CreatedAt),
 		ModifiedAt:           response.Timestamp(link.ModifiedAt),
@@ -89,9 +81,6 @@ func (b *Builder) Of(c *request.Context, link queries.Link) URL {
 			QRSmall: short + shortlink.QRPath + "?size=" + shortlink.QRSmall,
 			QRBig:   short + shortlink.QRPath + "?size=" + shortlink.QRBig,
 		},
-	}
-	if link.ExpirationDate != "" {
-		r.ExpirationDate = &link.ExpirationDate
 	}
 	if r.Tags == nil {
 		r.Tags = []string{}
@@ -111,18 +100,13 @@ func (b *Builder) Written(c *request.Context, link queries.Link) URL {
 func LinkOf(outcome commands.URLOutcome) queries.Link {
 	u := outcome.URL
 	return queries.Link{
-		Hash:           u.Hash,
-		LongURL:        u.LongURL,
-		Note:           u.Note,
-		EmailStats:     u.EmailStats,
-		Ping:           u.Ping,
-		Protected:      u.Protected,
-		Archived:       u.Archived,
-		ExpirationDate: u.ExpirationDate,
-		MaxClicks:      u.MaxClicks,
-		Tags:           outcome.Labels,
-		CreatedAt:      u.CreatedAt,
-		ModifiedAt:     u.ModifiedAt,
+		Hash:       u.Hash,
+		LongURL:    u.LongURL,
+		Note:       u.Note,
+		Settings:   u.Settings,
+		Tags:       outcome.Labels,
+		CreatedAt:  u.CreatedAt,
+		ModifiedAt: u.ModifiedAt,
 	}
 }
 
