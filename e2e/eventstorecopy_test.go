@@ -46,11 +46,7 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 		var known bool
 		return database.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM linkledger.log)").Scan(&known) == nil && known
 	})
-	// The service drains its spool before it ends.
-	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	<-i.service.ended
+	i.stopService()
 	if out, log, code := command(t, copying...); code != 0 ||
 		!strings.Contains(out, " are the same in both: hash chain ") {
 		t.Fatalf("the last copy ended with %d: %s%s", code, out, log)
@@ -66,10 +62,23 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	}
 	second := i.secondDatabase(database)
 	service, base := i.moved(target.url, second)
-	after := i.responses(base, []string{"--eventstore", target.url, "--database", second})
+	i.answersAsBefore(base, []string{"--eventstore", target.url, "--database", second}, before)
+	service.kill()
+}
+
+// answersAsBefore checks that a service has the same responses as before it got another database,
+// and that it knows the visitor of writeHistory.
+func (i *installation) answersAsBefore(base string, backends []string, before map[string]any) {
+	t := i.t
+	t.Helper()
+	i.eventually("the projections have caught up", func() bool {
+		out, _, code := command(t, append([]string{"projections", "status", "--json"}, backends...)...)
+		return code == 0 && strings.Count(out, `"lag_events":0`) == len(projections.Names())
+	})
+	after := i.responses(base, backends)
 	for what, want := range before {
 		if got := after[what]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: on the copy\n%v\non the original\n%v", what, got, want)
+			t.Errorf("%s: now\n%v\nbefore\n%v", what, got, want)
 		}
 	}
 	if redirected, err := visit(t.Context(), base, "kept", "known visitor"); err != nil || !redirected {
@@ -83,7 +92,15 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 		stats["unique_clicks"] != 1.0 {
 		t.Errorf("after another click of a known visitor: %v", stats)
 	}
-	service.kill()
+}
+
+// stopService stops the service, which drains its spool before it ends.
+func (i *installation) stopService() {
+	i.t.Helper()
+	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil {
+		i.t.Fatal(err)
+	}
+	<-i.service.ended
 }
 
 // writeHistory creates one link, and another one that is renamed and deleted.
@@ -199,26 +216,20 @@ func withoutPositions(value any) any {
 	return value
 }
 
-// secondDatabase creates a database with the visitor key of the first, so that both recognize the
-// same visitors.
+// secondDatabase creates a database that has only the keys of the first.
 func (i *installation) secondDatabase(first *pgx.Conn) string {
 	i.t.Helper()
-	i.exec(first, "CREATE DATABASE moved")
+	var name string
+	if err := first.QueryRow(i.t.Context(), "SELECT quote_ident(current_database())").Scan(&name); err != nil {
+		i.t.Fatal(err)
+	}
+	i.exec(first, "CREATE DATABASE moved TEMPLATE "+name)
 	u, err := url.Parse(i.database.DSN())
 	if err != nil {
 		i.t.Fatal(err)
 	}
 	u.Path = "/moved"
-	var key []byte
-	if err := first.QueryRow(i.t.Context(), "SELECT value FROM linkledger.secrets WHERE name = 'visitor'").Scan(
-		&key,
-	); err != nil {
-		i.t.Fatal(err)
-	}
-	moved := i.connectTo(u.String())
-	i.exec(moved, "CREATE SCHEMA linkledger")
-	i.exec(moved, "CREATE TABLE linkledger.secrets (name text PRIMARY KEY, value bytea NOT NULL)")
-	i.exec(moved, "INSERT INTO linkledger.secrets VALUES ('visitor', $1)", key)
+	i.exec(i.connectTo(u.String()), "DROP SCHEMA linkledger CASCADE")
 	return u.String()
 }
 
@@ -232,14 +243,14 @@ func (i *installation) connectTo(dsn string) *pgx.Conn {
 	return conn
 }
 
-func (i *installation) exec(conn *pgx.Conn, statement string, args ...any) {
+func (i *installation) exec(conn *pgx.Conn, statement string) {
 	i.t.Helper()
-	if _, err := conn.Exec(i.t.Context(), statement, args...); err != nil {
+	if _, err := conn.Exec(i.t.Context(), statement); err != nil {
 		i.t.Fatal(err)
 	}
 }
 
-// moved starts a service on the copy and waits until it has caught up.
+// moved starts a service on the copy.
 func (i *installation) moved(store, database string) (*child, string) {
 	i.t.Helper()
 	base, admin := "http://"+freeAddress(i.t), "http://"+freeAddress(i.t)
@@ -247,9 +258,5 @@ func (i *installation) moved(store, database string) (*child, string) {
 		"http://",
 	):], "--admin-listen", admin[len("http://"):],
 		"--spool", i.t.TempDir(), "--eventstore", store, "--database", database, "--base-url=https://sho.rt")
-	i.eventually("the service on the copy has caught up", func() bool {
-		out, _, code := command(i.t, "projections", "status", "--json", "--eventstore", store, "--database", database)
-		return code == 0 && strings.Count(out, `"lag_events":0`) == len(projections.Names())
-	})
 	return service, base
 }

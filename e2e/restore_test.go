@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -27,7 +28,7 @@ func TestRestore(t *testing.T) {
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"late"}]}`)
 	d.interrupt()
 
-	again := startDev(t, restored)
+	again := startDev(t, restored, "--new-keys")
 	again.key = d.key
 	urls := again.call("GET", "/urls", "")["urls"].([]any)
 	if len(urls) != 1 {
@@ -39,4 +40,37 @@ func TestRestore(t *testing.T) {
 	}
 	operator(t, restored, "projections", "verify", "--all")
 	again.interrupt()
+}
+
+// TestOnlyLogAndKeysRemain drops the read models of a service. The next one builds them again,
+// opens encrypted notes, and knows former visitors. Without the keys too it does not start.
+func TestOnlyLogAndKeysRemain(t *testing.T) {
+	t.Parallel()
+	master := "--master-key=" + strings.Repeat("A", 43) + "="
+	i := install(t, "--base-url=https://sho.rt", master)
+	i.writeHistory()
+	backends := append(i.backends(), master)
+	before := i.responses(i.base, backends)
+	if note := before["/urls?order_by=hash"].(map[string]any)["urls"].([]any)[0].(map[string]any)["note"]; note != "n" {
+		t.Fatalf("the note is %v, want n", note)
+	}
+	i.stopService()
+	database := i.connectTo(i.database.DSN())
+	i.exec(database, "DROP SCHEMA linkledger CASCADE")
+
+	i.exec(database, "ALTER SCHEMA linkledger_keys RENAME TO kept")
+	serve := append([]string{
+		"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(), "--log-level=error",
+	}, backends...)
+	if out, log, code := command(t, serve...); code != exitUsage ||
+		!strings.Contains(log, "has no schema linkledger_keys, but the log has links: restore") {
+		t.Errorf("without keys serve ended with %d: %s%s", code, out, log)
+	}
+	i.exec(database, "ALTER SCHEMA kept RENAME TO linkledger_keys")
+
+	i.startService()
+	i.answersAsBefore(i.base, backends, before)
+	if out, log, code := command(t, append([]string{"projections", "verify", "--all"}, backends...)...); code != 0 {
+		t.Errorf("verify ended with %d: %s%s", code, out, log)
+	}
 }

@@ -168,6 +168,9 @@ func (s *stack) openDatabase(t testing.TB) {
 	if err := projections.Prepare(ctx, db); err != nil {
 		t.Fatal(err)
 	}
+	if err := db.Keys.Create(ctx); err != nil {
+		t.Fatal(err)
+	}
 	s.db = db
 }
 

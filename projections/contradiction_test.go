@@ -58,7 +58,8 @@ func TestImpossibleEvents(t *testing.T) {
 		"no such date":          {Links, url, nil, date(badDate)},
 		"year zero":             {Links, url, nil, date("0000-01-01")},
 		"date in an edit": {
-			Links, url, []events.Event{link},
+			Links, url,
+			[]events.Event{link},
 			events.URLSettingsChanged{SettingsChange: events.SettingsChange{ExpirationDate: &badDate}, At: noon},
 		},
 		"tag is no id":        {Links, url, nil, tagged},

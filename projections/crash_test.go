@@ -108,6 +108,7 @@ func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB
 	}
 	return &readmodel.DB{
 		DB: bun.NewDB(stdlib.OpenDBFromPool(pools[0]), pgdialect.New()), Pool: pools[0], Writers: pools[1],
+		Keys: w.db.Keys,
 	}
 }
 

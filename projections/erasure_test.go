@@ -15,13 +15,14 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine/projector"
+	"linkledger/projections/keystore"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
-func masterKey(t testing.TB) *readmodel.MasterKey {
+func masterKey(t testing.TB) *keystore.MasterKey {
 	t.Helper()
-	key, err := readmodel.NewMasterKey(bytes.Repeat([]byte{1}, readmodel.MasterKeySize), nil)
+	key, err := keystore.NewMasterKey(bytes.Repeat([]byte{1}, keystore.MasterKeySize), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ type erasedHistory struct {
 
 // drawErasures draws an erasedHistory and creates the keys of its accounts.
 func drawErasures(ctx context.Context, t *rapid.T, db *readmodel.DB) *erasedHistory {
-	if _, err := db.ExecContext(ctx, "TRUNCATE linkledger.account_keys"); err != nil {
+	if _, err := db.ExecContext(ctx, "TRUNCATE linkledger_keys.account_keys"); err != nil {
 		t.Fatalf("delete the keys: %v", err)
 	}
 	h := &erasedHistory{
@@ -135,7 +136,7 @@ func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 }
 
 func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.UUID) *events.NoteKey {
-	secret, err := db.MakeAccountKey(ctx, account.String())
+	secret, err := db.Keys.MakeAccountKey(ctx, account.String())
 	if err != nil {
 		h.t.Fatalf("key of %s: %v", account, err)
 	}
@@ -170,7 +171,7 @@ func TestErasure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkshop(t, name)
-			w.db.MasterKey = masterKey(t)
+			w.db.Keys.Master = masterKey(t)
 			rapid.Check(t, func(t *rapid.T) {
 				ctx := context.Background()
 				h := drawErasures(ctx, t, w.db)
@@ -200,7 +201,7 @@ func (w *workshop) notedLink(
 ) []eventstore.Recorded {
 	t.Helper()
 	account := uuid.NewString()
-	secret, err := w.db.MakeAccountKey(ctx, account)
+	secret, err := w.db.Keys.MakeAccountKey(ctx, account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,30 +220,30 @@ func (w *workshop) notedLink(
 func TestMissingKeysStopAProjection(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorkshop(t, Links), withTimeout(t)
-	w.db.MasterKey = masterKey(t)
+	w.db.Keys.Master = masterKey(t)
 	link := uuid.New()
 	log := w.notedLink(ctx, t, link, events.StreamURL+link.String())
-	refused := func(master *readmodel.MasterKey, want error) {
+	refused := func(master *keystore.MasterKey, want error) {
 		t.Helper()
-		w.db.MasterKey = master
+		w.db.Keys.Master = master
 		p := w.projectorWith(ctx, t, parking)
 		if err := p.Apply(ctx, batchOf(log)); !errors.Is(err, want) || !projector.Transient(err) {
 			t.Errorf("the batch ended with %v, want %v", err, want)
 		}
 	}
-	other, err := readmodel.NewMasterKey(bytes.Repeat([]byte{2}, readmodel.MasterKeySize), nil)
+	other, err := keystore.NewMasterKey(bytes.Repeat([]byte{2}, keystore.MasterKeySize), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused(nil, readmodel.ErrNoMasterKey)
-	refused(other, readmodel.ErrOtherMasterKey)
+	refused(nil, keystore.ErrNoMasterKey)
+	refused(other, keystore.ErrOtherMasterKey)
 	if _, err := w.db.ExecContext(
-		ctx, "CREATE TABLE backup AS SELECT * FROM linkledger.account_keys; TRUNCATE linkledger.account_keys",
+		ctx, "CREATE TABLE backup AS SELECT * FROM linkledger_keys.account_keys; TRUNCATE linkledger_keys.account_keys",
 	); err != nil {
 		t.Fatal(err)
 	}
-	refused(masterKey(t), readmodel.ErrKeyLost)
-	if _, err := w.db.ExecContext(ctx, "INSERT INTO linkledger.account_keys SELECT * FROM backup"); err != nil {
+	refused(masterKey(t), keystore.ErrKeyLost)
+	if _, err := w.db.ExecContext(ctx, "INSERT INTO linkledger_keys.account_keys SELECT * FROM backup"); err != nil {
 		t.Fatal(err)
 	}
 	mustHandle(ctx, t, w.projector(ctx, t), log)
@@ -256,7 +257,7 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 func TestMovedNoteIsPoison(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorkshop(t, Links), withTimeout(t)
-	w.db.MasterKey = masterKey(t)
+	w.db.Keys.Master = masterKey(t)
 	log := w.notedLink(ctx, t, uuid.New(), events.StreamURL+uuid.NewString())
 	err := w.projector(ctx, t).Apply(ctx, batchOf(log))
 	if failed, ok := errors.AsType[*projection.EventError](err); !ok ||

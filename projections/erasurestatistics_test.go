@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -61,7 +62,7 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 			ctx, dsn := withTimeout(t), postgrestest.NewDatabase(t)
 			super := reopen(t, dsn)
 			db := reopen(t, unprivileged(ctx, t, super, dsn))
-			if err := Prepare(ctx, db); err != nil {
+			if err := errors.Join(Prepare(ctx, db), db.Keys.Create(ctx)); err != nil {
 				t.Fatal(err)
 			}
 			w := &workshop{db: db, projection: p, generation: generation.First, resume: make(chan struct{}, 1)}

@@ -17,8 +17,8 @@ import (
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/status"
+	"linkledger/projections/keystore"
 	"linkledger/projections/projection"
-	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
 )
 
@@ -26,7 +26,7 @@ import (
 // event reveals: with an error of PostgreSQL, or with a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
-	clone.projection.Folds = func(master *readmodel.MasterKey) projection.Folds {
+	clone.projection.Folds = func(master *keystore.MasterKey) projection.Folds {
 		sound := w.projection.Folds(master)
 		return projection.FoldsOf(
 			func() projection.Fold { return &poisonedFold{Fold: sound.Next(), at: at, panics: panics} },

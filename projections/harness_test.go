@@ -48,6 +48,9 @@ func openDatabase(t testing.TB) *readmodel.DB {
 	if err := Prepare(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
+	if err := db.Keys.Create(withTimeout(t)); err != nil {
+		t.Fatal(err)
+	}
 	return db
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections/accounts"
 	"linkledger/projections/dimensions"
@@ -14,6 +15,7 @@ import (
 	"linkledger/projections/engine/status"
 	"linkledger/projections/engine/verify"
 	"linkledger/projections/history"
+	"linkledger/projections/keystore"
 	"linkledger/projections/links"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
@@ -43,9 +45,28 @@ func all() projection.Set {
 func Names() []string { return all().Names() }
 
 // Prepare creates what the database lacks: the control schema, and for each projection its tables,
-// views and checkpoint. It changes nothing that exists. Several processes may call it at once.
+// views and checkpoint. It updates the schema of keys if there is one: see CreateKeys. Several
+// processes may call it at once.
 func Prepare(ctx context.Context, db *readmodel.DB) error {
 	return generation.Prepare(ctx, db, Names())
+}
+
+// CreateKeys creates the schema of keys. It returns keystore.ErrMissing if the log has links
+// already, which were written with other keys, unless anew is true.
+func CreateKeys(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store, anew bool,
+) error {
+	if !anew {
+		links := projection.Streams(events.StreamURL)
+		found, err := store.Backlog(ctx, eventstore.Position{}, links, 1)
+		if err != nil {
+			return err
+		}
+		if found.Events > 0 {
+			return keystore.ErrMissing
+		}
+	}
+	return db.Locked(ctx, db.Keys.Create)
 }
 
 // Run keeps the projections up to date until ctx ends, as engine.Run does.

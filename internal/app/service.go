@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"linkledger/commands"
 	"linkledger/commands/accounts"
@@ -118,7 +119,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		traces.Close()
 		return nil, usage.Wrap(err)
 	}
-	db, err := openDatabase(ctx, cfg.Database, key, internal, cfg.Logger)
+	db, err := openDatabase(ctx, cfg.Database, internal, cfg.Logger)
 	if err != nil {
 		store.Close()
 		traces.Close()
@@ -128,6 +129,9 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
 		queries: queries.New(db),
 		metrics: metrics, traces: traces,
+	}
+	if err := s.openKeys(ctx, key, internal); err != nil {
+		return nil, errors.Join(err, s.closeAll())
 	}
 	if err := s.wire(ctx); err != nil {
 		return nil, errors.Join(err, s.closeAll())
@@ -155,7 +159,7 @@ func (s *Service) wire(ctx context.Context) error {
 		},
 	})
 	written := streams.New(
-		streams.Config{Store: s.Store, Keys: s.db, SealNotes: s.db.MasterKey != nil},
+		streams.Config{Store: s.Store, Keys: s.db.Keys, SealNotes: s.db.Keys.Master != nil},
 	)
 	s.Accounts = accounts.New(written, nil)
 	s.commands = commands.NewHandler(commands.Config{
@@ -245,8 +249,8 @@ func (s *Service) visitorKeys(
 	ctx context.Context, cfg config.Redirecting,
 ) (current, former []byte, err error) {
 	if cfg.FormerVisitorKey != "" {
-		former, err = s.db.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
-		if errors.Is(err, sql.ErrNoRows) {
+		former, err = s.db.Keys.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
+		if errors.Is(err, pgx.ErrNoRows) {
 			return nil, nil, usage.Errorf("there is no key %q: name the former key with "+
 				"--former-visitor-key (%s), or none",
 				cfg.FormerVisitorKey, usage.Env("former-visitor-key"))
@@ -255,7 +259,7 @@ func (s *Service) visitorKeys(
 			return nil, nil, err
 		}
 	}
-	current, err = s.db.Secret(ctx, cfg.VisitorKey, visitorKeySize)
+	current, err = s.db.Keys.Secret(ctx, cfg.VisitorKey, visitorKeySize)
 	return current, former, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 	"linkledger/projections"
+	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 )
 
@@ -53,11 +54,10 @@ func await(
 	}
 }
 
-// openDatabase connects to the database, migrates its schema, and checks that the master key is the
-// one of the database. It waits for a database that does not answer.
+// openDatabase connects to the database and migrates its schemas. It waits for a database that does
+// not answer.
 func openDatabase(
-	ctx context.Context, dsn secret.Connection, key *readmodel.MasterKey, internal *admin.Server,
-	logger *slog.Logger,
+	ctx context.Context, dsn secret.Connection, internal *admin.Server, logger *slog.Logger,
 ) (db *readmodel.DB, err error) {
 	err = await(ctx, logger, "database", readmodel.Unavailable, func() (err error) {
 		defer func() { internal.ReportDependency("database", err) }()
@@ -68,10 +68,6 @@ func openDatabase(
 		}
 		if err := projections.Prepare(ctx, db); err != nil {
 			return errors.Join(fmt.Errorf("prepare the database: %w", err), db.Close())
-		}
-		db.MasterKey = key
-		if err := db.CheckMasterKey(trying); err != nil {
-			return errors.Join(config.ExplainKey(err), db.Close())
 		}
 		return nil
 	})
@@ -86,6 +82,62 @@ func openDatabase(
 	return nil, usage.Errorf("%w; --database (%s) names it", err, usage.Env("database"))
 }
 
+// openKeys checks that the master key is the one of the database. It creates the schema of keys at
+// the first start, and waits for the event store then, because the log must have no links yet.
+func (s *Service) openKeys(
+	ctx context.Context, master *keystore.MasterKey, internal *admin.Server,
+) error {
+	s.db.Keys.Master = master
+	exist, err := s.db.Keys.Exist(ctx)
+	if err != nil {
+		return err
+	}
+	if !exist {
+		err := await(ctx, s.logger, "event store", isStoreOutage, func() (err error) {
+			defer func() { internal.ReportDependency("event store", err) }()
+			trying, cancel := context.WithTimeout(ctx, attemptTimeout)
+			defer cancel()
+			return projections.CreateKeys(trying, s.db, s.Store, s.cfg.NewKeys)
+		})
+		switch {
+		case errors.Is(err, keystore.ErrMissing):
+			return usage.Errorf("%w, but the log has links: restore the schema from a backup. If "+
+				"there is none, start once with --new-keys (%s): notes that were encrypted are "+
+				"then lost, and known visitors count as new ones", err, usage.Env("new-keys"))
+		case err != nil:
+			return explainStore(err)
+		}
+	}
+	return config.ExplainKey(s.db.Keys.CheckMaster(ctx))
+}
+
+// isStoreOutage reports whether an error of the event store may pass without a change by an
+// operator.
+func isStoreOutage(err error) bool {
+	return !errors.Is(err, eventstore.ErrDenied) && !errors.Is(err, projections.ErrOtherLog) &&
+		!errors.Is(err, keystore.ErrMissing)
+}
+
+// explainStore adds to an error of the event store what to change. It returns other errors
+// unchanged.
+func explainStore(err error) error {
+	switch {
+	case errors.Is(err, eventstore.ErrForbidden):
+		return usage.Errorf("%w: the user of --eventstore (%s) may not read the log of all "+
+			"streams ($all): an administrator grants it that with "+
+			" linkledger eventstore prepare --user NAME", err, usage.Env("eventstore"))
+	case errors.Is(err, eventstore.ErrDenied):
+		return usage.Errorf(
+			"%w: --eventstore (%s) needs other credentials", err, usage.Env("eventstore"),
+		)
+	case errors.Is(err, projections.ErrOtherLog):
+		return usage.Errorf("%w; give --database (%s) an empty one, which is filled from the "+
+			"log, or correct --eventstore (%s)",
+			err, usage.Env("database"), usage.Env("eventstore"))
+	}
+	return err
+}
+
 // recheckInterval is the pause between two checks of a log without an account.
 const recheckInterval = 5 * time.Second
 
@@ -93,9 +145,6 @@ const recheckInterval = 5 * time.Second
 // the event store has answered and nothing contradicts that, and returns when it is certain. A log
 // without an account leaves it open.
 func (s *Service) watchLog(ctx context.Context, answered func()) error {
-	outage := func(err error) bool {
-		return !errors.Is(err, eventstore.ErrDenied) && !errors.Is(err, projections.ErrOtherLog)
-	}
 	known := false
 	check := func() (err error) {
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -104,22 +153,8 @@ func (s *Service) watchLog(ctx context.Context, answered func()) error {
 		return err
 	}
 	for {
-		err := await(ctx, s.logger, "event store", outage, check)
-		switch {
-		case errors.Is(err, eventstore.ErrForbidden):
-			return usage.Errorf("%w: the user of --eventstore (%s) may not read the log of all "+
-				"streams ($all): an administrator grants it that with "+
-				" linkledger eventstore prepare --user NAME", err, usage.Env("eventstore"))
-		case errors.Is(err, eventstore.ErrDenied):
-			return usage.Errorf(
-				"%w: --eventstore (%s) needs other credentials", err, usage.Env("eventstore"),
-			)
-		case errors.Is(err, projections.ErrOtherLog):
-			return usage.Errorf("%w; give --database (%s) an empty one, which is filled from the "+
-				"log, or correct --eventstore (%s)",
-				err, usage.Env("database"), usage.Env("eventstore"))
-		case err != nil:
-			return err
+		if err := await(ctx, s.logger, "event store", isStoreOutage, check); err != nil {
+			return explainStore(err)
 		}
 		answered()
 		if known {

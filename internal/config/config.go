@@ -19,7 +19,7 @@ import (
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 	"linkledger/projections/engine/projector"
-	"linkledger/projections/readmodel"
+	"linkledger/projections/keystore"
 )
 
 // Serving configures how the service serves: addresses, requests that are logged, and limits.
@@ -33,6 +33,7 @@ type Serving struct {
 	Plans        Plans         `help:"${plans}" placeholder:"PLANS"`
 	DrainDelay   time.Duration `help:"${drain_delay}" default:"0s" validate:"min=0s,max=10m"`
 	BaseURL      string        `help:"${base_url}" placeholder:"URL" validate:"omitempty,base_url"`
+	NewKeys      bool          `help:"${new_keys}"`
 }
 
 // Backends configures where an installation keeps its data.
@@ -50,8 +51,8 @@ type Sealing struct {
 
 // Keys returns the master key, with the former one if both are given. It returns nil if there is
 // no master key.
-func (s Sealing) Keys() (*readmodel.MasterKey, error) {
-	var key *readmodel.MasterKey
+func (s Sealing) Keys() (*keystore.MasterKey, error) {
+	var key *keystore.MasterKey
 	for _, text := range []secret.Text{s.FormerMasterKey, s.MasterKey} {
 		if text == "" {
 			continue
@@ -60,7 +61,7 @@ func (s Sealing) Keys() (*readmodel.MasterKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key, err = readmodel.NewMasterKey(raw, key); err != nil {
+		if key, err = keystore.NewMasterKey(raw, key); err != nil {
 			return nil, err
 		}
 	}
@@ -158,7 +159,7 @@ var rules = map[string]func(string) bool{
 	"key_name": regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString,
 	"master_key": func(key string) bool {
 		raw, err := base64.StdEncoding.DecodeString(key)
-		return err == nil && len(raw) == readmodel.MasterKeySize
+		return err == nil && len(raw) == keystore.MasterKeySize
 	},
 	"origins": func(list string) bool { return Origins(list).Valid() },
 	"policy": func(policy string) bool {
@@ -214,7 +215,7 @@ func flagName(field string) string {
 // ExplainKey adds to an error about a missing or wrong master key which flag to change. It returns
 // other errors unchanged.
 func ExplainKey(err error) error {
-	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) ||
+	if errors.Is(err, keystore.ErrNoMasterKey) || errors.Is(err, keystore.ErrOtherMasterKey) ||
 		errors.Is(err, accounts.ErrNothingSealed) {
 		return usage.Errorf("%w, with --master-key (%s)", err, usage.Env("master-key"))
 	}

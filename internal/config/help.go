@@ -61,6 +61,8 @@ var helpTexts = HelpTexts{
 		"/health/ready fails, so that load balancers notice.",
 	"base_url": "Address of the short links, such as https://sho.rt. By default the host of the " +
 		"request.",
+	"new_keys": "Create the schema linkledger_keys although the log has links. Encrypted notes " +
+		"are then lost, and known visitors count as new ones.",
 	"cors": "Origins whose pages may call the API from a browser, such as " +
 		"https://app.example.com, or * for all. They are compared exactly. Empty: none.",
 

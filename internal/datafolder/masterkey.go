@@ -11,7 +11,7 @@ import (
 
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
-	"linkledger/projections/readmodel"
+	"linkledger/projections/keystore"
 )
 
 // masterKeyFile is the name of the file with the master key of dev.
@@ -34,7 +34,7 @@ func MasterKey(folder string) (key secret.Text, err error) {
 	if key, err = StoredMasterKey(folder); err != nil || key != "" {
 		return key, err
 	}
-	random := make([]byte, readmodel.MasterKeySize)
+	random := make([]byte, keystore.MasterKeySize)
 	_, _ = rand.Read(random) // never fails
 	key = secret.Text(base64.StdEncoding.EncodeToString(random))
 	file, err := os.OpenFile(

@@ -51,7 +51,7 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 	if err != nil {
 		return nil, usage.Errorf("no database answers: %w: is it running?", err)
 	}
-	db.MasterKey = key
+	db.Keys.Master = key
 	return db, nil
 }
 
@@ -77,7 +77,7 @@ func (k keysOnDemand) withDatabase(ctx context.Context, use func(*readmodel.DB) 
 // AccountKey implements streams.NoteKeys.
 func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
 	err = k.withDatabase(ctx, func(db *readmodel.DB) (err error) {
-		key, err = db.AccountKey(ctx, account)
+		key, err = db.Keys.AccountKey(ctx, account)
 		return err
 	})
 	return key, err
@@ -86,7 +86,7 @@ func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byt
 // MakeAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
 	err = k.withDatabase(ctx, func(db *readmodel.DB) (err error) {
-		key, err = db.MakeAccountKey(ctx, account)
+		key, err = db.Keys.MakeAccountKey(ctx, account)
 		return err
 	})
 	return key, err
@@ -95,6 +95,6 @@ func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key [
 // EraseAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
 	return k.withDatabase(
-		ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) },
+		ctx, func(db *readmodel.DB) error { return db.Keys.EraseAccountKey(ctx, account) },
 	)
 }

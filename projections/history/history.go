@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
+	"linkledger/projections/keystore"
 	"linkledger/projections/linkrow"
 	"linkledger/projections/notes"
 	"linkledger/projections/projection"
-	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
 )
 
@@ -54,7 +54,7 @@ type historyFolds struct {
 	keys *notes.Keys
 }
 
-func newHistoryFolds(master *readmodel.MasterKey) projection.Folds {
+func newHistoryFolds(master *keystore.MasterKey) projection.Folds {
 	return historyFolds{&notes.Keys{Master: master}}
 }
 

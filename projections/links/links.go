@@ -11,6 +11,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections/clickcount"
+	"linkledger/projections/keystore"
 	"linkledger/projections/linkrow"
 	"linkledger/projections/links/counters"
 	"linkledger/projections/notes"
@@ -57,7 +58,7 @@ type linkFolds struct {
 	keys *notes.Keys
 }
 
-func newLinkFolds(master *readmodel.MasterKey) projection.Folds {
+func newLinkFolds(master *keystore.MasterKey) projection.Folds {
 	return linkFolds{&notes.Keys{Master: master}}
 }
 

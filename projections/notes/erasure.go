@@ -5,7 +5,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/projections/readmodel"
+	"linkledger/projections/keystore"
 	"linkledger/projections/sqlbatch"
 )
 
@@ -44,5 +44,5 @@ func (t Tables) queueErasure(s *sqlbatch.Batch, account uuid.UUID) {
 	for _, statement := range t.Reanalyze {
 		s.Queue(statement)
 	}
-	s.Queue(readmodel.EraseAccountKeyStatement, sqlbatch.UUID(account))
+	s.Queue(keystore.EraseAccountKeyStatement, sqlbatch.UUID(account))
 }

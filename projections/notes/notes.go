@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
+	"linkledger/projections/keystore"
 	"linkledger/projections/projection"
-	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
 )
 
@@ -19,7 +19,7 @@ const maxNoteKeys = 10_000
 // Keys caches the keys of accounts for one generation. The projector of a generation applies every
 // erasure at its position in the log, so the cache needs no other invalidation.
 type Keys struct {
-	Master *readmodel.MasterKey       // nil: none was given
+	Master *keystore.MasterKey        // nil: none was given
 	cached map[string]*events.NoteKey // by account; nil: erased
 }
 
@@ -38,7 +38,7 @@ func (k *Keys) queueQuery(s *sqlbatch.Batch, accounts map[string]struct{}) {
 		}
 	}
 	if len(ids) > 0 {
-		s.Queue(readmodel.AccountKeysQuery, ids).Query(
+		s.Queue(keystore.AccountKeysQuery, ids).Query(
 			func(rows pgx.Rows) error { return k.scan(rows, ids) },
 		)
 	}
@@ -72,7 +72,7 @@ func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
 	}
 	for _, id := range asked {
 		if _, ok := k.cached[id.String()]; !ok {
-			return fmt.Errorf("account %s: %w", id, readmodel.ErrKeyLost)
+			return fmt.Errorf("account %s: %w", id, keystore.ErrKeyLost)
 		}
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/projections/readmodel"
+	"linkledger/projections/keystore"
 	"linkledger/projections/sqlbatch"
 )
 
@@ -19,7 +19,7 @@ type Definition struct {
 	Filter eventstore.Filter
 	// Folds returns the source of the folds of one generation. master wraps the keys of accounts;
 	// nil: none was given.
-	Folds func(master *readmodel.MasterKey) Folds
+	Folds func(master *keystore.MasterKey) Folds
 	Raw   bool // the fold takes events without their bodies
 	// Buffered reports that events that no reader waits for may be buffered. The fold MUST then
 	// accept them without Read.
@@ -60,8 +60,8 @@ func (f independent) Next() Fold { return f() }
 func (f independent) Loader() Loader { return nil }
 
 // FoldsOf returns the Folds of a projection whose folds share nothing.
-func FoldsOf(of func() Fold) func(*readmodel.MasterKey) Folds {
-	return func(*readmodel.MasterKey) Folds { return independent(of) }
+func FoldsOf(of func() Fold) func(*keystore.MasterKey) Folds {
+	return func(*keystore.MasterKey) Folds { return independent(of) }
 }
 
 // Fold applies the events of one batch: it reads the rows that they change, changes them in memory,

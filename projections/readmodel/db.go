@@ -11,6 +11,8 @@ import (
 	"net"
 	"time"
 
+	"linkledger/projections/keystore"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -65,8 +67,8 @@ type DB struct {
 	Pool    *pgxpool.Pool // used by bun
 	Writers *pgxpool.Pool // used by the projectors, with prepared statements
 
-	// MasterKey wraps the keys of accounts; nil: none was given. It MUST be set before DB is used.
-	MasterKey *MasterKey
+	// Keys are what the log cannot rebuild. Keys.Master MUST be set before DB is used.
+	Keys *keystore.Keys
 }
 
 // Open connects to the database with at most maxConns pooled connections, and returns when it
@@ -112,6 +114,7 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	}
 	return &DB{
 		DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool, Writers: writing,
+		Keys: keystore.New(pool),
 	}, nil
 }
 

@@ -1,18 +1,19 @@
 // Package readmodel contains what the writers and the readers of the PostgreSQL read models share:
-// how the database is opened, its tables as SQL, its rows as bun types, and the stored keys. It
-// MUST NOT contain projections or queries.
+// how the database is opened, its tables as SQL, and its rows as bun types. It MUST NOT contain
+// projections or queries.
 //
 // # Schemas
 //
 // The schema linkledger outlives every rebuild. It contains the table generations with the
-// checkpoint, lease and epoch of each generation, the tables secrets and account_keys, and one view
-// for each table of each projection. The contents of secrets and account_keys cannot be rebuilt
-// from the log.
+// checkpoint, lease and epoch of each generation, and one view for each table of each projection.
 //
 // Each generation of a projection has its own schema, such as links_g1 for the first one of links.
 // Projectors write to the tables of their generation. Readers use only the views, which point to
 // the generation that serves. A rebuild fills the next generation beside the live one and takes
 // over by replacing the views in one transaction.
+//
+// Without the schema linkledger all generations are leftovers, which Prepare drops. The schema
+// linkledger_keys belongs to the package keystore.
 //
 // # Locks
 //

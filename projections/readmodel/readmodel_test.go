@@ -1,7 +1,6 @@
 package readmodel_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -191,37 +190,6 @@ func TestLockedEndsWithItsContext(t *testing.T) {
 	}
 	if err := db.Locked(withTimeout(t), func(context.Context) error { return nil }); err != nil {
 		t.Errorf("after a failure the lock is not free: %v", err)
-	}
-}
-
-func TestSecretIsDrawnOnce(t *testing.T) {
-	t.Parallel()
-	db := migrated(t)
-	secrets := make([][]byte, 8)
-	var all sync.WaitGroup
-	for i := range secrets {
-		all.Go(func() {
-			var err error
-			if secrets[i], err = db.Secret(withTimeout(t), "visitors", 32); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	for _, secret := range secrets {
-		if len(secret) != 32 || !bytes.Equal(secret, secrets[0]) {
-			t.Errorf("secret %x, want %x", secret, secrets[0])
-		}
-	}
-	other, err := db.Secret(withTimeout(t), "other", 32)
-	if err != nil || bytes.Equal(other, secrets[0]) {
-		t.Errorf("another secret is %x, %v", other, err)
-	}
-	if _, err := db.Secret(withTimeout(t), "visitors", 16); err == nil {
-		t.Error("a secret of another size was returned")
-	}
-	if _, err := db.Secret(withTimeout(t), "short", 8); err == nil {
-		t.Error("a secret that is too short was created")
 	}
 }
 

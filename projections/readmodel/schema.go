@@ -226,6 +226,22 @@ func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 	return nil
 }
 
+// DropGenerations removes the schemas of all generations of a projection.
+func DropGenerations(ctx context.Context, tx bun.Tx, projection string) error {
+	var schemas []bun.Ident
+	if err := tx.NewRaw(
+		"SELECT nspname FROM pg_namespace WHERE nspname ~ ?", "^"+projection+"_g[0-9]+$",
+	).Scan(ctx, &schemas); err != nil {
+		return fmt.Errorf("generations of %s: %w", projection, err)
+	}
+	for _, schema := range schemas {
+		if _, err := tx.NewRaw("DROP SCHEMA ? CASCADE", schema).Exec(ctx); err != nil {
+			return fmt.Errorf("drop the schema %s: %w", schema, err)
+		}
+	}
+	return nil
+}
+
 // DropTables removes the schema of a generation.
 func DropTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
 	if _, err := tx.NewRaw(

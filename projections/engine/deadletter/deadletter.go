@@ -120,7 +120,7 @@ func Retry(
 		if err != nil {
 			return err
 		}
-		changed, err := p.Apply(ctx, tx.Conn(), at.Schema(), p.Folds(db.MasterKey), decoded)
+		changed, err := p.Apply(ctx, tx.Conn(), at.Schema(), p.Folds(db.Keys.Master), decoded)
 		if err != nil {
 			return err
 		}

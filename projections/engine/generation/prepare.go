@@ -15,10 +15,13 @@ import (
 const First = 1
 
 // Prepare creates what is missing in the database: the control schema, and the tables, views and
-// checkpoint of each projection. It does not change what exists. Several processes may call it at
-// the same time.
+// checkpoint of each projection. It updates the schema of keys if there is one. Several processes
+// may call it at the same time.
 func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
 	return db.Locked(ctx, func(ctx context.Context) error {
+		if err := db.Keys.Update(ctx); err != nil {
+			return err
+		}
 		if err := db.Migrate(ctx); err != nil {
 			return err
 		}
@@ -48,6 +51,9 @@ func prepare(ctx context.Context, db *readmodel.DB, name string) error {
 	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		if len(rows) > 0 {
 			_, err := CreateNext(ctx, tx, name, shape, "")
+			return err
+		}
+		if err := readmodel.DropGenerations(ctx, tx, name); err != nil {
 			return err
 		}
 		if err := readmodel.CreateTables(ctx, tx, name, First); err != nil {

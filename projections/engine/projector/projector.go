@@ -82,7 +82,7 @@ type Projector struct {
 // before it sends batches.
 func New(cfg Config) *Projector {
 	p := &Projector{
-		projection: cfg.Definition, folds: cfg.Definition.Folds(cfg.DB.MasterKey), db: cfg.DB,
+		projection: cfg.Definition, folds: cfg.Definition.Folds(cfg.DB.Keys.Master), db: cfg.DB,
 		status: cfg.Status, onCommit: cfg.OnCommit,
 		lease: cfg.Lease, lose: cfg.Lose, policy: cfg.Policy, stop: cfg.Stopped, resume: cfg.Resume,
 		at:    cfg.At,

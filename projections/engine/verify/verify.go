@@ -74,7 +74,7 @@ func Run(
 	}
 	r := &replay{
 		projection: p, log: log, head: head, onProgress: onProgress, began: time.Now(),
-		folds: p.Folds(db.MasterKey),
+		folds: p.Folds(db.Keys.Master),
 	}
 	found, err := r.verify(ctx, db)
 	if err != nil {

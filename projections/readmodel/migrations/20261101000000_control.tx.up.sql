@@ -5,8 +5,3 @@ CREATE TABLE IF NOT EXISTS linkledger.projections (
     prepare_pos bigint      NOT NULL DEFAULT 0,
     updated_at  timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);                        -- free space for in-place updates by every batch
-
-CREATE TABLE IF NOT EXISTS linkledger.secrets (
-    name  text  PRIMARY KEY,
-    value bytea NOT NULL
-);

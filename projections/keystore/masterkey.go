@@ -1,4 +1,4 @@
-package readmodel
+package keystore
 
 import (
 	"crypto/aes"
@@ -23,8 +23,8 @@ var (
 	)
 	// ErrKeyLost means that an account has notes, but neither a key nor an erasure: the table
 	// account_keys does not belong to the log.
-	ErrKeyLost = errors.New("the key of an account is missing: restore the table " +
-		"linkledger.account_keys from a backup, " +
+	ErrKeyLost = errors.New("the key of an account is missing: restore the schema " +
+		"linkledger_keys from a backup, " +
 		"or erase the account if the key is lost for good")
 )
 
@@ -37,7 +37,7 @@ type MasterKey struct {
 	former *MasterKey
 }
 
-// NewMasterKey returns a master key. former is the previous one, or nil: see DB.CheckMasterKey.
+// NewMasterKey returns a master key. former is the previous one, or nil: see Keys.CheckMaster.
 func NewMasterKey(key []byte, former *MasterKey) (*MasterKey, error) {
 	if len(key) != MasterKeySize {
 		return nil, fmt.Errorf("a master key has %d bytes, not %d", MasterKeySize, len(key))
@@ -73,8 +73,8 @@ func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, erro
 	key, err := by.aead.Open(nil, nil, wrapped, []byte(account))
 	if err != nil {
 		return nil, fmt.Errorf(
-			"the key of account %s is damaged, restore linkledger.account_keys from a backup: %w",
-			account, err,
+			"the key of account %s is damaged, restore the schema linkledger_keys from a backup: "+
+				"%w", account, err,
 		)
 	}
 	return key, nil

@@ -1,0 +1,157 @@
+package keystore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	accountKeySize = 32  // bytes
+	rewrapBatch    = 500 // keys per transaction
+)
+
+// AccountKeysQuery selects account, wrapped key and name of its master key, of the accounts $1.
+const AccountKeysQuery = "SELECT account_id::text, wrapped, master " +
+	"FROM linkledger_keys.account_keys WHERE account_id = ANY($1::uuid[])"
+
+// EraseAccountKeyStatement deletes the key of the account $1, if there is one. The row stays, so
+// that the account never gets another key.
+const EraseAccountKeyStatement = `
+	INSERT INTO linkledger_keys.account_keys AS k (account_id) VALUES ($1)
+	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`
+
+// MakeAccountKey returns the key of an account. The first call generates it. The key is nil if the
+// account was erased. It fails with ErrNoMasterKey or ErrOtherMasterKey.
+func (k *Keys) MakeAccountKey(ctx context.Context, account string) ([]byte, error) {
+	key, err := k.AccountKey(ctx, account)
+	if !errors.Is(err, ErrKeyLost) {
+		return key, err
+	}
+	if k.Master == nil {
+		return nil, ErrNoMasterKey
+	}
+	random := make([]byte, accountKeySize)
+	_, _ = rand.Read(random) // never fails
+	err = k.execDurably(ctx, `
+		INSERT INTO linkledger_keys.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
+		ON CONFLICT DO NOTHING`, account, k.Master.wrap(account, random), k.Master.name)
+	if err != nil {
+		return nil, fmt.Errorf("make a key for account %s: %w", account, err)
+	}
+	return k.AccountKey(ctx, account) // another process may have been first
+}
+
+// AccountKey returns the key of an account. The key is nil if the account was erased. It fails with
+// ErrKeyLost if the account has no key, and with ErrNoMasterKey or ErrOtherMasterKey.
+func (k *Keys) AccountKey(ctx context.Context, account string) ([]byte, error) {
+	var wrapped []byte
+	var master string
+	const query = "SELECT wrapped, master FROM linkledger_keys.account_keys WHERE account_id = $1"
+	err := k.pool.QueryRow(ctx, query, account).Scan(&wrapped, &master)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, ErrKeyLost
+	case err != nil:
+		return nil, fmt.Errorf("read the key of account %s: %w", account, explain(err))
+	case wrapped == nil:
+		return nil, nil
+	}
+	return k.Master.Unwrap(account, master, wrapped)
+}
+
+// EraseAccountKey deletes the key of an account for ever, as EraseAccountKeyStatement does.
+func (k *Keys) EraseAccountKey(ctx context.Context, account string) error {
+	if err := k.execDurably(ctx, EraseAccountKeyStatement, account); err != nil {
+		return fmt.Errorf("delete the key of account %s: %w", account, err)
+	}
+	return nil
+}
+
+// execDurably executes a statement and returns once a crash of the database cannot undo it,
+// whatever the settings of the connection.
+func (k *Keys) execDurably(ctx context.Context, statement string, args ...any) error {
+	return explain(pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	}))
+}
+
+// CheckMaster wraps the keys of accounts anew that the former master key has wrapped. It fails with
+// ErrOtherMasterKey if neither master key has wrapped one of the others, and with ErrNoMasterKey if
+// there are keys but no master key.
+func (k *Keys) CheckMaster(ctx context.Context) error {
+	name := ""
+	if k.Master != nil {
+		name = k.Master.name
+		if k.Master.former != nil {
+			if err := k.rewrapAll(ctx); err != nil {
+				return fmt.Errorf("wrap the keys of accounts by another master key: %w", err)
+			}
+		}
+	}
+	var foreign bool
+	const query = "SELECT EXISTS (SELECT FROM linkledger_keys.account_keys " +
+		"WHERE wrapped IS NOT NULL AND master <> $1)"
+	if err := k.pool.QueryRow(ctx, query, name).Scan(&foreign); err != nil {
+		return fmt.Errorf("check the keys of accounts: %w", explain(err))
+	}
+	switch {
+	case foreign && k.Master == nil:
+		return ErrNoMasterKey
+	case foreign:
+		return ErrOtherMasterKey
+	}
+	return nil
+}
+
+// rewrapAll wraps all keys anew that the former master key has wrapped.
+func (k *Keys) rewrapAll(ctx context.Context) error {
+	for {
+		var n int
+		if err := pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) (err error) {
+			n, err = k.rewrap(ctx, tx)
+			return err
+		}); err != nil || n == 0 {
+			return explain(err)
+		}
+	}
+}
+
+// rewrap wraps the next keys anew, and returns how many there were. FOR UPDATE keeps other
+// processes from erasing them meanwhile.
+func (k *Keys) rewrap(ctx context.Context, tx pgx.Tx) (n int, err error) {
+	former := k.Master.former.name
+	found, err := tx.Query(ctx, `
+		SELECT account_id::text, wrapped FROM linkledger_keys.account_keys WHERE master = $1
+		ORDER BY account_id LIMIT $2 FOR UPDATE`, former, rewrapBatch)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := pgx.CollectRows(found, pgx.RowToStructByPos[struct {
+		Account string
+		Wrapped []byte
+	}])
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		key, err := k.Master.Unwrap(row.Account, former, row.Wrapped)
+		if err != nil {
+			return 0, err
+		}
+		const statement = "UPDATE linkledger_keys.account_keys SET wrapped = $1, master = $2 " +
+			"WHERE account_id = $3"
+		wrapped := k.Master.wrap(row.Account, key)
+		if _, err := tx.Exec(ctx, statement, wrapped, k.Master.name, row.Account); err != nil {
+			return 0, err
+		}
+	}
+	return len(rows), nil
+}

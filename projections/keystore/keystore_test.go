@@ -1,0 +1,129 @@
+package keystore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
+
+	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/keystore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+
+func withTimeout(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// database is keys and the pool that they use.
+type database struct {
+	*keystore.Keys
+	pool *pgxpool.Pool
+}
+
+// open returns the keys of an empty database.
+func open(t *testing.T) *database {
+	t.Helper()
+	pool, err := pgxpool.New(withTimeout(t), postgrestest.NewDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return &database{Keys: keystore.New(pool), pool: pool}
+}
+
+// create returns the keys of a database that has their schema.
+func create(t *testing.T) *database {
+	t.Helper()
+	db := open(t)
+	if err := db.Create(withTimeout(t)); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func (d *database) exec(t *testing.T, statement string, args ...any) {
+	t.Helper()
+	if _, err := d.pool.Exec(withTimeout(t), statement, args...); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func scan[T any](t *testing.T, d *database, query string, args ...any) (value T) {
+	t.Helper()
+	if err := d.pool.QueryRow(withTimeout(t), query, args...).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// TestMissingSchema checks that nothing creates keys by the way if their schema is missing.
+func TestMissingSchema(t *testing.T) {
+	t.Parallel()
+	ctx, keys := withTimeout(t), open(t)
+	keys.Master = newMasterKey(t, 1, nil)
+	if err := keys.Update(ctx); err != nil {
+		t.Errorf("Update: %v", err)
+	}
+	if exist, err := keys.Exist(ctx); exist || err != nil {
+		t.Errorf("after Update Exist returned %t, %v; want false", exist, err)
+	}
+	account := uuid.NewString()
+	for name, use := range map[string]func() error{
+		"Secret":          func() error { _, err := keys.Secret(ctx, "visitor", 32); return err },
+		"StoredSecret":    func() error { _, err := keys.StoredSecret(ctx, "visitor", 32); return err },
+		"AccountKey":      func() error { _, err := keys.AccountKey(ctx, account); return err },
+		"MakeAccountKey":  func() error { _, err := keys.MakeAccountKey(ctx, account); return err },
+		"EraseAccountKey": func() error { return keys.EraseAccountKey(ctx, account) },
+		"CheckMaster":     func() error { return keys.CheckMaster(ctx) },
+	} {
+		if err := use(); !errors.Is(err, keystore.ErrMissing) {
+			t.Errorf("%s: got %v, want ErrMissing", name, err)
+		}
+	}
+}
+
+// TestKeysOfAnEarlierVersion checks that keys in the schema linkledger move, and that a process of
+// the earlier version goes on using them there.
+func TestKeysOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	ctx, keys := withTimeout(t), open(t)
+	keys.Master = newMasterKey(t, 1, nil)
+	keys.exec(t, `CREATE SCHEMA linkledger;
+		CREATE TABLE linkledger.secrets (name text PRIMARY KEY, value bytea NOT NULL);
+		CREATE TABLE linkledger.account_keys (
+			account_id uuid PRIMARY KEY, wrapped bytea, master text NOT NULL DEFAULT '');
+		INSERT INTO linkledger.secrets VALUES ('visitor', decode(repeat('ab', 32), 'hex'))`)
+	for range 2 {
+		if err := keys.Update(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if secret, err := keys.StoredSecret(ctx, "visitor", 32); err != nil || secret[0] != 0xab {
+		t.Errorf("the secret is %x, %v", secret, err)
+	}
+
+	// The statements of version 0.1.
+	account := uuid.NewString()
+	if _, err := keys.MakeAccountKey(ctx, account); err != nil {
+		t.Fatal(err)
+	}
+	keys.exec(t, "INSERT INTO linkledger.secrets (name, value) VALUES ('other', '\\x00') ON CONFLICT DO NOTHING")
+	if n := scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.secrets"); n != 2 {
+		t.Errorf("there are %d secrets, want 2", n)
+	}
+	keys.exec(t, "SELECT FROM linkledger.account_keys WHERE master <> '' FOR UPDATE")
+	keys.exec(t, `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
+		ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`, account)
+	if key, err := keys.AccountKey(ctx, account); key != nil || err != nil {
+		t.Errorf("after an erasure by the earlier version the key is %x, %v; want none", key, err)
+	}
+}

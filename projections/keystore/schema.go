@@ -1,0 +1,74 @@
+package keystore
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ErrMissing means that the database has no schema linkledger_keys.
+var ErrMissing = errors.New("the database has no schema linkledger_keys")
+
+// Keys are the stored keys of one database. They are safe for concurrent use.
+type Keys struct {
+	// Master wraps the keys of accounts; nil: none was given. It MUST be set before Keys are used.
+	Master *MasterKey
+
+	pool *pgxpool.Pool
+}
+
+// New returns the keys in the database of a pool.
+func New(pool *pgxpool.Pool) *Keys { return &Keys{pool: pool} }
+
+var (
+	//go:embed schema.sql
+	tables string
+	//go:embed adopt.sql
+	adoption string
+)
+
+// Update brings the schema to the state of this version. It moves the tables of a version that
+// kept them elsewhere. It does not create a schema: see Create. No other process may change schemas
+// meanwhile.
+func (k *Keys) Update(ctx context.Context) error {
+	if _, err := k.pool.Exec(ctx, adoption); err != nil {
+		return fmt.Errorf("move the keys to the schema linkledger_keys: %w", err)
+	}
+	exist, err := k.Exist(ctx)
+	if err != nil || !exist {
+		return err
+	}
+	return k.Create(ctx)
+}
+
+// Exist reports whether the database has the schema.
+func (k *Keys) Exist(ctx context.Context) (exist bool, err error) {
+	const query = "SELECT to_regnamespace('linkledger_keys') IS NOT NULL"
+	if err := k.pool.QueryRow(ctx, query).Scan(&exist); err != nil {
+		return false, fmt.Errorf("look for the keys: %w", err)
+	}
+	return exist, nil
+}
+
+// Create creates what the schema lacks. A log that was written with the keys of another database
+// cannot be read with new ones. No other process may change schemas meanwhile.
+func (k *Keys) Create(ctx context.Context) error {
+	_, err := k.pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS linkledger_keys;"+tables)
+	if err != nil {
+		return fmt.Errorf("create the schema linkledger_keys: %w", err)
+	}
+	return nil
+}
+
+// explain returns ErrMissing in place of the error that a table does not exist.
+func explain(err error) error {
+	const undefinedTable = "42P01"
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
+		return ErrMissing
+	}
+	return err
+}
