@@ -2,6 +2,8 @@ package clicklimit
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -69,5 +71,26 @@ func TestLimitCountsEarlierClicks(t *testing.T) {
 	server.Stop()
 	if _, err := New(store, nil).Take(t.Context(), link, 100, 0); !errors.Is(err, commands.ErrUnavailable) {
 		t.Errorf("without the event store: %v", err)
+	}
+}
+
+// BenchmarkTake takes clicks of links with a limit, for 64 visitors at a time.
+func BenchmarkTake(b *testing.B) {
+	for _, links := range []int{1, 64} {
+		b.Run(fmt.Sprintf("links=%d", links), func(b *testing.B) {
+			store := eventstoretest.Open(b, eventstoretest.ServeFolder(b, b.TempDir()).URL())
+			node := New(store, nil)
+			var taken atomic.Int64
+			b.ResetTimer()
+			commandstest.Together(64, func(i int) {
+				link := "link-" + strconv.Itoa(i%links)
+				for taken.Add(1) <= int64(b.N) {
+					if ok, err := node.Take(b.Context(), link, 1<<40, 0); !ok || err != nil {
+						b.Error(ok, err)
+						return
+					}
+				}
+			})
+		})
 	}
 }

@@ -2,6 +2,7 @@ package metering
 
 import (
 	"context"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -188,5 +189,17 @@ func TestCallsOfAStoppedNode(t *testing.T) {
 	}
 	if m.nodes[1].Count(account, 4) {
 		t.Error("the other node counts a fifth call")
+	}
+}
+
+// BenchmarkMeter counts one call of each of 1,000 accounts and reports them.
+func BenchmarkMeter(b *testing.B) {
+	store := eventstoretest.Open(b, eventstoretest.ServeFolder(b, b.TempDir()).URL())
+	node := New(Config{Store: store})
+	for b.Loop() {
+		for i := range 1000 {
+			node.Count("account-"+strconv.Itoa(i), 0)
+		}
+		node.reportAll(b.Context())
 	}
 }
