@@ -2,12 +2,11 @@ package linkquota
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"linkledger/commands/domain"
+	"linkledger/commands/ledger"
+	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
@@ -18,10 +17,6 @@ const (
 	MaxPending = 4096
 	// readModelTimeout is how long a link waits for the read model to count deletions.
 	readModelTimeout = 2 * time.Second
-	// readModelPoll is how often the read model is queried meanwhile.
-	readModelPoll = 25 * time.Millisecond
-	// maxQueues bounds the idle accounts whose quota a node keeps in memory.
-	maxQueues = 10_000
 )
 
 // Config of Quotas.
@@ -35,8 +30,7 @@ type Config struct {
 
 // Quotas keeps the number of links of an account with limits within its plan, exactly, over all
 // nodes. A link is reserved in the account's stream, at the stream's exact revision, before the
-// link is created. So of two nodes that compete for the last reservation one fails and decides
-// again. Links that ask during an append share the next one, first come first served.
+// link is created. Links that ask during an append share the next one, first come first served.
 //
 // A reservation whose link fails is returned at once. If a node was killed between the reservation
 // and the creation, the next node that finds no reservation left looks for the link. After
@@ -46,40 +40,17 @@ type Config struct {
 // the account had no limit.
 //
 // It is safe for concurrent use.
-type Quotas struct {
-	cfg Config
+type Quotas struct{ ledger *ledger.Ledger[*request] }
 
-	mu       sync.Mutex
-	accounts map[string]*queue
-}
+// request asks for the reservation of a link, or reports the outcome of a reserved one.
+type request struct {
+	ledger.Reply
 
-// queue is the state of one account on this node, and the links that wait for a reservation.
-type queue struct {
-	waiting  []*waiter
-	serving  bool           // a goroutine serves the queue
-	created  reservationSet // reservations whose links were created
-	failed   reservationSet // reservations to return
-	reported chan struct{}  // holds a token after an addition to either
-
-	// Only the goroutine that serves uses these.
-	cached   bool // quota and revision are the last ones of the event store
-	quota    quota
-	revision eventstore.Revision
-}
-
-// waiter is a link that waits for a reservation.
-type waiter struct {
-	plan  domain.Plan
-	link  string
-	since time.Time
-
-	restored  bool                // see events.PendingLink
-	head      eventstore.Position // of the log, later than since; zero: not read yet
-	abandoned bool                // the caller does not wait any more
-	done      chan struct{}       // closed when at and err are valid
-	answered  bool                // done is closed
-	at        time.Time           // of the reservation
-	err       error
+	link    events.PendingLink // the answer sets At
+	outcome outcome            // outcomeOpen asks for a reservation
+	plan    domain.Plan
+	since   time.Time
+	head    eventstore.Position // of the log, later than since; zero: not read yet
 }
 
 // New returns the quotas of a node.
@@ -87,135 +58,17 @@ func New(cfg Config) *Quotas {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Quotas{cfg: cfg, accounts: make(map[string]*queue)}
-}
-
-// queue returns the queue of an account. q.mu must be held.
-func (q *Quotas) queue(account string) *queue {
-	a, ok := q.accounts[account]
-	if !ok {
-		a = &queue{
-			created: reservationSet{}, failed: reservationSet{}, reported: make(chan struct{}, 1),
+	return &Quotas{ledger.New(storeTimeout, func(id string) ledger.Serve[*request] {
+		a := &accountQuota{
+			Config: cfg, id: id,
+			stream:  ledger.NewStream[events.QuotaChanged](cfg.Store, events.StreamQuota+id),
+			created: reservationSet{}, failed: reservationSet{},
 		}
-		q.accounts[account] = a
-	}
-	return a
+		return a.serve
+	})}
 }
 
-// startServing starts a goroutine that serves a queue, unless there is one. q.mu must be held.
-func (q *Quotas) startServing(account string, a *queue) {
-	if !a.serving {
-		a.serving = true
-		go q.serve(account, a)
-	}
-}
-
-// enqueue puts a link into the queue of its account.
-func (q *Quotas) enqueue(account string, plan domain.Plan, link string, restored bool) *waiter {
-	c := &waiter{
-		plan: plan, link: link, restored: restored, since: time.Now(), done: make(chan struct{}),
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	a := q.queue(account)
-	a.waiting = append(a.waiting, c)
-	q.startServing(account, a)
-	return c
-}
-
-// wait returns the time that the link's creation must carry. It refuses with URLLimitReached.
-func (q *Quotas) wait(ctx context.Context, c *waiter) (time.Time, error) {
-	select {
-	case <-c.done:
-		return c.at, c.err
-	case <-ctx.Done():
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	c.abandoned = true
-	return time.Time{}, fmt.Errorf("wait for a link reservation: %w", ctx.Err())
-}
-
-// reportCreated notes that the link of a reservation was created.
-func (q *Quotas) reportCreated(account string, p reservationKey) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.queue(account).report(p, true)
-}
-
-// release returns the reservation of a link that failed.
-func (q *Quotas) release(account string, p reservationKey) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	a := q.queue(account)
-	a.report(p, false)
-	q.startServing(account, a)
-}
-
-// report notes the outcome of a pending link. The mutex must be held.
-func (a *queue) report(p reservationKey, created bool) {
-	if created {
-		a.created[p] = struct{}{}
-	} else {
-		a.failed[p] = struct{}{}
-	}
-	select {
-	case a.reported <- struct{}{}:
-	default:
-	}
-}
-
-// serve serves a queue until it is empty.
-func (q *Quotas) serve(account string, a *queue) {
-	var short []*waiter // without a reservation yet
-	for {
-		waiters, ok := q.next(account, a, short)
-		if !ok {
-			return
-		}
-		var err error
-		if short, err = q.serveRound(account, a, waiters); err != nil {
-			q.answer(a, waiters, err)
-			short = nil
-		}
-		if len(short) > 0 {
-			select {
-			case <-a.reported:
-			case <-time.After(readModelPoll):
-			}
-		}
-	}
-}
-
-// next returns the links that wait, those of the last round first. It returns false if there is
-// nothing to do.
-func (q *Quotas) next(account string, a *queue, short []*waiter) ([]*waiter, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	waiters := slices.Concat(short, a.waiting)
-	a.waiting = nil
-	if len(waiters) > 0 || len(a.failed) > 0 && a.cached {
-		return waiters, true
-	}
-	a.serving = false
-	if len(q.accounts) > maxQueues {
-		delete(q.accounts, account)
-	}
-	return nil, false
-}
-
-// answer ends the wait of waiters, each once, with a reservation or an error. The reservation of a
-// waiter that does not wait any more is returned.
-func (q *Quotas) answer(a *queue, waiters []*waiter, err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, c := range waiters {
-		if c.answered {
-			continue
-		}
-		if c.answered, c.err = true, err; err == nil && c.abandoned {
-			a.report(reservationKey{c.link, c.at.UnixMicro()}, false)
-		}
-		close(c.done)
-	}
+// report notes the outcome of a pending link. If the link failed, its reservation is returned.
+func (q *Quotas) report(account string, link events.PendingLink, o outcome) {
+	q.ledger.Ask(account, &request{link: link, outcome: o})
 }

@@ -8,6 +8,7 @@ import (
 
 	"linkledger/commands/batch"
 	"linkledger/commands/domain"
+	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
@@ -24,7 +25,7 @@ type Reservation struct {
 	turn, next chan struct{}
 	passed     sync.Once
 
-	held reservationKey // zero: no reservation
+	held events.PendingLink // zero: no reservation
 }
 
 // Reserve returns the reservation of an item, which reserves nothing before Take. The item MUST
@@ -55,24 +56,33 @@ func (r *Reservation) Take(ctx context.Context, link string, now time.Time) (tim
 	if r == nil {
 		return now, nil
 	}
-	if r.held.link == link {
-		return time.UnixMicro(r.held.at).UTC(), nil
+	if r.held.URLID == link {
+		return r.held.At, nil
 	}
 	r.Release()
 	<-r.turn // the items before this one are in the queue, or need no reservation
-	waiting := r.quotas.enqueue(r.account, r.plan, link, r.restored)
-	r.PassTurn()
-	at, err := r.quotas.wait(ctx, waiting)
-	if err == nil {
-		r.held = reservationKey{link, at.UnixMicro()}
+	asked := &request{
+		plan: r.plan, link: events.PendingLink{URLID: link, Restored: r.restored},
+		since: time.Now(),
 	}
-	return at, err
+	r.quotas.ledger.Ask(r.account, asked)
+	r.PassTurn()
+	err := asked.Wait(ctx)
+	if err == nil {
+		r.held = asked.link
+	} else if ctx.Err() != nil { // the link may still be reserved
+		go func() {
+			if asked.Wait(context.WithoutCancel(ctx)) == nil {
+				r.quotas.report(r.account, asked.link, outcomeFailed)
+			}
+		}()
+	}
+	return r.held.At, err
 }
 
 // IsRefused reports whether Take refused: the account has as many links as its plan allows.
 func IsRefused(err error) bool {
-	refused, ok := errors.AsType[*domain.Error](err)
-	return ok && refused.Kind == domain.URLLimitReached
+	return domain.KindOf(err) == domain.URLLimitReached
 }
 
 // PassTurn lets the next item of the batch reserve.
@@ -93,18 +103,18 @@ func (r *Reservation) Finish(err error) {
 	case r == nil:
 		return
 	case err == nil:
-		r.quotas.reportCreated(r.account, r.held)
+		r.quotas.report(r.account, r.held, outcomeCreated)
 	case errors.Is(err, eventstore.ErrWrongRevision):
 		return // Release returns the reservation
 	}
-	r.held = reservationKey{}
+	r.held = events.PendingLink{}
 }
 
 // Release returns the reservation of a link that was not created. It does nothing after Finish.
 func (r *Reservation) Release() {
-	if r == nil || r.held == (reservationKey{}) {
+	if r == nil || r.held.URLID == "" {
 		return
 	}
-	r.quotas.release(r.account, r.held)
-	r.held = reservationKey{}
+	r.quotas.report(r.account, r.held, outcomeFailed)
+	r.held = events.PendingLink{}
 }

@@ -12,194 +12,173 @@ import (
 	"linkledger/commands/batch"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/ledger"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
-// serveRound reserves links for waiters and refuses those for whom there certainly is no
-// reservation. It returns the others: a pending link may still fail, or the read model may count a
-// deletion.
-func (q *Quotas) serveRound(account string, a *queue, waiters []*waiter) ([]*waiter, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	defer cancel()
-	attempt := round{Quotas: q, queue: a, account: account}
-	short, err := attempt.grant(ctx, waiters)
-	if err != nil || len(short) == 0 || attempt.full {
-		return short, err
-	}
-	// What this node has in memory may be out of date, so it refuses nothing by itself: the second
-	// grant reads everything again.
-	head, err := q.cfg.Store.Head(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range short {
-		if c.head == (eventstore.Position{}) {
-			c.head = head
-		}
-	}
-	attempt.recheck = true
-	if short, err = attempt.grant(ctx, short); err != nil {
-		return nil, err
-	}
-	return attempt.refuse(ctx, short)
+// accountQuota is the quota of one account on this node. Only its goroutine of the ledger uses it.
+type accountQuota struct {
+	Config
+
+	id      string
+	stream  *ledger.Stream[events.QuotaChanged]
+	created reservationSet // pending links that were created
+	failed  reservationSet // pending links whose reservations are to be returned
 }
 
-// round is one attempt to reserve links for the waiters of a queue.
-type round struct {
-	*Quotas
-	*queue
+// serve reserves links and refuses those for whom there certainly is no reservation. The others
+// stay: a pending link may still fail, or the read model may count a deletion.
+func (a *accountQuota) serve(ctx context.Context, requests []*request) error {
+	var waiting []*request
+	for _, q := range requests {
+		if q.outcome == outcomeOpen {
+			waiting = append(waiting, q)
+			continue
+		}
+		a.report(q.link, q.outcome)
+		q.Answer(nil)
+	}
+	if len(waiting) == 0 && len(a.failed) == 0 {
+		return nil
+	}
+	r := round{accountQuota: a}
+	if err := r.run(ctx, waiting); err != nil {
+		return fmt.Errorf("reserve links of an account with limits: %w", err)
+	}
+	return nil
+}
 
-	account string
+// report notes the outcome of a pending link.
+func (a *accountQuota) report(p events.PendingLink, o outcome) {
+	switch o {
+	case outcomeCreated:
+		a.created[keyOf(p)] = struct{}{}
+	case outcomeFailed:
+		a.failed[keyOf(p)] = struct{}{}
+	case outcomeOpen:
+	}
+}
+
+// round is one attempt to reserve links of an account.
+type round struct {
+	*accountQuota
+
 	recheck bool // reads everything again that may have freed a reservation
 
+	quota    quota
 	existing Existing
 	open     int  // pending links whose outcome is open
 	full     bool // one event names no more pending links
 }
 
-func (r *round) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Microsecond) }
+func (r *round) now() time.Time { return r.Now().UTC().Truncate(time.Microsecond) }
 
-// grant reserves links for the first waiters and returns the waiters without a reservation.
-func (r *round) grant(ctx context.Context, waiters []*waiter) ([]*waiter, error) {
-	var granted, short []*waiter
-	_, err := eventstore.Retry(func() (struct{}, error) {
-		var err error
-		granted, short, err = r.tryGrant(ctx, waiters)
-		return struct{}{}, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reserve links of an account with limits: %w", err)
+// run first decides on what this node has in memory. Before it refuses a link, it reads everything
+// again.
+func (r *round) run(ctx context.Context, waiting []*request) error {
+	short, err := r.grant(ctx, waiting)
+	if err != nil || len(short) == 0 || r.full {
+		return err
 	}
-	r.answer(r.queue, granted, nil)
-	return short, nil
+	head, err := r.Store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range short {
+		if q.head == (eventstore.Position{}) {
+			q.head = head
+		}
+	}
+	r.recheck = true
+	if short, err = r.grant(ctx, short); err != nil {
+		return err
+	}
+	return r.refuse(ctx, short)
 }
 
-func (r *round) tryGrant(
-	ctx context.Context, waiters []*waiter,
-) (granted, short []*waiter, err error) {
+// grant reserves the first links and returns those without a reservation.
+func (r *round) grant(ctx context.Context, waiting []*request) (short []*request, err error) {
 	now := r.now()
 	// The read model is queried before the stream is read, so each link that it counts has its
 	// reservation in the stream.
-	if r.existing, err = r.cfg.Existing(ctx, r.account, now); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
+	if r.existing, err = r.Existing(ctx, r.id, now); err != nil {
+		return nil, fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
 	}
-	if !r.cached || r.recheck {
-		if err := r.load(ctx); err != nil {
-			return nil, nil, err
-		}
+	if r.recheck {
+		r.stream.Forget()
 	}
+	last, err := r.stream.Last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.quota = foldQuota(last)
 	if err := r.resolvePending(ctx, now); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	r.mu.Lock()
-	created, failed := maps.Clone(r.created), maps.Clone(r.failed)
-	r.mu.Unlock()
 	before := r.quota.withExisting(r.existing, now)
-	after := foldQuota(before.change(nil, failed, created, now))
+	after := foldQuota(before.change(nil, r.failed, r.created, now))
+	var granted []*request
 	var reserved []events.PendingLink
 	free := after.nextTime(now)
-	for _, c := range waiters {
+	for _, q := range waiting {
 		r.full = len(after.pending)+len(reserved) >= MaxPending
-		if r.full || after.remaining(c.plan, r.existing) <= int64(len(reserved)) {
-			short = append(short, c)
+		if r.full || after.remaining(q.plan, r.existing) <= int64(len(reserved)) {
+			short = append(short, q)
 			continue
 		}
-		c.at = free.Add(time.Duration(len(reserved)) * time.Microsecond)
-		reserved = append(
-			reserved, events.PendingLink{URLID: c.link, At: c.at, Restored: c.restored},
-		)
-		granted = append(granted, c)
+		q.link.At = free.Add(time.Duration(len(reserved)) * time.Microsecond)
+		reserved = append(reserved, q.link)
+		granted = append(granted, q)
 	}
-	change := before.change(reserved, failed, created, now)
+	change := before.change(reserved, r.failed, r.created, now)
 	if len(change.Reserved)+len(change.Returned) > 0 {
-		if err := r.append(ctx, change); err != nil {
-			return nil, nil, err
+		write := r.stream.Next(change)
+		write.Metadata.Account = r.id
+		if err := r.stream.Append(ctx, write); err != nil {
+			return nil, err
 		}
+		r.quota = foldQuota(change)
 	}
-	r.dropReported(created, failed)
+	r.dropReported()
 	r.open += len(reserved)
-	return granted, short, nil
+	for _, q := range granted {
+		q.Answer(nil)
+	}
+	return short, nil
 }
 
-// load reads the quota from the last event of the stream.
-func (r *round) load(ctx context.Context) error {
-	last, err := r.cfg.Store.Last(ctx, events.StreamQuota+r.account)
-	if errors.Is(err, eventstore.ErrNotFound) {
-		r.cached, r.quota, r.revision = true, quota{}, eventstore.NoStream
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	e, err := last.Event()
-	if err != nil {
-		return err
-	}
-	changed, ok := e.(events.QuotaChanged)
-	if !ok {
-		return fmt.Errorf("%s has no reservationKey in stream %s", last.Type, last.Stream)
-	}
-	r.cached, r.quota, r.revision = true, foldQuota(changed), last.Revision
-	return nil
-}
-
-func (r *round) append(ctx context.Context, change events.QuotaChanged) error {
-	r.cached = false // if the append fails, its outcome is unknown
-	appended, err := r.cfg.Store.Append(ctx, eventstore.Write{
-		Stream: events.StreamQuota + r.account, Expected: r.revision, Command: uuid.New(),
-		Metadata: events.Metadata{Account: r.account}, Events: []events.Event{change},
-	})
-	if err != nil {
-		return err
-	}
-	r.cached, r.quota, r.revision = true, foldQuota(change), appended.Revision
-	return nil
-}
-
-// dropReported drops the reports that the stream contains by now: those of links that are not
-// pending there.
-func (r *round) dropReported(created, failed reservationSet) {
-	still := reservationSet{}
+// dropReported drops the reports of links that are not pending in the stream.
+func (r *round) dropReported() {
+	pending := reservationSet{}
 	for _, p := range r.quota.pending {
-		still[keyOf(p)] = struct{}{}
+		pending[keyOf(p)] = struct{}{}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for p := range failed {
-		delete(r.failed, p)
-	}
-	for p := range created {
-		if _, ok := still[p]; !ok {
-			delete(r.created, p)
-		}
-	}
+	clear(r.failed) // the change has returned them
+	maps.DeleteFunc(r.created, func(p reservationKey, _ struct{}) bool {
+		_, ok := pending[p]
+		return !ok
+	})
 }
 
 // resolvePending looks up the outcome of pending links: always of those older than ClaimTimeout,
 // because the node that should report them may be gone, and of all in a recheck.
 func (r *round) resolvePending(ctx context.Context, now time.Time) error {
 	var unknown []events.PendingLink
-	r.mu.Lock()
 	for _, p := range r.quota.pending {
 		if !r.created.has(p) && !r.failed.has(p) && (r.recheck ||
 			now.Sub(p.At) >= hashes.ClaimTimeout) {
 			unknown = append(unknown, p)
 		}
 	}
-	r.mu.Unlock()
 	outcomes, errs := make([]outcome, len(unknown)), make([]error, len(unknown))
 	batch.Run(len(unknown), func(int) []string { return nil }, func(i int) {
 		outcomes[i], errs[i] = r.resolve(ctx, unknown[i], now)
 	})
 	r.open = 0
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for i, p := range unknown {
-		if outcomes[i] == outcomeOpen {
+		if r.report(p, outcomes[i]); outcomes[i] == outcomeOpen {
 			r.open++
-		} else {
-			r.report(keyOf(p), outcomes[i] == outcomeCreated)
 		}
 	}
 	return errors.Join(errs...)
@@ -209,7 +188,7 @@ func (r *round) resolvePending(ctx context.Context, now time.Time) error {
 // ClaimTimeout, so that a late creation fails.
 func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time) (outcome, error) {
 	stream := events.StreamURL + p.URLID
-	recorded, err := r.cfg.Store.Load(ctx, stream)
+	recorded, err := r.Store.Load(ctx, stream)
 	if err != nil {
 		return outcomeOpen, err
 	}
@@ -223,58 +202,55 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 	if found != outcomeOpen || now.Sub(p.At) < hashes.ClaimTimeout {
 		return found, nil
 	}
-	_, err = r.cfg.Store.Append(ctx, eventstore.Write{
+	_, err = r.Store.Append(ctx, eventstore.Write{
 		Stream: stream, Expected: eventstore.Revision(len(recorded)) - 1, Command: uuid.New(),
 		Events: []events.Event{events.CreationAbandoned{At: now}},
 	})
-	// Another event was faster: the link itself, or another node that abandoned it.
-	if errors.Is(err, eventstore.ErrWrongRevision) {
-		return outcomeOpen, nil
+	switch {
+	case errors.Is(err, eventstore.ErrWrongRevision):
+		return outcomeOpen, nil // the link itself was faster, or another node that abandoned it
+	case err != nil:
+		return outcomeOpen, err // without the event a late creation would succeed
 	}
-	return outcomeFailed, err
+	return outcomeFailed, nil
 }
 
-// refuse refuses the waiters for whom there certainly is no reservation, or who have waited for
-// readModelTimeout. It returns the others.
-func (r *round) refuse(ctx context.Context, short []*waiter) ([]*waiter, error) {
-	var waiting []*waiter
-	now := r.now()
-	for _, c := range short {
-		certain := r.quota.withExisting(r.existing, now).remaining(
-			c.plan, r.existing,
-		)+int64(r.open) <= 0
-		if certain && c.head.After(r.existing.position()) {
-			missing, err := r.cfg.Store.Backlog(
+// refuse refuses the links for whom there certainly is no reservation, or who have waited for
+// readModelTimeout.
+func (r *round) refuse(ctx context.Context, short []*request) error {
+	before := r.quota.withExisting(r.existing, r.now())
+	for _, q := range short {
+		certain := before.remaining(q.plan, r.existing)+int64(r.open) <= 0
+		if certain && q.head.After(r.existing.position()) {
+			missing, err := r.Store.Backlog(
 				ctx, r.existing.position(), eventstore.Filter{Streams: []string{events.StreamURL}},
 				1,
 			)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if certain = missing.Events == 0; certain {
 				// no event of a link lies between
-				r.existing.Commit, r.existing.Prepare = c.head.Commit, c.head.Prepare
+				r.existing.Commit, r.existing.Prepare = q.head.Commit, q.head.Prepare
 			}
 		}
-		if r.full || !certain && time.Since(c.since) < readModelTimeout {
-			waiting = append(waiting, c)
-			continue
+		if !r.full && (certain || time.Since(q.since) >= readModelTimeout) {
+			q.Answer(q.refusal(r.existing, r.quota))
 		}
-		r.answer(r.queue, []*waiter{c}, c.refusal(r.existing, r.quota))
 	}
-	return waiting, nil
+	return nil
 }
 
 // refusal returns the error that names the limit that is reached.
-func (c *waiter) refusal(e Existing, q quota) error {
-	if c.plan.URLs > 0 && max(q.taken, e.Created)-e.Deleted >= c.plan.URLs {
+func (q *request) refusal(e Existing, at quota) error {
+	if q.plan.URLs > 0 && max(at.taken, e.Created)-e.Deleted >= q.plan.URLs {
 		return domain.Refuse(
 			domain.URLLimitReached,
-			"The account has the %d URLs that its plan allows, delete some first", c.plan.URLs,
+			"The account has the %d URLs that its plan allows, delete some first", q.plan.URLs,
 		)
 	}
 	return domain.Refuse(
 		domain.URLLimitReached,
-		"The account has created the %d URLs that its plan allows in a month", c.plan.MonthURLs,
+		"The account has created the %d URLs that its plan allows in a month", q.plan.MonthURLs,
 	)
 }

@@ -10,9 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"linkledger/commands/batch"
+	"linkledger/commands/ledger"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -58,11 +59,9 @@ type usage struct {
 	reported int64 // by all nodes, at the last read
 	counted  int64 // by this node, and not yet reported as far as it knows
 
-	lock     chan struct{} // holds a token while a goroutine uses the fields below
-	cached   bool          // last and revision are the last ones of the event store
-	last     events.CallsMetered
-	revision eventstore.Revision
-	write    *eventstore.Write // with an unknown outcome, repeated until it is known; nil: none
+	lock   *semaphore.Weighted // held while a goroutine uses the fields below
+	stream *ledger.Stream[events.CallsMetered]
+	write  *eventstore.Write // with an unknown outcome, repeated until it is known; nil: none
 }
 
 // New returns the meter of a node. It reports nothing before Run.
@@ -84,7 +83,10 @@ func (c *Meter) today(account string) usageKey {
 func (c *Meter) usageOf(key usageKey) *usage {
 	d, ok := c.days[key]
 	if !ok {
-		d = &usage{lock: make(chan struct{}, 1)}
+		d = &usage{
+			lock:   semaphore.NewWeighted(1),
+			stream: ledger.NewStream[events.CallsMetered](c.cfg.Store, key.stream()),
+		}
 		c.days[key] = d
 	}
 	return d
@@ -113,7 +115,7 @@ func (c *Meter) Today(ctx context.Context, account string) int64 {
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, todayTimeout)
 	defer cancel()
-	if err := d.exclusively(ctx, func() error { return c.load(ctx, key, d) }); err != nil {
+	if err := d.exclusively(ctx, func() error { return c.refresh(ctx, key, d) }); err != nil {
 		c.cfg.Logger.WarnContext(
 			ctx, "API calls of other nodes are unknown", slog.String("account", account),
 			slog.Any("error", err),
@@ -126,13 +128,11 @@ func (c *Meter) Today(ctx context.Context, account string) int64 {
 
 // exclusively runs do, which may use the fields that lock protects.
 func (d *usage) exclusively(ctx context.Context, do func() error) error {
-	select {
-	case d.lock <- struct{}{}:
-		defer func() { <-d.lock }()
-		return do()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := d.lock.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer d.lock.Release(1)
+	return do()
 }
 
 // Run reports the calls to the log until ctx ends, and then those that are left.
@@ -201,66 +201,52 @@ func (c *Meter) report(ctx context.Context, key usageKey, d *usage) error {
 	if calls == 0 {
 		return nil
 	}
-	if !d.cached {
-		if err := c.load(ctx, key, d); err != nil {
-			return err
-		}
+	last, err := d.stream.Last(ctx)
+	if err != nil {
+		return err
 	}
-	d.write = &eventstore.Write{
-		Stream: key.stream(), Expected: d.revision, Command: uuid.New(),
-		Events: []events.Event{
-			nextEvent(d.last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond)),
-		},
-	}
+	write := d.stream.Next(
+		nextEvent(last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond)),
+	)
+	d.write = &write
 	return c.send(ctx, key, d)
 }
 
 // send appends the open write. If another node was faster, nothing was written and no write is open
 // any more.
 func (c *Meter) send(ctx context.Context, key usageKey, d *usage) error {
-	appended, err := c.cfg.Store.Append(ctx, *d.write)
+	err := d.stream.Append(ctx, *d.write)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
-		d.write, d.cached = nil, false
+		d.write = nil
 	}
 	if err != nil {
 		return fmt.Errorf("report API calls: %w", err)
 	}
 	//nolint:forcetypeassert // report wrote it
-	d.last, d.revision = d.write.Events[0].(events.CallsMetered), appended.Revision
+	written := d.write.Events[0].(events.CallsMetered)
 	d.write = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d.counted -= d.last.Calls
-	d.reported = reportedOn(d.last, key.day, d.reported)
+	d.counted -= written.Calls
+	d.reported = reportedOn(written, key.day, d.reported)
 	return nil
 }
 
-// load reads the calls that all nodes have reported.
-func (c *Meter) load(ctx context.Context, key usageKey, d *usage) error {
+// refresh reads the calls that all nodes have reported.
+func (c *Meter) refresh(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
 		// Whether the reported calls include those of the open write is unknown, so reported stays
 		// as it is.
 		return nil
 	}
-	d.last, d.revision, d.cached = events.CallsMetered{}, eventstore.NoStream, true
-	last, err := c.cfg.Store.Last(ctx, key.stream())
-	if errors.Is(err, eventstore.ErrNotFound) {
-		return nil
-	}
-	if err == nil {
-		var e events.Event
-		if e, err = last.Event(); err == nil {
-			d.last, _ = e.(events.CallsMetered)
-			d.revision = last.Revision
-		}
-	}
+	d.stream.Forget()
+	last, err := d.stream.Last(ctx)
 	if err != nil {
-		d.cached = false
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d.reported = reportedOn(d.last, key.day, d.reported)
+	d.reported = reportedOn(last, key.day, d.reported)
 	return nil
 }
 

@@ -1,0 +1,78 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// Stream is the stream of one counter. It keeps the last event in memory. It must be used from one
+// goroutine at a time.
+type Stream[E events.Event] struct {
+	store *eventstore.Store
+	name  string
+
+	cached   bool // last and revision are the last ones that this node knows
+	last     E
+	revision eventstore.Revision
+}
+
+// NewStream returns the stream with that name, which may not exist yet.
+func NewStream[E events.Event](store *eventstore.Store, name string) *Stream[E] {
+	return &Stream[E]{store: store, name: name}
+}
+
+// Forget makes Last read the event store.
+func (s *Stream[E]) Forget() { s.cached = false }
+
+// Last returns the last event, or the zero value if there is none. Other nodes may have appended
+// later ones since it was read; then an append after it fails.
+func (s *Stream[E]) Last(ctx context.Context) (E, error) {
+	if s.cached {
+		return s.last, nil
+	}
+	var none E
+	recorded, err := s.store.Last(ctx, s.name)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		s.cached, s.last, s.revision = true, none, eventstore.NoStream
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	e, err := recorded.Event()
+	if err != nil {
+		return none, err
+	}
+	last, ok := e.(E)
+	if !ok {
+		return none, fmt.Errorf("%s does not belong in stream %s", recorded.Type, s.name)
+	}
+	s.cached, s.last, s.revision = true, last, recorded.Revision
+	return last, nil
+}
+
+// Next returns the write that appends an event to the last one, which Last has returned.
+func (s *Stream[E]) Next(e E) eventstore.Write {
+	return eventstore.Write{
+		Stream: s.name, Expected: s.revision, Command: uuid.New(), Events: []events.Event{e},
+	}
+}
+
+// Append appends a write of Next. If it fails, the outcome is unknown, and the next Last reads the
+// event store; only ErrWrongRevision means that nothing was written.
+func (s *Stream[E]) Append(ctx context.Context, w eventstore.Write) error {
+	s.cached = false
+	appended, err := s.store.Append(ctx, w)
+	if err != nil {
+		return err
+	}
+	s.last, _ = w.Events[0].(E)
+	s.cached, s.revision = true, appended.Revision
+	return nil
+}
