@@ -19,21 +19,13 @@ const maxNesting = 4
 // the types that its caller asks for.
 type formValues []string
 
-// formNode is a node of the tree that the brackets of form keys make. It has either values or
-// children.
-type formNode struct {
-	values   formValues
-	children map[string]*formNode
-}
-
-// nest reads a form with keys such as urls[0][long_url], urls[0][tags][] and label.
+// nest reads a form with keys such as urls[0][long_url], urls[0][tags][] and label. The result is
+// what the form would be in JSON, with formValues in place of scalars.
 func nest(form url.Values) (Object, error) {
-	root := formNode{children: make(map[string]*formNode)}
+	root := make(map[string]any)
 	// The keys are sorted so that the same form always has the same payload.
 	for _, key := range slices.Sorted(maps.Keys(form)) {
-		values := form[key]
-		if !utf8.ValidString(key) ||
-			slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
+		if !utf8.ValidString(key + "=" + strings.Join(form[key], "&")) {
 			return Object{}, apierror.WrongInput("The form is not UTF-8")
 		}
 		segments, ok := splitKey(key)
@@ -42,15 +34,14 @@ func nest(form url.Values) (Object, error) {
 				"The form key %q cannot be read, an example is urls[0][long_url]", key,
 			)
 		}
-		if !root.add(segments, values) {
+		if !add(root, segments, form[key]) {
 			return Object{}, apierror.WrongInput("The form key %q is used in two ways", key)
 		}
 	}
-	values := make(map[string]any, len(root.children))
-	for name, child := range root.children {
-		values[name] = child.value()
+	for name, child := range root {
+		root[name] = withLists(child)
 	}
-	return Object{Values: values}, nil
+	return Object{Values: root}, nil
 }
 
 // splitKey splits a[b][c] into its segments. It returns false if the key is malformed or has too
@@ -71,60 +62,45 @@ func splitKey(key string) ([]string, bool) {
 	return segments, len(segments) <= maxNesting && !slices.ContainsFunc(segments, odd)
 }
 
-// add adds values at the path of segments. It returns false if a node would have both values and
-// children.
-func (n *formNode) add(segments []string, values []string) bool {
-	if len(segments) == 0 {
-		n.values = append(n.values, values...)
-		return len(n.children) == 0
+// add adds values to a tree of maps at the path of segments. It returns false if a node of the tree
+// would have both values and children.
+func add(tree map[string]any, segments []string, values formValues) bool {
+	name, rest := segments[0], segments[1:]
+	unused := tree[name] == nil
+	if len(rest) == 0 {
+		before, ok := tree[name].(formValues)
+		tree[name] = append(before, values...)
+		return ok || unused
 	}
-	if n.children == nil {
-		n.children = make(map[string]*formNode)
+	if unused {
+		tree[name] = make(map[string]any)
 	}
-	child, ok := n.children[segments[0]]
+	child, ok := tree[name].(map[string]any)
+	return ok && add(child, rest, values)
+}
+
+// withLists returns a tree in which each map whose keys are all numbers is a list, in the order of
+// the numbers.
+func withLists(node any) any {
+	tree, ok := node.(map[string]any)
 	if !ok {
-		child = &formNode{}
-		n.children[segments[0]] = child
+		return node
 	}
-	return len(n.values) == 0 && child.add(segments[1:], values)
-}
-
-// value returns what the node would be in JSON, with formValues in place of scalars. If all
-// children have numbers for names, they are a list in the order of the numbers.
-func (n *formNode) value() any {
-	if len(n.children) == 0 {
-		return n.values
-	}
-	if indexes, ok := n.indexes(); ok {
-		list := make([]any, 0, len(indexes))
-		for _, key := range indexes {
-			list = append(list, n.children[key].value())
+	indexes := make([]uint64, 0, len(tree))
+	for name, child := range tree {
+		tree[name] = withLists(child)
+		index, err := strconv.ParseUint(name, 10, 31)
+		if err == nil && strconv.FormatUint(index, 10) == name {
+			indexes = append(indexes, index)
 		}
-		return list
 	}
-	values := make(map[string]any, len(n.children))
-	for name, child := range n.children {
-		values[name] = child.value()
+	if len(indexes) < len(tree) {
+		return tree
 	}
-	return values
-}
-
-// indexes returns the names of the children in numeric order, or false if one of them is not a
-// number.
-func (n *formNode) indexes() ([]string, bool) {
-	keys := make([]string, 0, len(n.children))
-	for key := range n.children {
-		index, err := strconv.ParseUint(key, 10, 31)
-		if err != nil || strconv.FormatUint(index, 10) != key {
-			return nil, false
-		}
-		keys = append(keys, key)
+	slices.Sort(indexes)
+	list := make([]any, len(indexes))
+	for i, index := range indexes {
+		list[i] = tree[strconv.FormatUint(index, 10)]
 	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if len(a) != len(b) { // there are no leading zeros, so the longer number is larger
-			return len(a) - len(b)
-		}
-		return strings.Compare(a, b)
-	})
-	return keys, true
+	return list
 }
