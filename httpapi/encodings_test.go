@@ -98,7 +98,7 @@ func TestWrongEncodings(t *testing.T) {
 		{"POST", "/v3/tags", formType, "[label]=x", "cannot be read"},
 		{"POST", "/v3/tags", formType, "a[b][c][d][e]=x", "cannot be read"},
 		{"POST", "/v3/tags", formType, "a[[b]]=x", "cannot be read"},
-		{"POST", "/v3/tags", formType, "a" + strings.Repeat("[]", 1<<18), "cannot be read"},
+		{"POST", "/v3/tags", formType, "a" + strings.Repeat("[]", 1<<15), "The form key"},
 		{"POST", "/v3/urls", formType, "urls[][long_url]=x", "cannot be read"},
 		{"POST", "/v3/urls", formType, "urls=x&urls[0][long_url]=x", "in two ways"},
 		{"POST", "/v3/urls", formType, "urls=x", "urls must be an array"},

@@ -12,13 +12,11 @@ func TestListPages(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.PageSize, cfg.MaxPageSize = 3, 4 })
 	c := s.client(t, "alice")
-	for _, hash := range []string{"a", "b", "c", "d", "e"} {
-		c.create(`"long_url":"https://example.com/","custom_hash":"` + hash + `"`)
-	}
+	c.createAll("a", "b", "c", "d", "e")
 	for query, want := range map[string]string{
 		"":                                  "e,d,c",
 		"?order_by=created":                 "e,d,c",
-		"?search=&hashes=&tags=":            "e,d,c",
+		"?search=&hashes=&tags=&at=":        "e,d,c",
 		"?limit=2":                          "e,d",
 		"?limit=2&offset=4":                 "a",
 		"?offset=5":                         "",
@@ -28,13 +26,9 @@ func TestListPages(t *testing.T) {
 		"/?offset=1&limit=1":                "d",
 	} {
 		a := c.must("GET", "/v3/urls"+query, "")
-		var hashes []string
-		for _, u := range a.URLs {
-			hashes = append(hashes, u.Hash)
-		}
-		equal(t, query, strings.Join(hashes, ","), want)
+		equal(t, query, a.hashes(), want)
 		equal(t, query+" total", a.Page.TotalCount, 5)
-		equal(t, query+" results", a.Page.ResultsCount, len(hashes))
+		equal(t, query+" results", a.Page.ResultsCount, len(a.URLs))
 	}
 	equal(t, "offset", c.must("GET", "/v3/urls?offset=4", "").Page.Offset, 4)
 }
@@ -63,6 +57,7 @@ func TestItemsFailForThemselves(t *testing.T) {
 		{ok + `,"custom_hash":"a b"`, apierror.CodeHashUnavailable, "1 to 25"},
 		{ok + `,"custom_hash":"` + strings.Repeat("a", 26) + `"`, apierror.CodeHashUnavailable, "1 to 25"},
 		{ok + `,"expiration_date":"2026-02-30"`, apierror.CodeInvalidDate, "YYYY-MM-DD"},
+		{ok + `,"expiration_date":"0000-01-01"`, apierror.CodeInvalidDate, "calendar date"},
 		{ok + `,"max_clicks":-1`, apierror.CodeWrongInput, "max_clicks"},
 		{ok + `,"tags":["a/b"]`, apierror.CodeInvalidLabel, "letters"},
 		{ok + `,"tags":["archived"]`, apierror.CodeInvalidLabel, "meaning"},

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"linkledger/commands/audit"
-	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 )
@@ -83,24 +82,4 @@ func TestHistory(t *testing.T) {
 	c.must(http.MethodDelete, "/v3/urls/two", "")
 	_, h = c.history("/v3/urls/two/history")
 	equal(t, "last event", h.History.Events[len(h.History.Events)-1].Type, "hash.released.v1")
-}
-
-func TestHistoryRefuses(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	s.client(t, "demo").create(`"long_url":"https://example.com/1","custom_hash":"one"`)
-	stranger := s.client(t, "stranger")
-	for path, want := range map[string]apierror.Code{
-		"/v3/urls/one/history":          apierror.CodeURLNotFound,
-		"/v3/urls/none/history":         apierror.CodeURLNotFound,
-		"/v3/urls/n.n/history":          apierror.CodeInvalidHash,
-		"/v3/urls/one/history?limit=0":  apierror.CodeWrongInput,
-		"/v3/urls/one/history?offset=x": apierror.CodeWrongInput,
-		"/v3/urls/one/history?tags=a":   apierror.CodeWrongInput,
-	} {
-		stranger.call(http.MethodGet, path, "").is(want.Status(), want)
-	}
-	stranger.call(http.MethodPost, "/v3/urls/one/history", "").is(
-		http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported,
-	)
 }

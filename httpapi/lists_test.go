@@ -78,54 +78,6 @@ func TestLists(t *testing.T) {
 	equal(t, "the other's fruit", bob.must("GET", "/v3/urls?tags=fruit", "").hashes(), "hers")
 }
 
-func TestTaggedChanges(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	c.create(`"custom_hash":"a","long_url":"https://example.com/","tags":["t"]`)
-	c.create(`"custom_hash":"b","long_url":"https://example.com/","tags":["t","u"]`)
-	c.create(`"custom_hash":"c","long_url":"https://example.com/","tags":["u"]`)
-	bob.create(`"custom_hash":"hers","long_url":"https://example.com/","tags":["t"]`)
-	for _, hash := range []string{"a", "b", "c", "hers"} {
-		s.visit(t, "GET", "/"+hash)
-	}
-	s.caughtUp(t)
-
-	edited := c.must("PATCH", "/v3/urls?tags=+t", `{"urls":[{"note":"n","expiration_date":"2030-01-01","max_clicks":9,
-		"email_stats":true,"ping":true,"protected":true,"archived":true}]}`)
-	equal(t, "body", edited.body, `{"error":{"code":0,"message":""},"version":"3.1","urls":[]}`+"\n")
-	if edited.header.Get("X-Event-Position") == "" {
-		t.Error("the response has no position")
-	}
-	for _, hash := range []string{"a", "b"} {
-		got := c.read(hash)
-		if got.Note != "n" || *got.ExpirationDate != "2030-01-01" || got.MaxClicks != 9 || !got.EmailStats ||
-			!got.Ping || !got.Protected || !got.Archived {
-			t.Errorf("%s: %+v", hash, got)
-		}
-	}
-	equal(t, "c", c.read("c").Note, "")
-	equal(t, "hers", bob.read("hers").Note, "")
-
-	c.must("DELETE", "/v3/stats?tags=t;u", "")
-	for hash, want := range map[string]int64{"a": 1, "b": 0, "c": 1} {
-		equal(t, hash+" clicks", c.read(hash).TotalClicks, want)
-	}
-	equal(t, "hers", bob.read("hers").TotalClicks, 1)
-
-	deleted := c.must("DELETE", "/v3/urls?tags=t|u", "")
-	equal(t, "body", deleted.body, `{"error":{"code":0,"message":""},"version":"3.1"}`+"\n")
-	equal(t, "left are the protected", c.must("GET", "/v3/urls", "").hashes(), "b,a")
-	c.must("PATCH", "/v3/urls?tags=protected", `{"urls":[{"protected":false,"expiration_date":null}]}`)
-	if got := c.read("a"); got.Protected || got.ExpirationDate != nil {
-		t.Errorf("a: %+v", got)
-	}
-	c.must("DELETE", "/v3/urls?tags=t", "")
-	equal(t, "left", c.must("GET", "/v3/urls", "").Page.TotalCount, 0)
-	c.must("DELETE", "/v3/urls?tags=t", "")
-	bob.read("hers")
-}
-
 // TestTaggedChangeIsRepeatable checks a change of more URLs than operationPortion that is
 // interrupted halfway and repeated. It must end as if it had not been interrupted.
 func TestTaggedChangeIsRepeatable(t *testing.T) {

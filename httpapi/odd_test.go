@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"linkledger/httpapi/apierror"
 )
 
 // oddDates are dates and times at and beyond both ends of the calendar.
@@ -128,25 +126,4 @@ func (c *client) oddBodies(value string, answered func(a *answer, method, path, 
 		c.call("POST", "/v3/urls", form, header("Content-Type", "application/x-www-form-urlencoded")), "POST",
 		"/v3/urls", form,
 	)
-}
-
-// TestDatesBeforeTheCalendar checks that dates and times outside the calendar of the read models
-// are refused as invalid.
-func TestDatesBeforeTheCalendar(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	for _, path := range []string{
-		"/v3/urls/one/dimensions?from=0000-01-01", "/v3/urls/one/dimensions?to=0000-12-31", "/v3/urls?at=0000-12-31",
-		"/v3/urls/one?at=0000-06-01T00:00:00Z",
-		"/v3/account?at=0001-01-01T00:00:00%2B23:59",
-	} {
-		c.call("GET", path, "").is(http.StatusBadRequest, apierror.CodeInvalidDate)
-	}
-	c.call("GET", "/v3/urls?tags=%3E0000-01-01", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
-	c.call(
-		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","expiration_date":"0000-01-01"}]}`,
-	).URLs[0].failed(t, apierror.CodeInvalidDate, "calendar date")
-	c.must("GET", "/v3/urls/one/dimensions?from=0001-01-01&to=9999-12-31", "")
 }

@@ -23,7 +23,7 @@ func (s *stack) syncClock() string {
 func (c *client) at(path, asOf string) *answer {
 	c.t.Helper()
 	separator := "?"
-	if regexp.MustCompile(`\?`).MatchString(path) {
+	if strings.Contains(path, "?") {
 		separator = "&"
 	}
 	return c.call(http.MethodGet, path+separator+"at="+url.QueryEscape(asOf), "")
@@ -33,9 +33,7 @@ func (c *client) at(path, asOf string) *answer {
 func (a *answer) isGone(why string) {
 	a.t.Helper()
 	a.is(http.StatusNotFound, apierror.CodeURLNotFound)
-	if !strings.Contains(a.Error.Details, why) {
-		a.t.Errorf("%q does not say %q", a.Error.Details, why)
-	}
+	a.has(why)
 }
 
 func (i item) to() string { return *i.LongURL }
@@ -75,17 +73,12 @@ func TestPast(t *testing.T) {
 			continue
 		}
 		a.is(http.StatusOK, apierror.CodeOK)
-		to := a.URLs[0].to()
-		var toSb79 strings.Builder
-		for _, tag := range a.URLs[0].Tags {
-			toSb79.WriteString(" " + tag)
-		}
-		to += toSb79.String()
-		equal(t, led.hash, to, led.to)
+		equal(t, led.hash, strings.Join(append([]string{a.URLs[0].to()}, a.URLs[0].Tags...), " "), led.to)
 	}
 	other.at("/v3/urls/two", deleted).isGone("No URL had lived")
 
 	for _, list := range []struct{ query, at, hashes string }{
+		{"", "1066-10-14", ""},
 		{"", before, ""},
 		{"", created, "beside,one"},
 		{"order_by=hash", edited, "beside,two"},
@@ -142,33 +135,6 @@ func TestAsOfNowEqualsThePresent(t *testing.T) {
 	}
 }
 
-// TestTimeIsRefused checks that calls without a past refuse a time. What they return or do
-// would be about the present.
-func TestTimeIsRefused(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "demo")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["Old"]`)
-	now := url.QueryEscape(s.syncClock())
-	for _, call := range []struct{ method, path, body string }{
-		{http.MethodPost, "/v3/urls?", `{"urls":[{"long_url":"https://example.com/"}]}`},
-		{http.MethodPatch, "/v3/urls?tags=Old&", `{"urls":[{"archived":true}]}`},
-		{http.MethodDelete, "/v3/urls?tags=Old&", ""},
-		{http.MethodDelete, "/v3/urls/one?", ""},
-		{http.MethodGet, "/v3/urls/one/dimensions?", ""},
-		{http.MethodGet, "/v3/urls/one/history?", ""},
-		{http.MethodGet, "/v3/stats/one?", ""},
-		{http.MethodDelete, "/v3/stats/one?", ""},
-		{http.MethodGet, "/v3/tags?", ""},
-		{http.MethodDelete, "/v3/tags/Old?", ""},
-	} {
-		c.call(call.method, call.path+"at="+now, call.body).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	}
-	list := c.must(http.MethodGet, "/v3/urls?at=", "")
-	equal(t, "links that are there still", list.Page.TotalCount, 1)
-	equal(t, "whether it was archived", list.URLs[0].Archived, false)
-}
-
 func TestPastClicks(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -187,23 +153,4 @@ func TestPastClicks(t *testing.T) {
 	equal(t, "clicks after the reset", since.URLs[0].TotalClicks, 0)
 	equal(t, "visitors after the reset", since.URLs[0].UniqueClicks, 0)
 	equal(t, "visited", since.URLs[0].Visited, true)
-}
-
-func TestNoSuchPast(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	s.syncClock()
-	c := s.client(t, "demo")
-	now := s.syncClock()
-	for _, at := range []string{
-		"yesterday", "2026-02-30", "9999-12-31", time.Now().Add(time.Hour).Format(time.RFC3339),
-	} {
-		for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/account"} {
-			c.at(path, at).is(http.StatusBadRequest, apierror.CodeInvalidDate)
-		}
-	}
-	c.at("/v3/account", "2001-01-01").is(http.StatusBadRequest, apierror.CodeInvalidDate)
-	c.at("/v3/urls?order_by=-clicks", now).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	c.at("/v3/urls?tags=~Visited", now).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	equal(t, "links before all", c.at("/v3/urls", "1066-10-14").Page.TotalCount, 0)
 }

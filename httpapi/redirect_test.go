@@ -10,9 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
-	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
 )
 
@@ -105,9 +102,7 @@ func TestLinksThatDoNotRedirect(t *testing.T) {
 	c.must("PATCH", "/v3/urls/old", `{"urls":[{"custom_hash":"new"}]}`)
 	c.must("PATCH", "/v3/urls/archived", `{"urls":[{"archived":true}]}`)
 	quitter.create(`"long_url":"https://example.com/","custom_hash":"quit"`)
-	if _, err := s.logins.Deactivate(withTimeout(t), domain.Request{Command: uuid.New()}, "quitter"); err != nil {
-		t.Fatal(err)
-	}
+	s.deactivate(t, "quitter")
 	equal(t, "QR code before", s.visit(t, "GET", "/once/qr.png").status, http.StatusOK)
 	equal(t, "first click", s.visit(t, "GET", "/once").status, http.StatusFound)
 	s.caughtUp(t)

@@ -11,9 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
-	"linkledger/projections"
 )
 
 func TestRefusals(t *testing.T) {
@@ -26,12 +24,13 @@ func TestRefusals(t *testing.T) {
 	for i := range labels {
 		labels[i] = fmt.Sprintf(`"l%d"`, i)
 	}
-	cases := []struct {
+	type refusal struct {
 		method, path, body string
 		status             int
 		want               apierror.Code
 		details            string
-	}{
+	}
+	cases := []refusal{
 		{"GET", "/v3", "", 404, apierror.CodeInvalidResource, ""},
 		{"GET", "/v3/", "", 404, apierror.CodeInvalidResource, ""},
 		{"GET", "/v3/nothing", "", 404, apierror.CodeInvalidResource, ""},
@@ -177,44 +176,89 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/v3/tags", `{"label":"` + strings.Repeat("é", 51) + `"}`, 400, apierror.CodeInvalidLabel, "1 to 50"},
 		{"POST", "/v3/tags", `{"label":"visited"}`, 400, apierror.CodeInvalidLabel, "meaning"},
 		{"POST", "/v3/tags", `{"label":"a&b"}`, 400, apierror.CodeInvalidLabel, "letters"},
+
+		{"GET", "/v3/urls/none/history", "", 404, apierror.CodeURLNotFound, ""},
+		{"GET", "/v3/urls/n.n/history", "", 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/one/history?limit=0", "", 400, apierror.CodeWrongInput, "limit must be at least 1"},
+		{"GET", "/v3/urls/one/history?offset=x", "", 400, apierror.CodeWrongInput, "offset must be a number"},
+		{"GET", "/v3/urls/one/history?tags=a", "", 400, apierror.CodeWrongInput, "leave out"},
+		{"POST", "/v3/urls/one/history", "", 405, apierror.CodeMethodNotSupported, "GET, HEAD, OPTIONS"},
+		{"GET", "/v3/urls/none/dimensions", "", 404, apierror.CodeURLNotFound, ""},
+		{"GET", "/v3/urls/one/dimensions?from=soon", "", 400, apierror.CodeInvalidDate, "from must be"},
+		{"GET", "/v3/urls/one/dimensions?from=0000-01-01", "", 400, apierror.CodeInvalidDate, "from must be"},
+		{"GET", "/v3/urls/one/dimensions?to=2026-02-30", "", 400, apierror.CodeInvalidDate, "to must be"},
+		{"GET", "/v3/urls/one/dimensions?to=0000-12-31", "", 400, apierror.CodeInvalidDate, "to must be"},
+		{"GET", "/v3/urls/one/dimensions?limit=0", "", 400, apierror.CodeWrongInput, "limit must be at least 1"},
+		{"GET", "/v3/urls/one/dimensions?limit=x", "", 400, apierror.CodeWrongInput, "limit must be a number"},
+		{"POST", "/v3/urls/one/dimensions", "", 405, apierror.CodeMethodNotSupported, "GET, HEAD, OPTIONS"},
+		{"POST", "/v3/urls/none/restore", "", 404, apierror.CodeURLNotFound, ""},
+		{"POST", "/v3/urls/n.n/restore", "", 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"POST", "/v3/urls/one/restore", `{"version":99}`, 400, apierror.CodeWrongInput, ""},
+		{"POST", "/v3/urls/one/restore", `{"version":"x"}`, 400, apierror.CodeWrongInput, "version must be an integer"},
+		{"POST", "/v3/urls/one/restore", `{"revision":0}`, 400, apierror.CodeWrongInput, "takes a version"},
+		{"POST", "/v3/batches/" + uuid.Nil.String() + "/undo", "", 404, apierror.CodeURLNotFound, "batch"},
+		{"POST", "/v3/batches/1/undo", "", 400, apierror.CodeWrongInput, "UUID"},
+		{"GET", "/v3/batches/x/undo", "", 405, apierror.CodeMethodNotSupported, "OPTIONS, POST"},
+
+		{"GET", "/v3/account?at=2001-01-01", "", 400, apierror.CodeInvalidDate, "opened on"},
+		{"GET", "/v3/urls?at=2026-05-14&order_by=-clicks", "", 400, apierror.CodeWrongInput, "ordered by clicks"},
+		{"GET", "/v3/urls?at=2026-05-14&tags=~Visited", "", 400, apierror.CodeWrongInput, "chosen by visited"},
+		{"GET", "/v3/urls?tags=%3E0000-01-01", "", 400, apierror.CodeWrongInput, ""},
 	}
-	for _, tc := range cases {
-		name := tc.method + " " + tc.path + " " + tc.body
-		t.Run(name[:min(len(name), 90)], func(t *testing.T) {
-			t.Parallel()
-			c := *c
-			c.t = t
-			a := c.call(tc.method, tc.path, tc.body)
-			a.is(tc.status, tc.want)
-			a.has(tc.details)
-			if tc.want == apierror.CodeMethodNotSupported {
-				equal(t, "Allow", a.header.Get("Allow"), tc.details)
-			}
-			if len(a.Error.Details) > 4*detailsLength {
-				t.Errorf("details have %d bytes", len(a.Error.Details))
-			}
+	for _, at := range []string{
+		"yesterday", "2026-02-30", "9999-12-31", "2026-05-14T13:00:00Z", "0000-12-31", "0000-06-01T00:00:00Z",
+		"0001-01-01T00:00:00%2B23:59",
+	} {
+		for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/account"} {
+			cases = append(cases, refusal{"GET", path + "?at=" + at, "", 400, apierror.CodeInvalidDate, "at "})
+		}
+	}
+	// What these calls return or do would be about the present.
+	for _, present := range [][3]string{
+		{"POST", "/v3/urls?", batch(1)},
+		{"PATCH", "/v3/urls?tags=t&", `{"urls":[{"archived":true}]}`},
+		{"DELETE", "/v3/urls?tags=t&", ""},
+		{"DELETE", "/v3/urls/one?", ""},
+		{"GET", "/v3/urls/one/dimensions?", ""},
+		{"GET", "/v3/urls/one/history?", ""},
+		{"GET", "/v3/stats/one?", ""},
+		{"DELETE", "/v3/stats/one?", ""},
+		{"GET", "/v3/tags?", ""},
+		{"DELETE", "/v3/tags/t?", ""},
+	} {
+		cases = append(cases, refusal{
+			present[0], present[1] + "at=2026-05-14", present[2], 400, apierror.CodeWrongInput, "about now",
 		})
 	}
-	t.Run("nothing was written", func(t *testing.T) {
-		t.Parallel()
-		c := *c
-		c.t = t
-		equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
-		equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 1)
+	t.Run("calls", func(t *testing.T) { //nolint:paralleltest // what follows needs its end
+		for _, tc := range cases {
+			name := tc.method + " " + tc.path + " " + tc.body
+			t.Run(name[:min(len(name), 90)], func(t *testing.T) {
+				t.Parallel()
+				c := *c
+				c.t = t
+				a := c.call(tc.method, tc.path, tc.body)
+				a.is(tc.status, tc.want)
+				a.has(tc.details)
+				if tc.want == apierror.CodeMethodNotSupported {
+					equal(t, "Allow", a.header.Get("Allow"), tc.details)
+				}
+				if len(a.Error.Details) > 4*detailsLength {
+					t.Errorf("details have %d bytes", len(a.Error.Details))
+				}
+			})
+		}
 	})
+	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 1)
+	equal(t, "archived", c.read("one").Archived, false)
 }
 
 func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c, gone := s.client(t, "alice"), s.client(t, "gone")
-	deactivated, err := s.logins.Deactivate(withTimeout(t), domain.Request{Command: uuid.New()}, "gone")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.waiter.Wait(withTimeout(t), projections.Accounts, deactivated.Position.Commit); err != nil {
-		t.Fatal(err)
-	}
+	s.deactivate(t, "gone")
 	basic := func(credentials string) with {
 		return header("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credentials)))
 	}

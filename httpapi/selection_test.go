@@ -61,50 +61,6 @@ func TestReadSelection(t *testing.T) {
 	equal(t, "total", c.must("GET", "/v3/urls?hashes=a,b,none&limit=1", "").Page.TotalCount, 2)
 }
 
-func TestEditSelection(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	c.createAll("a", "b", "c")
-	bob.createAll("hers")
-
-	same := c.call("PATCH", "/v3/urls?hashes=a,none,b,hers,a", `{"urls":[{"note":"same","tags":["+t"],"hash":"c"}]}`)
-	same.is(http.StatusOK, apierror.CodeOK)
-	equal(t, "order", same.hashes(), "a,none,b,hers")
-	same.URLs[0].failed(t, apierror.CodeOK, "")
-	same.URLs[1].failed(t, apierror.CodeURLNotFound, "none")
-	same.URLs[3].failed(t, apierror.CodeURLNotFound, "hers")
-	if same.Page != nil {
-		t.Error("the response to an edit has a page")
-	}
-	for _, hash := range []string{"a", "b"} {
-		got := c.read(hash)
-		equal(t, hash, got.Note+" "+strings.Join(got.Tags, ","), "same t")
-	}
-	equal(t, "c", c.read("c").Note, "")
-	equal(t, "hers", bob.read("hers").Note, "")
-
-	each := c.call("PATCH", "/v3/urls", `{"urls":[
-		{"hash":"a","note":"1"},{"hash":"b","expiration_date":"2030-01-01","tags":["-T"]},{"note":"2"},{"hash":"a b","note":"3"},
-		{"hash":"a","tags":["-none"]},{"hash":"a","long_url":"x:y"},{"hash":"a","note":"last"},{"hash":"none"},{"hash":"c"}]}`)
-	each.is(http.StatusOK, apierror.CodeOK)
-	equal(t, "first note", each.URLs[0].Note, "1")
-	equal(t, "tags", len(each.URLs[1].Tags), 0)
-	each.URLs[2].failed(t, apierror.CodeMissingInput, "hash is missing")
-	each.URLs[3].failed(t, apierror.CodeInvalidHash, "1 to 25")
-	each.URLs[4].failed(t, apierror.CodeTagNotFound, "none")
-	each.URLs[5].failed(t, apierror.CodeURLNotAllowed, "")
-	equal(t, "failed hash", each.URLs[5].Hash, "a")
-	each.URLs[7].failed(t, apierror.CodeURLNotFound, "none")
-	equal(t, "unchanged", each.URLs[8].Hash, "c")
-	equal(t, "a", c.read("a").Note, "last")
-	equal(t, "expiration_date", *c.read("b").ExpirationDate, "2030-01-01")
-	c.must("PATCH", "/v3/urls", `{"urls":[{"hash":"b","expiration_date":null}]}`)
-	if got := c.read("b").ExpirationDate; got != nil {
-		t.Errorf("expiration_date is %s; want none", *got)
-	}
-}
-
 func TestItemsMeetInTheirOrder(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -116,6 +72,9 @@ func TestItemsMeetInTheirOrder(t *testing.T) {
 	renamed.is(http.StatusOK, apierror.CodeOK)
 	renamed.URLs[0].failed(t, apierror.CodeHashUnavailable, "in use")
 	equal(t, "order", renamed.hashes(), "a,c,b,c,b")
+	if renamed.Page != nil {
+		t.Error("the response to an edit has a page")
+	}
 	equal(t, "b", *c.read("b").LongURL+" "+c.read("b").Note, "https://example.com/a was a")
 	equal(t, "c", *c.read("c").LongURL+" "+c.read("c").Note, "https://example.com/b was b")
 
@@ -132,64 +91,6 @@ func TestItemsMeetInTheirOrder(t *testing.T) {
 	both := c.call("PATCH", "/v3/urls?hashes=b,c", `{"urls":[{"custom_hash":"one-for-both"}]}`)
 	equal(t, "renamed", both.URLs[0].Hash, "one-for-both")
 	both.URLs[1].failed(t, apierror.CodeHashUnavailable, "in use")
-}
-
-func TestDeleteSelection(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	c.createAll("a", "b", "c", "kept")
-	bob.createAll("hers")
-	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
-	deleted := c.must("DELETE", "/v3/urls?hashes=a%2Ckept,none,hers,b", "")
-	equal(t, "body", deleted.body, `{"error":{"code":0,"message":""},"version":"3.1"}`+"\n")
-	equal(t, "left", c.must("GET", "/v3/urls", "").hashes(), "kept,c")
-	equal(t, "total", c.must("GET", "/v3/urls", "").Page.TotalCount, 2)
-	bob.read("hers")
-	c.must("DELETE", "/v3/urls?hashes=a,kept", "")
-	equal(t, "left", c.must("GET", "/v3/urls", "").hashes(), "kept,c")
-}
-
-func TestResetStats(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	c.createAll("a", "b", "c")
-	visit := func(hashes ...string) {
-		t.Helper()
-		for _, hash := range hashes {
-			s.visit(t, "GET", "/"+hash)
-		}
-		s.caughtUp(t)
-	}
-	stats := func(hash string) string {
-		t.Helper()
-		r := c.must("GET", "/v3/stats/"+hash, "").Stats[0]
-		return strings.Join([]string{
-			strconv.FormatInt(r.TotalClicks, 10), strconv.FormatInt(r.UniqueClicks, 10),
-			strconv.Itoa(len(r.DailyClicks)),
-		}, " ")
-	}
-	visit("a", "a", "b", "c")
-	equal(t, "before", stats("a"), "2 1 1")
-
-	bob.call("DELETE", "/v3/stats/a", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-	bob.must("DELETE", "/v3/stats?hashes=a,b", "")
-	equal(t, "after another account's reset", stats("a"), "2 1 1")
-
-	reset := c.must("DELETE", "/v3/stats/a", "")
-	equal(t, "body", reset.body, `{"error":{"code":0,"message":""},"version":"3.1"}`+"\n")
-	equal(t, "after the reset", stats("a"), "0 0 0")
-	if got := c.read("a"); got.TotalClicks != 0 || got.UniqueClicks != 0 || !got.Visited || got.LastVisit == nil {
-		t.Errorf("after the reset: %+v", got)
-	}
-	visit("a")
-	equal(t, "the same visitor again", stats("a"), "1 1 1")
-	c.must("DELETE", "/v3/stats?hashes=a,none,b", "")
-	equal(t, "a", stats("a"), "0 0 0")
-	equal(t, "b", stats("b"), "0 0 0")
-	equal(t, "c", stats("c"), "1 1 1")
-	c.call("DELETE", "/v3/stats/none", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 }
 
 // TestGroupLimitComesFirst checks that a list above the group limit changes nothing, not even its

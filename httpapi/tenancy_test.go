@@ -45,7 +45,7 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	hers := []string{"live", "kept", "gone", "left", "back"} // as long as "none"
 	alice.createAll(hers...)
 	bob.create(`"long_url":"https://example.com/own","custom_hash":"mine","tags":["own"]`)
-	alice.must("PATCH", "/v3/urls?hashes=live,kept", `{"urls":[{"tags":["+secret"],"note":"private"}]}`)
+	edited := alice.must("PATCH", "/v3/urls?hashes=live,kept", `{"urls":[{"tags":["+secret"],"note":"private"}]}`)
 	alice.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
 	s.visit(t, "GET", "/live")
 	alice.must("DELETE", "/v3/urls?hashes=gone,back", "")
@@ -62,6 +62,7 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		{"PATCH", "/v3/urls/HASH", `{"urls":[{"custom_hash":"other"}]}`},
 		{"PATCH", "/v3/urls/HASH", `{"urls":[{"protected":false}]}`},
 		{"GET", "/v3/urls/HASH/history", ""},
+		{"GET", "/v3/urls/HASH/dimensions", ""},
 		{"POST", "/v3/urls/HASH/restore", `{"version":0}`},
 		{"GET", "/v3/stats/HASH", ""},
 		{"DELETE", "/v3/stats/HASH", ""},
@@ -105,6 +106,8 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		}
 		equal(t, label, of("secret"), of("nobody"))
 	}
+	undo := func(batch string) string { return bob.call("POST", "/v3/batches/"+batch+"/undo", "").body }
+	equal(t, "undo of her batch", undo(edited.header.Get(response.HeaderBatchID)), undo(uuid.NewString()))
 	bob.must("DELETE", "/v3/stats?tags=visited|~visited", "")
 	bob.must("PATCH", "/v3/urls?tags=visited|~visited", `{"urls":[{"note":"x"}]}`)
 	for _, hash := range hers {

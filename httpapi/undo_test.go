@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -64,17 +63,6 @@ func TestRestore(t *testing.T) {
 	equal(t, "long URL", *first.LongURL, "https://example.com/1")
 	equal(t, "tags", strings.Join(first.Tags, " "), "red")
 	equal(t, "clicks", first.TotalClicks, 2)
-
-	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":99}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	c.call(http.MethodPost, "/v3/urls/one/restore", `{"revision":0}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":"x"}`).is(
-		http.StatusBadRequest, apierror.CodeWrongInput,
-	)
-	c.call(http.MethodPost, "/v3/urls/none/restore", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-	c.call(http.MethodPost, "/v3/urls/n.n/restore", "").is(http.StatusBadRequest, apierror.CodeInvalidHash)
-	s.client(t, "stranger").call(http.MethodPost, "/v3/urls/one/restore", "").is(
-		http.StatusNotFound, apierror.CodeURLNotFound,
-	)
 }
 
 func (c *client) counter(name string) int64 {
@@ -102,6 +90,9 @@ func TestUndoTaggedEdit(t *testing.T) {
 		c.must(http.MethodPost, "/v3/urls", strings.ReplaceAll(batch(50), `"long_url"`, `"tags":["red"],"long_url"`))
 	}
 	edit := c.must(http.MethodPatch, "/v3/urls?tags=red", `{"urls":[{"note":"all","archived":true}]}`)
+	if edit.header.Get("X-Event-Position") == "" {
+		t.Error("the response has no position")
+	}
 	links := c.must(http.MethodGet, "/v3/urls?limit=2", "").URLs
 	c.must(http.MethodPatch, "/v3/urls/"+links[0].Hash, `{"urls":[{"note":"mine"}]}`)
 	c.must(http.MethodDelete, "/v3/urls/"+links[1].Hash, "")
@@ -144,21 +135,4 @@ func TestUndoStatsReset(t *testing.T) {
 	}
 	equal(t, "creation undone", c.undo(created.header.Get(response.HeaderBatchID)).undo.Undone, 1)
 	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-}
-
-func TestUndoRefuses(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	created := s.client(t, "demo").must(http.MethodPost, "/v3/urls", batch(1))
-	stranger := s.client(t, "stranger")
-	for id, want := range map[string]apierror.Code{
-		created.header.Get(response.HeaderBatchID): apierror.CodeURLNotFound,
-		"00000000-0000-0000-0000-000000000000":     apierror.CodeURLNotFound,
-		strconv.Itoa(1):                            apierror.CodeWrongInput,
-	} {
-		stranger.call(http.MethodPost, "/v3/batches/"+id+"/undo", "").is(want.Status(), want)
-	}
-	stranger.call(http.MethodGet, "/v3/batches/x/undo", "").is(
-		http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported,
-	)
 }
