@@ -7,11 +7,11 @@ import (
 	_ "embed"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 
 	"github.com/uptrace/bunrouter"
 
+	"linkledger/httpapi/response"
 	"linkledger/httpapi/router"
 )
 
@@ -29,6 +29,9 @@ const Root = "/v3"
 // Path is the path of the description. Pages of every origin may read it.
 const Path = Root + "/openapi.json"
 
+// cacheControl is the Cache-Control of the description and of its page.
+const cacheControl = "public, max-age=300"
+
 // Routes returns the routes of the description and of its page. They need no credentials.
 func Routes() ([]router.Route, error) {
 	docs, err := readDocs()
@@ -43,7 +46,9 @@ func Routes() ([]router.Route, error) {
 
 // readDescription serves the description as JSON.
 func readDescription(w http.ResponseWriter, _ bunrouter.Request) error {
-	return writeDocument(w, "application/json; charset=utf-8", description)
+	w.Header().Set("Cache-Control", cacheControl)
+	response.Write(w, http.StatusOK, "application/json; charset=utf-8", description)
+	return nil
 }
 
 // renderedDocs renders the page once, because the tests make hundreds of servers.
@@ -56,21 +61,8 @@ func readDocs() (bunrouter.HandlerFunc, error) {
 		return nil, fmt.Errorf("page of the API's description: %w", err)
 	}
 	return func(w http.ResponseWriter, _ bunrouter.Request) error {
-		w.Header().Set(
-			"Content-Security-Policy",
-			"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "+
-				"frame-ancestors 'none'",
-		)
-		return writeDocument(w, "text/html; charset=utf-8", page)
+		w.Header().Set("Cache-Control", cacheControl)
+		response.WritePage(w, http.StatusOK, page)
+		return nil
 	}, nil
-}
-
-func writeDocument(w http.ResponseWriter, contentType string, document []byte) error {
-	header := w.Header()
-	header.Set("Cache-Control", "public, max-age=300")
-	header.Set("Content-Type", contentType)
-	header.Set("Content-Length", strconv.Itoa(len(document)))
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(document) // it fails only if the client has disconnected
-	return nil
 }

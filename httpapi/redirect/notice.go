@@ -2,7 +2,9 @@ package redirect
 
 import (
 	"bytes"
+	"cmp"
 	"html/template"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -50,10 +52,7 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 		return
 	}
 	content := struct{ Title, Text, Request string }{
-		Title: http.StatusText(f.Status), Text: f.Details,
-	}
-	if content.Text == "" {
-		content.Text = f.Code.Message()
+		Title: http.StatusText(f.Status), Text: cmp.Or(f.Details, f.Code.Message()),
 	}
 	if f.Status >= http.StatusInternalServerError {
 		content.Request = c.ID
@@ -64,45 +63,19 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 	var page bytes.Buffer
 	_ = notice.Execute(&page, content) // three strings and a buffer cannot fail
 	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(page.Len()))
-	header.Set(
-		"Content-Security-Policy",
-		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "+
-			"frame-ancestors 'none'",
-	)
-	c.WriteHeader(f.Status)
-	_, _ = c.Write(page.Bytes()) // it fails only if the client has disconnected
+	response.WritePage(c, f.Status, page.Bytes())
 }
 
 // prefersJSON reports whether Accept names JSON with a higher weight than HTML. Wildcards do not
 // count.
 func prefersJSON(accept []string) bool {
-	json, html := 0.0, 0.0
-	for _, entry := range strings.Split(strings.Join(accept, ","), ",") {
-		mediaType, params, _ := strings.Cut(entry, ";")
-		weight := quality(params)
-		switch strings.ToLower(strings.TrimSpace(mediaType)) {
-		case "application/json":
-			json = max(json, weight)
-		case "text/html":
-			html = max(html, weight)
+	weights := make(map[string]float64)
+	for entry := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		mediaType, params, err := mime.ParseMediaType(entry)
+		weight, weightErr := strconv.ParseFloat(cmp.Or(params["q"], "1"), 64)
+		if err == nil && weightErr == nil {
+			weights[mediaType] = max(weights[mediaType], weight)
 		}
 	}
-	return json > html
-}
-
-// quality returns the weight of an entry of Accept. The default is 1.
-func quality(params string) float64 {
-	for param := range strings.SplitSeq(params, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
-		if strings.EqualFold(name, "q") {
-			weight, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				return 0
-			}
-			return weight
-		}
-	}
-	return 1
+	return weights["application/json"] > weights["text/html"]
 }

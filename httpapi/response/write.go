@@ -13,8 +13,27 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// WriteJSON writes a whole response. It returns an error only if nothing has been written. It
-// ignores errors of writing: the client has disconnected, and the connection ends anyway.
+// Write writes a whole response. It ignores errors: the client has disconnected, and the connection
+// ends anyway.
+func Write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	header := w.Header()
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// WritePage writes an HTML page that needs nothing but its own styles.
+func WritePage(w http.ResponseWriter, status int, page []byte) {
+	w.Header().Set(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "+
+			"frame-ancestors 'none'",
+	)
+	Write(w, status, "text/html; charset=utf-8", page)
+}
+
+// WriteJSON is Write for a body in JSON. It returns an error only if nothing has been written.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -24,11 +43,7 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	if err := encoder.Encode(body); err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	header := w.Header()
-	header.Set("Content-Type", "application/json; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(encoded.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(encoded.Bytes())
+	Write(w, status, "application/json; charset=utf-8", encoded.Bytes())
 	return nil
 }
 

@@ -30,7 +30,8 @@ type URL struct {
 	Tags []string
 }
 
-// readURLPayload reads the fields of one item. A field of a wrong type fails the whole call.
+// readURLPayload reads the fields of one item. A field of a wrong type fails the whole call. The
+// null that removes an expiration date is read as an empty text.
 func readURLPayload(item *decode.Object) (URL, error) {
 	p := URL{
 		Hash:       item.Text("hash"),
@@ -45,7 +46,10 @@ func readURLPayload(item *decode.Object) (URL, error) {
 			ExpirationDate: item.Text("expiration_date"),
 			MaxClicks:      item.Integer("max_clicks"),
 		},
-		Tags: item.List("tags"),
+		Tags: distinct(item.List("tags")),
+	}
+	if item.IsNull("expiration_date") {
+		p.ExpirationDate = new("")
 	}
 	return p, item.Err
 }
@@ -107,8 +111,8 @@ type Limits struct {
 	Items int
 }
 
-// Creations reads the body of a call that creates URLs.
-func (l Limits) Creations(c *request.Context) ([]URL, error) {
+// URLs reads the body of a call that creates or edits URLs.
+func (l Limits) URLs(c *request.Context) ([]URL, error) {
 	body, err := decode.Body(c, l.Body)
 	if err != nil {
 		return nil, err
@@ -120,28 +124,6 @@ func (l Limits) Creations(c *request.Context) ([]URL, error) {
 	return readURLPayloads(items)
 }
 
-// Edits reads the body of a call that edits URLs.
-func (l Limits) Edits(c *request.Context) ([]URL, error) {
-	body, err := decode.Body(c, l.Body)
-	if err != nil {
-		return nil, err
-	}
-	items, err := urlItems(body, l.Items)
-	if err != nil {
-		return nil, err
-	}
-	payloads, err := readURLPayloads(items)
-	if err != nil {
-		return nil, err
-	}
-	for i := range payloads {
-		if items[i].IsNull("expiration_date") { // null removes the date
-			payloads[i].ExpirationDate = new("")
-		}
-	}
-	return payloads, nil
-}
-
 // readURLPayloads reads all items. If one of them is wrong, the call fails before any command runs.
 func readURLPayloads(items []decode.Object) ([]URL, error) {
 	payloads := make([]URL, len(items))
@@ -151,7 +133,6 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 		if payloads[i], err = readURLPayload(&items[i]); err != nil {
 			return nil, err
 		}
-		payloads[i].Tags = distinct(payloads[i].Tags)
 		for _, label := range payloads[i].Tags {
 			labels[strings.ToLower(label)] = true
 		}

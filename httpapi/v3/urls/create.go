@@ -16,7 +16,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := h.Limits.Creations(c)
+	payloads, err := h.Limits.URLs(c)
 	if err != nil {
 		return nil, err
 	}

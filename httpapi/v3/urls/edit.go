@@ -20,7 +20,7 @@ func (h *Handler) EditOne(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := h.Limits.Edits(c)
+	payloads, err := h.Limits.URLs(c)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (h *Handler) Edit(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := h.Limits.Edits(c)
+	payloads, err := h.Limits.URLs(c)
 	if err != nil {
 		return nil, err
 	}
