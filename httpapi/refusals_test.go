@@ -14,7 +14,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-func TestRefusals(t *testing.T) {
+func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the calls
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "alice")
@@ -230,7 +230,7 @@ func TestRefusals(t *testing.T) {
 			present[0], present[1] + "at=2026-05-14", present[2], 400, apierror.CodeWrongInput, "about now",
 		})
 	}
-	t.Run("calls", func(t *testing.T) { //nolint:paralleltest // what follows needs its end
+	t.Run("calls", func(t *testing.T) {
 		for _, tc := range cases {
 			name := tc.method + " " + tc.path + " " + tc.body
 			t.Run(name[:min(len(name), 90)], func(t *testing.T) {
