@@ -323,7 +323,7 @@ func TestFullSpoolLosesClicks(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	c := count(
-		t, eventstoretest.Open(t, server.URL()), t.TempDir(), Config{StoreTimeout: 100 * time.Millisecond},
+		t, eventstoretest.Open(t, server.URL()), t.TempDir(), Config{StoreTimeout: 500 * time.Millisecond},
 		spool.Config{MaxBytes: 1000},
 	)
 	c.record(0, 1)
