@@ -96,12 +96,6 @@ func (m *Metrics) Batch(projection string, events int, took time.Duration, err e
 	m.batchEvents.WithLabelValues(projection).Observe(float64(events))
 }
 
-func (m *Metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{
-		m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins,
-	}
-}
-
 // Sources are the parts of a service that have counters of their own.
 type Sources struct {
 	Projections *status.Registry
@@ -118,11 +112,9 @@ func (m *Metrics) Handler(s Sources) http.Handler {
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		registryCollector{registry: s.Projections},
-		overviewCollector{db: s.DB, store: s.Store, logger: s.Logger},
-		redirectsCollector{redirects: s.Redirects},
-		clicksCollector{clicks: s.Clicks},
+		newStatusCollector(s.Projections), newOverviewCollector(s),
+		newRedirectsCollector(s.Redirects), newClicksCollector(s.Clicks),
+		m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins,
 	)
-	registry.MustRegister(m.collectors()...)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }

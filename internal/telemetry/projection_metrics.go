@@ -8,132 +8,77 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"linkledger/events/eventstore"
 	"linkledger/projections"
 	"linkledger/projections/engine/status"
-	"linkledger/projections/readmodel"
 )
 
-// registryCollector exports the state of the projections in this process.
-type registryCollector struct {
-	registry *status.Registry
-}
-
-var (
-	positionMetric = prometheus.NewDesc("linkledger_projection_position",
-		"Last commit position of the projection that this process has seen.",
-		[]string{"projection", "generation"}, nil)
-	eventsMetric = prometheus.NewDesc("linkledger_projection_events_total",
-		"Events that this process applied.", []string{"projection", "generation"}, nil)
-	failingMetric = prometheus.NewDesc("linkledger_projection_failing",
-		"1 while the projection fails.", []string{"projection", "generation"}, nil)
-	stoppedMetric = prometheus.NewDesc("linkledger_projection_stopped",
-		"1 while the projection is stopped at an event that cannot be applied.",
-		[]string{"projection", "generation"}, nil)
-	setAsideMetric = prometheus.NewDesc("linkledger_projection_set_aside_total",
-		"Events that this process set aside as dead letters.", []string{"projection", "generation"},
-		nil)
-	skippedMetric = prometheus.NewDesc("linkledger_projection_skipped_total",
-		"Events of the event store itself in streams of Linkledger, such as tombstones, that this "+
-			"process skipped.",
-		[]string{"projection", "generation"}, nil)
-	ownedMetric = prometheus.NewDesc("linkledger_projection_owned",
-		"1 while this process keeps the projection up to date, 0 while it is on standby.",
-		[]string{"projection", "generation"}, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (c registryCollector) Describe(descs chan<- *prometheus.Desc) {
-	descs <- positionMetric
-	descs <- eventsMetric
-	descs <- failingMetric
-	descs <- ownedMetric
-	descs <- stoppedMetric
-	descs <- setAsideMetric
-	descs <- skippedMetric
-}
-
-// Collect implements prometheus.Collector.
-func (c registryCollector) Collect(metrics chan<- prometheus.Metric) {
-	for _, entry := range c.registry.All() {
-		gauge := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
-			metrics <- prometheus.MustNewConstMetric(
-				desc, kind, value, entry.Projection, strconv.Itoa(entry.Generation),
-			)
-		}
-		gauge(positionMetric, prometheus.GaugeValue, float64(entry.Position.Commit))
-		gauge(eventsMetric, prometheus.CounterValue, float64(entry.Events))
-		gauge(setAsideMetric, prometheus.CounterValue, float64(entry.SetAside))
-		gauge(skippedMetric, prometheus.CounterValue, float64(entry.Skipped))
-		gauge(failingMetric, prometheus.GaugeValue, boolValue(entry.Err != nil))
-		gauge(stoppedMetric, prometheus.GaugeValue, boolValue(entry.Stopped))
-		gauge(ownedMetric, prometheus.GaugeValue, boolValue(entry.Owned))
+// newStatusCollector exports the state of the projections in this process.
+func newStatusCollector(registry *status.Registry) prometheus.Collector {
+	l := labels[status.Status]{
+		[]string{"projection", "generation"},
+		func(s status.Status) []string { return []string{s.Projection, strconv.Itoa(s.Generation)} },
 	}
-}
-
-func boolValue(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// overviewCollector exports the state of the projections in all processes, as operators see it.
-type overviewCollector struct {
-	db     *readmodel.DB
-	store  *eventstore.Store
-	logger *slog.Logger
+	return collector[status.Status]{rows: registry.All, metrics: []metric[status.Status]{
+		l.gauge("linkledger_projection_position",
+			"Last commit position of the projection that this process has seen.",
+			func(s status.Status) float64 { return float64(s.Position.Commit) }),
+		l.counter("linkledger_projection_events_total", "Events that this process applied.",
+			func(s status.Status) float64 { return float64(s.Events) }),
+		l.gauge("linkledger_projection_failing", "1 while the projection fails.",
+			func(s status.Status) float64 { return boolValue(s.Err != nil) }),
+		l.gauge("linkledger_projection_stopped",
+			"1 while the projection is stopped at an event that cannot be applied.",
+			func(s status.Status) float64 { return boolValue(s.Stopped) }),
+		l.counter("linkledger_projection_set_aside_total",
+			"Events that this process set aside as dead letters.",
+			func(s status.Status) float64 { return float64(s.SetAside) }),
+		l.counter("linkledger_projection_skipped_total",
+			"Events of the event store itself in streams of Linkledger, such as tombstones, that "+
+				"this process skipped.",
+			func(s status.Status) float64 { return float64(s.Skipped) }),
+		l.gauge("linkledger_projection_owned",
+			"1 while this process keeps the projection up to date, 0 while it is on standby.",
+			func(s status.Status) float64 { return boolValue(s.Owned) }),
+	}}
 }
 
 // scrapeTimeout bounds the queries of one scrape.
 const scrapeTimeout = 2 * time.Second
 
-var (
-	lagEventsMetric = prometheus.NewDesc("linkledger_projection_lag_events",
-		"Events of the log that are still to be applied.", []string{"projection", "generation"},
-		nil)
-	lagSecondsMetric = prometheus.NewDesc("linkledger_projection_lag_seconds",
-		"Age of the oldest event that is still to be applied; 0 if there is none.",
-		[]string{"projection", "generation"}, nil)
-	rateMetric = prometheus.NewDesc("linkledger_projection_rate",
-		"Events per second that the owner has applied recently.",
-		[]string{"projection", "generation"}, nil)
-	stateMetric = prometheus.NewDesc("linkledger_projection_state",
-		"1 for the state that the projection is in.", []string{"projection", "generation", "state"},
-		nil)
-)
-
-// Describe implements prometheus.Collector.
-func (c overviewCollector) Describe(descs chan<- *prometheus.Desc) {
-	descs <- lagEventsMetric
-	descs <- lagSecondsMetric
-	descs <- rateMetric
-	descs <- stateMetric
+// newOverviewCollector exports the state of the projections in all processes, as operators see it.
+// It exports nothing if the database or the event store does not answer.
+func newOverviewCollector(s Sources) prometheus.Collector {
+	l := labels[status.Overview]{
+		[]string{"projection", "generation"},
+		func(o status.Overview) []string { return []string{o.Name, strconv.Itoa(o.Generation)} },
+	}
+	withState := labels[status.Overview]{
+		append(l.names, "state"),
+		func(o status.Overview) []string { return append(l.of(o), string(o.State)) },
+	}
+	return collector[status.Overview]{rows: s.overviews, metrics: []metric[status.Overview]{
+		l.gauge("linkledger_projection_lag_events",
+			"Events of the log that are still to be applied.",
+			func(o status.Overview) float64 { return float64(o.LagEvents) }),
+		l.gauge("linkledger_projection_lag_seconds",
+			"Age of the oldest event that is still to be applied; 0 if there is none.",
+			func(o status.Overview) float64 { return o.Lag.Seconds() }),
+		l.gauge("linkledger_projection_rate",
+			"Events per second that the owner has applied recently.",
+			func(o status.Overview) float64 { return o.Rate }),
+		withState.gauge("linkledger_projection_state",
+			"1 for the state that the projection is in.",
+			func(status.Overview) float64 { return 1 }),
+	}}
 }
 
-// Collect implements prometheus.Collector. It collects nothing if the database or the event store
-// does not answer.
-func (c overviewCollector) Collect(metrics chan<- prometheus.Metric) {
+func (s Sources) overviews() []status.Overview {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	overviews, err := projections.Overviews(ctx, c.db, c.store)
+	overviews, err := projections.Overviews(ctx, s.DB, s.Store)
 	if err != nil {
-		c.logger.DebugContext(ctx, "lag of the projections not known", slog.Any("error", err))
-		return
+		s.Logger.DebugContext(ctx, "lag of the projections not known", slog.Any("error", err))
+		return nil
 	}
-	for _, o := range overviews {
-		labels := []string{o.Name, strconv.Itoa(o.Generation)}
-		metrics <- prometheus.MustNewConstMetric(
-			lagEventsMetric, prometheus.GaugeValue, float64(o.LagEvents), labels...,
-		)
-		metrics <- prometheus.MustNewConstMetric(
-			lagSecondsMetric, prometheus.GaugeValue, o.Lag.Seconds(), labels...,
-		)
-		metrics <- prometheus.MustNewConstMetric(
-			rateMetric, prometheus.GaugeValue, o.Rate, labels...,
-		)
-		metrics <- prometheus.MustNewConstMetric(
-			stateMetric, prometheus.GaugeValue, 1, append(labels, string(o.State))...,
-		)
-	}
+	return overviews
 }

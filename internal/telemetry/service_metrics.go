@@ -7,108 +7,65 @@ import (
 	"linkledger/queries/cache"
 )
 
-// redirectsCollector exports the state of the cache of redirects.
-type redirectsCollector struct {
-	redirects *cache.Redirects
+// newRedirectsCollector exports the state of the cache of redirects.
+func newRedirectsCollector(redirects *cache.Redirects) prometheus.Collector {
+	type stats = cache.RedirectsStats
+	l := unlabelled[stats]()
+	return collector[stats]{rows: one(redirects.Stats), metrics: []metric[stats]{
+		l.gauge("linkledger_targets_bytes", "Memory of the cached targets of short links.",
+			func(s stats) float64 { return float64(s.Bytes) }),
+		l.gauge("linkledger_targets_entries", "Hashes whose targets are cached.",
+			func(s stats) float64 { return float64(s.Entries) }),
+		l.counter("linkledger_targets_hits_total",
+			"Look-ups of a target in the cache that found it.",
+			func(s stats) float64 { return float64(s.Hits) }),
+		l.counter("linkledger_targets_misses_total",
+			"Look-ups of a target in the cache that did not find it.",
+			func(s stats) float64 { return float64(s.Misses) }),
+	}}
 }
 
-var (
-	cacheBytesMetric = prometheus.NewDesc("linkledger_targets_bytes",
-		"Memory of the cached targets of short links.", nil, nil)
-	cacheEntriesMetric = prometheus.NewDesc("linkledger_targets_entries",
-		"Hashes whose targets are cached.", nil, nil)
-	cacheHitsMetric = prometheus.NewDesc("linkledger_targets_hits_total",
-		"Look-ups of a target in the cache that found it.", nil, nil)
-	cacheMissesMetric = prometheus.NewDesc("linkledger_targets_misses_total",
-		"Look-ups of a target in the cache that did not find it.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (c redirectsCollector) Describe(descs chan<- *prometheus.Desc) {
-	descs <- cacheBytesMetric
-	descs <- cacheEntriesMetric
-	descs <- cacheHitsMetric
-	descs <- cacheMissesMetric
-}
-
-// Collect implements prometheus.Collector.
-func (c redirectsCollector) Collect(metrics chan<- prometheus.Metric) {
-	stats := c.redirects.Stats()
-	metrics <- prometheus.MustNewConstMetric(
-		cacheBytesMetric, prometheus.GaugeValue, float64(stats.Bytes),
-	)
-	metrics <- prometheus.MustNewConstMetric(
-		cacheEntriesMetric, prometheus.GaugeValue, float64(stats.Entries),
-	)
-	metrics <- prometheus.MustNewConstMetric(
-		cacheHitsMetric, prometheus.CounterValue, float64(stats.Hits),
-	)
-	metrics <- prometheus.MustNewConstMetric(
-		cacheMissesMetric, prometheus.CounterValue, float64(stats.Misses),
-	)
-}
-
-// clicksCollector exports how many clicks were recorded, spooled and lost, and the state of the
+// newClicksCollector exports how many clicks were recorded, spooled and lost, and the state of the
 // spool.
-type clicksCollector struct {
-	clicks *clicks.Recorder
+func newClicksCollector(recorder *clicks.Recorder) prometheus.Collector {
+	type stats = clicks.Stats
+	l := unlabelled[stats]()
+	return collector[stats]{rows: one(recorder.Stats), metrics: []metric[stats]{
+		l.counter("linkledger_clicks_recorded_total",
+			"Clicks that this process wrote to the event store.",
+			func(s stats) float64 { return float64(s.Recorded) }),
+		l.counter("linkledger_clicks_spooled_total",
+			"Clicks that went to the spool because the event store was slow or unavailable.",
+			func(s stats) float64 { return float64(s.Spooled) }),
+		l.counter("linkledger_clicks_lost_total",
+			"Clicks that neither the event store nor the spool could take.",
+			func(s stats) float64 { return float64(s.Lost) }),
+		l.counter("linkledger_spool_drained_total",
+			"Clicks that have left the spool for the event store.",
+			func(s stats) float64 { return float64(s.Drained) }),
+		l.gauge("linkledger_spool_records", "Groups of clicks in the spool.",
+			func(s stats) float64 { return float64(s.Backlog.Groups) }),
+		l.gauge("linkledger_spool_clicks", "Clicks in the spool.",
+			func(s stats) float64 { return float64(s.Backlog.Clicks) }),
+		l.gauge("linkledger_spool_bytes", "Size of the spool on disk.",
+			func(s stats) float64 { return float64(s.Backlog.Bytes) }),
+		l.gauge("linkledger_spool_age_seconds",
+			"Age of the oldest clicks in the spool; 0 when it is empty.",
+			func(s stats) float64 { return s.Backlog.Age.Seconds() }),
+		l.gauge("linkledger_spool_drain_rate",
+			"Recent clicks per second that leave the spool; 0 when it is empty.",
+			func(s stats) float64 { return s.Backlog.Rate }),
+		l.gauge("linkledger_spool_left_seconds",
+			"Time until the spool is empty at the recent rate; 0 when it is empty or does not "+
+				"shrink.",
+			func(s stats) float64 { return s.Backlog.Left.Seconds() }),
+	}}
 }
 
-var (
-	clicksRecordedMetric = prometheus.NewDesc("linkledger_clicks_recorded_total",
-		"Clicks that this process wrote to the event store.", nil, nil)
-	clicksSpooledMetric = prometheus.NewDesc("linkledger_clicks_spooled_total",
-		"Clicks that went to the spool because the event store was slow or unavailable.", nil, nil)
-	clicksLostMetric = prometheus.NewDesc("linkledger_clicks_lost_total",
-		"Clicks that neither the event store nor the spool could take.", nil, nil)
-	spoolRecordsMetric = prometheus.NewDesc("linkledger_spool_records",
-		"Groups of clicks in the spool.", nil, nil)
-	spoolBytesMetric = prometheus.NewDesc("linkledger_spool_bytes",
-		"Size of the spool on disk.", nil, nil)
-	spoolClicksMetric = prometheus.NewDesc("linkledger_spool_clicks",
-		"Clicks in the spool.", nil, nil)
-	spoolAgeMetric = prometheus.NewDesc("linkledger_spool_age_seconds",
-		"Age of the oldest clicks in the spool; 0 when it is empty.", nil, nil)
-	spoolDrainedMetric = prometheus.NewDesc("linkledger_spool_drained_total",
-		"Clicks that have left the spool for the event store.", nil, nil)
-	spoolRateMetric = prometheus.NewDesc("linkledger_spool_drain_rate",
-		"Recent clicks per second that leave the spool; 0 when it is empty.", nil, nil)
-	spoolLeftMetric = prometheus.NewDesc("linkledger_spool_left_seconds",
-		"Time until the spool is empty at the recent rate; 0 when it is empty or does not "+
-			"shrink.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (c clicksCollector) Describe(descs chan<- *prometheus.Desc) {
-	descs <- clicksRecordedMetric
-	descs <- clicksSpooledMetric
-	descs <- clicksLostMetric
-	descs <- spoolRecordsMetric
-	descs <- spoolBytesMetric
-	descs <- spoolClicksMetric
-	descs <- spoolAgeMetric
-	descs <- spoolDrainedMetric
-	descs <- spoolRateMetric
-	descs <- spoolLeftMetric
+// unlabelled are no labels.
+func unlabelled[R any]() labels[R] {
+	return labels[R]{of: func(R) []string { return nil }}
 }
 
-// Collect implements prometheus.Collector.
-func (c clicksCollector) Collect(metrics chan<- prometheus.Metric) {
-	stats := c.clicks.Stats()
-	count := func(desc *prometheus.Desc, total uint64) {
-		metrics <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(total))
-	}
-	gauge := func(desc *prometheus.Desc, value float64) {
-		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
-	}
-	count(clicksRecordedMetric, stats.Recorded)
-	count(clicksSpooledMetric, stats.Spooled)
-	count(clicksLostMetric, stats.Lost)
-	count(spoolDrainedMetric, stats.Drained)
-	gauge(spoolRecordsMetric, float64(stats.Backlog.Groups))
-	gauge(spoolClicksMetric, float64(stats.Backlog.Clicks))
-	gauge(spoolBytesMetric, float64(stats.Backlog.Bytes))
-	gauge(spoolAgeMetric, stats.Backlog.Age.Seconds())
-	gauge(spoolRateMetric, stats.Backlog.Rate)
-	gauge(spoolLeftMetric, stats.Backlog.Left.Seconds())
-}
+// one returns the rows of a source that has a single one.
+func one[R any](read func() R) func() []R { return func() []R { return []R{read()} } }
