@@ -30,20 +30,14 @@ func drawClick(t *rapid.T) Click {
 	}
 }
 
-// TestClicksAreJSON checks that clicks are encoded and decoded as encoding/json does it.
+// TestClicksAreJSON checks that clicks are decoded as encoding/json does it.
 func TestClicksAreJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		e := ClicksRecorded{Clicks: rapid.SliceOfN(rapid.Custom(drawClick), 0, 4).Draw(t, "clicks")}
-		want, wrong := json.Marshal(e)
-		got, err := Encode(e)
-		if (err == nil) != (wrong == nil) || !bytes.Equal(got, want) {
-			t.Fatalf("encoded as\n%s, %v\nwant\n%s, %v", got, err, want, wrong)
+		body, err := Encode(ClicksRecorded{Clicks: rapid.SliceOfN(rapid.Custom(drawClick), 0, 4).Draw(t, "clicks")})
+		if err == nil { // else a year that RFC 3339 cannot write
+			readAlike(t, body)
 		}
-		if wrong != nil {
-			return // a year that RFC 3339 cannot write
-		}
-		readAlike(t, want)
 	})
 }
 
@@ -97,7 +91,7 @@ func FuzzClicks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { readAlike(t, body) })
 }
 
-// BenchmarkClicks compares the codec with encoding/json.
+// BenchmarkClicks compares the decoder with encoding/json.
 func BenchmarkClicks(b *testing.B) {
 	bare := Click{
 		URLID: "01935f6e-0000-7000-8000-00000000000b", Visitor: "5b41362bc82b7f3d56edc5a306db2210",
@@ -111,34 +105,16 @@ func BenchmarkClicks(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		report := func(b *testing.B) {
-			b.Helper()
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(e.Clicks)), "ns/click")
-			b.ReportMetric(float64(len(body))/float64(len(e.Clicks)), "B/click")
-		}
-		for codec, of := range map[string]struct {
-			encode func(Event) ([]byte, error)
-			decode func(string, []byte) (Event, error)
-		}{
-			"own": {Encode, Decode},
-			"json": {
-				func(e Event) ([]byte, error) { return json.Marshal(e) },
-				func(_ string, b []byte) (Event, error) { return decode[ClicksRecorded](b) },
-			},
+		for codec, decode := range map[string]func([]byte) (Event, error){
+			"own": decodeClicks, "library": decode[ClicksRecorded],
 		} {
-			b.Run("encode/"+name+"/"+codec, func(b *testing.B) {
+			b.Run(name+"/"+codec, func(b *testing.B) {
 				for b.Loop() {
-					_, _ = of.encode(e) // as above
-				}
-				report(b)
-			})
-			b.Run("decode/"+name+"/"+codec, func(b *testing.B) {
-				for b.Loop() {
-					if _, err := of.decode(e.EventType(), body); err != nil {
+					if _, err := decode(body); err != nil {
 						b.Fatal(err)
 					}
 				}
-				report(b)
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(e.Clicks)), "ns/click")
 			})
 		}
 	}

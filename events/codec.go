@@ -11,9 +11,6 @@ import (
 // the history.
 var ErrUnknownType = errors.New("unknown event type")
 
-// clickSize is the approximate encoded size of a click in bytes.
-const clickSize = 256
-
 var decoders = map[string]func([]byte) (Event, error){
 	URLCreated{}.EventType():           decode[URLCreated],
 	URLRetargeted{}.EventType():        decode[URLRetargeted],
@@ -65,11 +62,6 @@ func decodeClicks(body []byte) (Event, error) {
 
 // Encode returns the stored body of an event.
 func Encode(e Event) ([]byte, error) {
-	if clicks, ok := e.(ClicksRecorded); ok {
-		if body, ok := appendClicks(make([]byte, 0, clickSize*len(clicks.Clicks)), clicks); ok {
-			return body, nil
-		}
-	}
 	body, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", e.EventType(), err)
