@@ -62,3 +62,18 @@ func FuzzIsPlain(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkIsPlain compares isPlain with encoding/json.
+func BenchmarkIsPlain(b *testing.B) {
+	stored := []byte(`{"$correlationId":"01935f6e-0000-7000-8000-00000000000b","account":` +
+		`"01935f6e-0000-7000-8000-00000000000b","key":"5f0c1a2b","request":"01935f6e-0000-7000-8000-00000000000b"}`)
+	for name, valid := range map[string]func([]byte) bool{"own": isPlain, "library": json.Valid} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if !valid(stored) {
+					b.Fatal("not valid")
+				}
+			}
+		})
+	}
+}

@@ -142,19 +142,10 @@ func (r *Row) Date(midnight *time.Time) {
 
 // UUIDs adds an array of ids.
 func (r *Row) UUIDs(ids []uuid.UUID) {
-	const header = 12 // dimensions, whether there are NULLs, type
-	if len(ids) == 0 {
-		r.size(header)
-		r.size(0)
-	} else {
-		r.size(header + 8 + len(ids)*(4+len(uuid.UUID{})))
-		r.size(1)
-	}
-	r.size(0)
-	r.size(pgtype.UUIDOID)
-	if len(ids) > 0 {
-		r.size(len(ids))
-		r.size(1) // counted from 1
+	const header = 20 // of an array of one dimension
+	r.size(header + len(ids)*(4+len(uuid.UUID{})))
+	for _, n := range [header / 4]int{1, 0, pgtype.UUIDOID, len(ids), 1} { // without NULLs, from 1 on
+		r.size(n)
 	}
 	for _, id := range ids {
 		r.UUID(id)

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"testing"
@@ -114,21 +116,92 @@ func TestDecodeOther(t *testing.T) {
 	}
 }
 
-// FuzzDecodeEvent checks that a truncated or altered response yields an error or another event, and
-// never a panic.
+// FuzzDecodeEvent checks that a response is decoded as protobuf decodes it. A truncated or altered
+// one yields an error or another event, and never a panic.
 func FuzzDecodeEvent(f *testing.F) {
-	f.Add(
-		onWire(
-			eventlog.Recorded{
-				ID: uuid.Max, Stream: "url-1", Type: "x", Time: time.Unix(1, 0), Data: []byte("{}"),
-				Metadata: []byte("{}"),
-			},
-		),
-	)
+	usual := onWire(usualEvent())
+	f.Add(usual)
+	f.Add(usual[:len(usual)-1])
 	f.Fuzz(func(t *testing.T, received []byte) {
 		d := newDecoder()
 		if a, err := d.decode(received); err == nil && a.IsEvent && a.Event.Revision < 0 {
 			t.Errorf("event %+v", a.Event)
 		}
+		var read streams.ReadResp
+		if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(received, &read) != nil {
+			return
+		}
+		written, err := proto.Marshal(&read) // as an event store writes it
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, wrong := decodeByLibrary(written)
+		if got, err := d.decode(written); (err == nil) != (wrong == nil) ||
+			err == nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("%x is decoded as\n%+v, %v, want\n%+v, %v", written, got, err, want, wrong)
+		}
 	})
+}
+
+// BenchmarkDecodeEvent compares the decoder with protobuf structs.
+func BenchmarkDecodeEvent(b *testing.B) {
+	received := onWire(usualEvent())
+	d := newDecoder()
+	for name, decode := range map[string]func() (Response, error){
+		"own":     func() (Response, error) { return d.decode(received) },
+		"library": func() (Response, error) { return decodeByLibrary(received) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if a, err := decode(); err != nil || !a.IsEvent {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func usualEvent() eventlog.Recorded {
+	id := uuid.Max.String()
+	return eventlog.Recorded{
+		ID: uuid.Max, Stream: "url-" + id, Type: "url.settings_changed.v1", Time: time.Unix(1e9, 0),
+		Revision: 7, Position: eventlog.Position{Commit: 1e9, Prepare: 1e9},
+		Data: []byte(`{"note":"a note that somebody has written","at":"2026-11-21T10:20:30.123456Z"}`),
+		Metadata: fmt.Appendf(nil,
+			`{"$correlationId":%q,"$causationId":%q,"account":%q,"key":"5f0c1a2b","request":%q}`, id, id, id, id),
+	}
+}
+
+// decodeByLibrary decodes a response with protobuf structs.
+func decodeByLibrary(received []byte) (a Response, err error) {
+	var read streams.ReadResp
+	if err := proto.Unmarshal(received, &read); err != nil {
+		return a, err
+	}
+	reached := read.GetCheckpoint()
+	a.Checkpoint = eventlog.Position{Commit: reached.GetCommitPosition(), Prepare: reached.GetPreparePosition()}
+	a.CaughtUp, a.Missing = read.GetCaughtUp() != nil, read.GetStreamNotFound() != nil
+	recorded := read.GetEvent().GetEvent()
+	if recorded == nil {
+		return a, nil
+	}
+	a.IsEvent = true
+	a.Event = eventlog.Recorded{
+		ID: IDOf(recorded.GetId()), Stream: string(recorded.GetStreamIdentifier().GetStreamName()),
+		Revision: eventlog.Revision(min(recorded.GetStreamRevision(), math.MaxInt64)),
+		Type:     recorded.GetMetadata()["type"],
+		Position: eventlog.Position{Commit: recorded.GetCommitPosition(), Prepare: recorded.GetPreparePosition()},
+		Metadata: recorded.GetCustomMetadata(), Data: recorded.GetData(),
+	}
+	if created, ok := recorded.GetMetadata()["created"]; ok {
+		ticks, err := strconv.ParseInt(created, 10, 64)
+		if err != nil {
+			return a, err
+		}
+		a.Event.Time = time.Unix(ticks/1e7, ticks%1e7*100).UTC()
+	}
+	a.Stored = a.Event.Time
+	a.Event.RestoreOrigin()
+	return a, nil
 }
