@@ -16,7 +16,9 @@ import (
 func newStatusCollector(registry *status.Registry) prometheus.Collector {
 	l := labels[status.Status]{
 		[]string{"projection", "generation"},
-		func(s status.Status) []string { return []string{s.Projection, strconv.Itoa(s.Generation)} },
+		func(s status.Status) []string {
+			return []string{s.Projection, strconv.Itoa(s.Generation)}
+		},
 	}
 	return collector[status.Status]{rows: registry.All, metrics: []metric[status.Status]{
 		l.gauge("linkledger_projection_position",

@@ -22,8 +22,8 @@ type copyRows struct {
 	row     func(r *Row, i int)
 }
 
-// send copies the rows in PostgreSQL's binary format. CopyFrom of pgx does the same at three times
-// the cost.
+// send copies the rows in PostgreSQL's binary format. CopyFrom of pgx does the same, and takes many
+// times as long to encode a row (docs/decisions/codecs.md).
 func (c copyRows) send(ctx context.Context, conn *pgx.Conn, schema string) error {
 	into := pgx.Identifier{schema, c.table}.Sanitize()
 	if c.staged {
@@ -144,7 +144,8 @@ func (r *Row) Date(midnight *time.Time) {
 func (r *Row) UUIDs(ids []uuid.UUID) {
 	const header = 20 // of an array of one dimension
 	r.size(header + len(ids)*(4+len(uuid.UUID{})))
-	for _, n := range [header / 4]int{1, 0, pgtype.UUIDOID, len(ids), 1} { // without NULLs, from 1 on
+	// one dimension, no NULLs, type, length, counted from 1
+	for _, n := range [header / 4]int{1, 0, pgtype.UUIDOID, len(ids), 1} {
 		r.size(n)
 	}
 	for _, id := range ids {

@@ -44,8 +44,14 @@ func (v *row) library(m *pgtype.Map, into []byte) ([]byte, error) {
 		oid uint32
 		of  any
 	}{
-		{pgtype.UUIDOID, v.id}, {pgtype.TextOID, v.text}, {pgtype.BoolOID, v.flag}, {pgtype.Int4OID, v.number},
-		{pgtype.Int8OID, v.total}, {pgtype.TimestamptzOID, at}, {pgtype.DateOID, v.day}, {pgtype.UUIDArrayOID, v.ids},
+		{pgtype.UUIDOID, v.id},
+		{pgtype.TextOID, v.text},
+		{pgtype.BoolOID, v.flag},
+		{pgtype.Int4OID, v.number},
+		{pgtype.Int8OID, v.total},
+		{pgtype.TimestamptzOID, at},
+		{pgtype.DateOID, v.day},
+		{pgtype.UUIDArrayOID, v.ids},
 	} {
 		size := len(into)
 		into = binary.BigEndian.AppendUint32(into, 0xffffffff)
