@@ -23,7 +23,8 @@ type cluster struct {
 
 func startCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
-	flags = append(flags, "--wait-timeout=8s") // a busy machine may take more than a second to show a write
+	// A busy machine may take more than a second to show a write, and more than 50 ms to store a click.
+	flags = append(flags, "--wait-timeout=8s", "--click-patience=5s")
 	c := &cluster{installation: install(t, flags...)}
 	public, admin := freeAddress(t), freeAddress(t)
 	c.second = startChild(t, program, slices.Concat([]string{
