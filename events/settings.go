@@ -23,22 +23,22 @@ type SettingsChange struct {
 
 // AllSettings has one row for each field of Settings, in the order in which histories list them.
 var AllSettings = []Setting{
-	setting("email_stats",
+	newSetting("email_stats",
 		func(s *Settings) *bool { return &s.EmailStats },
 		func(c *SettingsChange) **bool { return &c.EmailStats }),
-	setting("ping",
+	newSetting("ping",
 		func(s *Settings) *bool { return &s.Ping },
 		func(c *SettingsChange) **bool { return &c.Ping }),
-	setting("protected",
+	newSetting("protected",
 		func(s *Settings) *bool { return &s.Protected },
 		func(c *SettingsChange) **bool { return &c.Protected }),
-	setting("archived",
+	newSetting("archived",
 		func(s *Settings) *bool { return &s.Archived },
 		func(c *SettingsChange) **bool { return &c.Archived }),
-	setting("expiration_date",
+	newSetting("expiration_date",
 		func(s *Settings) *string { return &s.ExpirationDate },
 		func(c *SettingsChange) **string { return &c.ExpirationDate }),
-	setting("max_clicks",
+	newSetting("max_clicks",
 		func(s *Settings) *int64 { return &s.MaxClicks },
 		func(c *SettingsChange) **int64 { return &c.MaxClicks }),
 }
@@ -55,7 +55,7 @@ type Setting struct {
 	give           func(c *SettingsChange, s *Settings)
 }
 
-func setting[T comparable](
+func newSetting[T comparable](
 	name string, of func(*Settings) *T, change func(*SettingsChange) **T,
 ) Setting {
 	return Setting{

@@ -105,10 +105,10 @@ func installations(ctx context.Context, bin string) ([]installation, error) {
 }
 
 // inspect reads the version of the binaries in a folder.
-func inspect(ctx context.Context, folder string) (installation, error) {
-	bin, err := filepath.Abs(folder)
+func inspect(ctx context.Context, path string) (installation, error) {
+	bin, err := filepath.Abs(path)
 	if err != nil {
-		return installation{}, fmt.Errorf("find folder %s: %w", folder, err)
+		return installation{}, fmt.Errorf("find folder %s: %w", path, err)
 	}
 	if _, err := exec.LookPath(filepath.Join(bin, "initdb")); err != nil {
 		return installation{}, fmt.Errorf("no initdb in %s: %w", bin, err)

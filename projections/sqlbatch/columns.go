@@ -23,7 +23,7 @@ type Column[R any] struct {
 	scan   func(row *R) any
 }
 
-func column[R, T, P any](
+func newColumn[R, T, P any](
 	name, array string, of func(*R) *T, copyValue func(*Row, T), parameter func(T) P,
 ) Column[R] {
 	return Column[R]{
@@ -44,44 +44,44 @@ func same[T any](value T) T { return value }
 
 // TextColumn returns a column of texts.
 func TextColumn[R any](name string, of func(*R) *string) Column[R] {
-	return column(name, "text[]", of, (*Row).Text, same)
+	return newColumn(name, "text[]", of, (*Row).Text, same)
 }
 
 // BytesColumn returns a column of the bytes of texts.
 func BytesColumn[R any](name string, of func(*R) *string) Column[R] {
-	return column( // text and bytea have the same binary form
+	return newColumn( // text and bytea have the same binary form
 		name, "bytea[]", of, (*Row).Text, func(text string) []byte { return []byte(text) },
 	)
 }
 
 // BoolColumn returns a column of booleans.
 func BoolColumn[R any](name string, of func(*R) *bool) Column[R] {
-	return column(name, "bool[]", of, (*Row).Bool, same)
+	return newColumn(name, "bool[]", of, (*Row).Bool, same)
 }
 
 // IntegerColumn returns a column of integers of 4 bytes.
 func IntegerColumn[R any](name string, of func(*R) *int) Column[R] {
-	return column(name, "integer[]", of, (*Row).Integer, func(n int) int64 { return int64(n) })
+	return newColumn(name, "integer[]", of, (*Row).Integer, func(n int) int64 { return int64(n) })
 }
 
 // BigintColumn returns a column of integers of 8 bytes.
 func BigintColumn[R any](name string, of func(*R) *int64) Column[R] {
-	return column(name, "bigint[]", of, (*Row).Bigint, same)
+	return newColumn(name, "bigint[]", of, (*Row).Bigint, same)
 }
 
 // UUIDColumn returns a column of ids.
 func UUIDColumn[R any](name string, of func(*R) *uuid.UUID) Column[R] {
-	return column(name, "uuid[]", of, (*Row).UUID, UUID)
+	return newColumn(name, "uuid[]", of, (*Row).UUID, UUID)
 }
 
 // DateColumn returns a column of dates. nil is NULL.
 func DateColumn[R any](name string, of func(*R) **time.Time) Column[R] {
-	return column(name, "date[]", of, (*Row).Date, Date)
+	return newColumn(name, "date[]", of, (*Row).Date, Date)
 }
 
 // TimeColumn returns a column of times. The zero time is NULL.
 func TimeColumn[R any](name string, of func(*R) *time.Time) Column[R] {
-	c := column(name, "timestamptz[]", of, (*Row).Timestamptz, Time)
+	c := newColumn(name, "timestamptz[]", of, (*Row).Timestamptz, Time)
 	c.scan = func(row *R) any { return (*nullableTime)(of(row)) }
 	return c
 }
@@ -89,7 +89,7 @@ func TimeColumn[R any](name string, of func(*R) *time.Time) Column[R] {
 // UUIDsColumn returns a column of arrays of ids. PostgreSQL has no array of arrays of different
 // lengths, so each row's ids come as the text of an array.
 func UUIDsColumn[R any](name string, of func(*R) *[]uuid.UUID) Column[R] {
-	c := column(name, "text[]", of, (*Row).UUIDs, Array)
+	c := newColumn(name, "text[]", of, (*Row).UUIDs, Array)
 	c.cast = "::uuid[]"
 	return c
 }
