@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -207,6 +208,10 @@ func TestStartEndsOrphan(t *testing.T) {
 	dir := dataDir(t)
 	orphan := start(t, config(dir))
 	writeNote(t, orphan.DSN())
+	// Processes that other tests start at this moment inherit the lock, so closing it is not enough.
+	if err := syscall.Flock(int(orphan.folder.lock.Fd()), syscall.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
 	if err := orphan.folder.lock.Close(); err != nil {
 		t.Fatal(err)
 	}
