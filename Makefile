@@ -25,13 +25,14 @@ run: build ## Install what is missing, build, and run everything on this machine
 build: go ## Build the static binary ./linkledger
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BINARY) ./cmd/linkledger
 
-# The race detector needs a C compiler, which a fresh machine may lack.
+# The race detector needs a C compiler, which a fresh machine may lack. It waits a second at the end
+# of each package unless told otherwise.
 .PHONY: test
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
 	@$(WITH_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
-	go test $$race -parallel 4 -timeout 15m ./...
+	GORACE=atexit_sleep_ms=0 go test $$race -parallel 4 -timeout 15m ./...
 
 .PHONY: short
 short: go ## Run the quick tests, which start no process, for the loop of an edit
@@ -108,8 +109,12 @@ microbench: go ## Run all Go benchmarks
 	@$(WITH_POSTGRES) go test -run='^$$' -bench=. -benchmem ./...
 
 .PHONY: lint
-lint: go tools ## Run go vet and golangci-lint
-	go vet ./...
+# The settings of make build share Go's cache with it.
+lint vuln: export CGO_ENABLED := 0
+lint vuln: export GOFLAGS += -trimpath
+
+# The linter includes go vet.
+lint: go tools ## Run golangci-lint
 	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
 
 # The vulnerability database. An offline copy is given as VULNDB=file:///path/of/its/folder.
