@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -87,10 +88,9 @@ func (f *fleet) faults(pauseFirst bool) {
 	f.gone("event store killed", f.store.kill, f.startStore)
 	f.gone("event store paused", store(syscall.SIGSTOP), store(syscall.SIGCONT))
 	f.gone("PostgreSQL killed", f.killDatabase, f.startDatabase)
-	paused := f.databaseProcesses()
 	f.gone(
-		"PostgreSQL paused", func() { f.send(syscall.SIGSTOP, paused...) },
-		func() { f.send(syscall.SIGCONT, paused...) },
+		"PostgreSQL paused", func() { f.signalDatabase(syscall.SIGSTOP) },
+		func() { f.signalDatabase(syscall.SIGCONT) },
 	)
 }
 
@@ -138,41 +138,44 @@ func (f *fleet) roll() {
 	f.awaitProgress()
 }
 
-// databaseProcesses returns the process ids of PostgreSQL.
-func (f *fleet) databaseProcesses() []int {
+// signalDatabase sends a signal to PostgreSQL and its backends, some of which may end meanwhile.
+func (f *fleet) signalDatabase(s syscall.Signal) {
 	f.t.Helper()
 	lock, err := os.ReadFile(filepath.Join(f.folder, "postgres", "cluster", "postmaster.pid"))
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(string(lock), "\n")
+	parent, err := strconv.Atoi(first)
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	children, err := os.ReadFile(filepath.Join("/proc", first, "task", first, "children"))
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	var all []int
-	for _, text := range append([]string{first}, strings.Fields(string(children))...) {
+	f.send(s, parent)
+	for _, text := range strings.Fields(string(children)) {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		all = append(all, pid)
+		if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+			f.t.Fatal(err)
+		}
 	}
-	return all
 }
 
 func (f *fleet) killDatabase() {
 	f.t.Helper()
-	f.send(syscall.SIGKILL, f.databaseProcesses()...)
+	f.signalDatabase(syscall.SIGKILL)
 	<-f.database.Done()
 }
 
-func (f *fleet) send(s syscall.Signal, processes ...int) {
+func (f *fleet) send(s syscall.Signal, pid int) {
 	f.t.Helper()
-	for _, pid := range processes {
-		if err := syscall.Kill(pid, s); err != nil {
-			f.t.Fatal(err)
-		}
+	if err := syscall.Kill(pid, s); err != nil {
+		f.t.Fatal(err)
 	}
 }
 

@@ -32,6 +32,18 @@ func (c *cluster) account(command, username string, args ...string) map[string]a
 	return account
 }
 
+// setPlan changes the plan of the account and waits until both services know it.
+func (c *cluster) setPlan(plan string) {
+	c.t.Helper()
+	c.account("edit", demoUser, "--plan", plan)
+	for node := range c.nodes {
+		c.eventually("the service knows the plan", func() bool {
+			account, _ := c.must(node, "GET", "/account", "")["account"].(map[string]any)
+			return account["subscription_plan"] == plan
+		})
+	}
+}
+
 // created returns the hashes that a batch has created. It checks that they come before the items
 // that exceed the limit.
 func (c *cluster) created(answer map[string]any) (hashes []string) {
@@ -73,7 +85,7 @@ func TestLinkLimits(t *testing.T) {
 			t.Errorf("%s: %v links, want %d", round, n, want)
 		}
 	}
-	c.account("edit", demoUser, "--plan", "single")
+	c.setPlan("single")
 	granted := 0
 	var hashes []string
 	for _, answer := range c.race("POST", func(int) (string, string) { return "/urls", items(1) }) {
@@ -108,7 +120,7 @@ func TestLinkLimits(t *testing.T) {
 	clients.Wait()
 	full("with deletions", 40)
 
-	c.account("edit", demoUser, "--plan", "batch")
+	c.setPlan("batch")
 	granted = 0
 	for _, answer := range c.race("POST", func(client int) (string, string) { return "/urls", items(client%5 + 1) }) {
 		granted += len(c.created(answer))
@@ -117,7 +129,7 @@ func TestLinkLimits(t *testing.T) {
 		t.Errorf("%v links and %d answers, want 200 and 160", n, granted)
 	}
 	c.must(1, "DELETE", "/urls?tags=>2000-01-01", "")
-	c.account("edit", demoUser, "--plan", "month")
+	c.setPlan("month")
 	c.race("POST", func(int) (string, string) { return "/urls", items(10) })
 	account := c.must(0, "GET", "/account", "")["account"].(map[string]any)["counters"].(map[string]any)["month_urls"]
 	if got := fmt.Sprint(account); got != "map[count:700 limit:700]" {

@@ -156,11 +156,15 @@ func (i *installation) startStore() {
 
 func (i *installation) startDatabase() {
 	i.t.Helper()
+	data := filepath.Join(i.folder, "postgres")
+	if _, err := os.Stat(data); os.IsNotExist(err) {
+		copyCluster(i.t, data)
+	}
 	ctx, cancel := context.WithTimeout(i.t.Context(), startTimeout)
 	defer cancel()
 	var err error
 	i.database, err = pgserver.Start(ctx, pgserver.Config{
-		Dir: filepath.Join(i.folder, "postgres"), BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"), Unsafe: true,
+		Dir: data, BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"), Unsafe: true,
 	})
 	if err != nil {
 		i.t.Fatal(err)

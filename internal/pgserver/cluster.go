@@ -135,7 +135,7 @@ func initdb(ctx context.Context, f *folder, inst installation, dir string, unsaf
 		"--auth-local=trust", "--auth-host=reject", "--data-checksums", "--no-instructions",
 	}
 	if unsafe {
-		args = append(args, "--no-sync")
+		args = append(args, "--no-sync", "--wal-segsize=1")
 	}
 	cmd := inst.command(ctx, f, "initdb", args...)
 	cmd.SysProcAttr = f.owner.sysProcAttr(syscall.SIGKILL)
