@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -219,20 +220,21 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 // readModelTimeout.
 func (r *round) refuse(ctx context.Context, short []*request) error {
 	before := r.quota.withExisting(r.existing, r.now())
+	// One answer serves all links, because their heads of the log were read before.
+	readModelLags := sync.OnceValues(func() (bool, error) {
+		missing, err := r.Store.Backlog(
+			ctx, r.existing.position(), eventstore.Filter{Streams: []string{events.StreamURL}}, 1,
+		)
+		return missing.Events > 0, err
+	})
 	for _, q := range short {
 		certain := before.remaining(q.plan, r.existing)+int64(r.open) <= 0
 		if certain && q.head.After(r.existing.position()) {
-			missing, err := r.Store.Backlog(
-				ctx, r.existing.position(), eventstore.Filter{Streams: []string{events.StreamURL}},
-				1,
-			)
+			lags, err := readModelLags()
 			if err != nil {
 				return err
 			}
-			if certain = missing.Events == 0; certain {
-				// no event of a link lies between
-				r.existing.Commit, r.existing.Prepare = q.head.Commit, q.head.Prepare
-			}
+			certain = !lags
 		}
 		if !r.full && (certain || time.Since(q.since) >= readModelTimeout) {
 			q.Answer(q.refusal(r.existing, r.quota))

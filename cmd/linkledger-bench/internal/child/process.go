@@ -45,7 +45,7 @@ func Start(ctx context.Context, ready, program string, args ...string) (*Process
 	c := &Process{ended: make(chan struct{})}
 	//nolint:gosec // the program that is asked for
 	c.Command = exec.CommandContext(context.WithoutCancel(ctx), program, args...)
-	// Logs are made before the databases that show them.
+	// The log is filled before its database exists, so services find links and no keys.
 	c.Command.Env = append(c.Command.Environ(), "LINKLEDGER_NEW_KEYS=true")
 	c.Command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started, greeted := make(chan error, 1), make(chan string, 1)
