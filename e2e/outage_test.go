@@ -215,11 +215,9 @@ func (i *installation) backends() []string {
 func (i *installation) eventually(what string, is func() bool) {
 	i.t.Helper()
 	deadline := time.After(startTimeout)
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for !is() {
+	for pause := 20 * time.Millisecond; !is(); pause = min(2*pause, 500*time.Millisecond) {
 		select {
-		case <-look.C:
+		case <-time.After(pause):
 		case <-deadline:
 			i.t.Fatalf("not in time: %s", what)
 		}

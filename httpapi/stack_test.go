@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -158,21 +159,22 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 
 func (s *stack) openDatabase(t testing.TB) {
 	t.Helper()
-	ctx := withTimeout(t)
-	db, err := readmodel.Open(ctx, postgrestest.NewDatabase(t), 8)
+	db, err := readmodel.Open(withTimeout(t), prepared.NewDatabase(t), 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db.DB = db.WithQueryHook(s.queries)
 	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
-	if err := projections.Prepare(ctx, db); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Keys.Create(ctx); err != nil {
-		t.Fatal(err)
-	}
 	s.db = db
 }
+
+var prepared = postgrestest.NewTemplate(func(ctx context.Context, dsn string) error {
+	db, err := readmodel.Open(ctx, dsn, 1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(projections.Prepare(ctx, db), db.Keys.Create(ctx), db.Close())
+})
 
 // start runs a part until the test ends.
 func (s *stack) start(t testing.TB, run func(context.Context) error) {

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -44,15 +45,16 @@ func withTimeout(t testing.TB) context.Context {
 // openDatabase returns a prepared database for one test.
 func openDatabase(t testing.TB) *readmodel.DB {
 	t.Helper()
-	db := reopen(t, postgrestest.NewDatabase(t))
-	if err := Prepare(withTimeout(t), db); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Keys.Create(withTimeout(t)); err != nil {
-		t.Fatal(err)
-	}
-	return db
+	return reopen(t, prepared.NewDatabase(t))
 }
+
+var prepared = postgrestest.NewTemplate(func(ctx context.Context, dsn string) error {
+	db, err := readmodel.Open(ctx, dsn, 1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(Prepare(ctx, db), db.Keys.Create(ctx), db.Close())
+})
 
 func reopen(t testing.TB, dsn string) *readmodel.DB {
 	t.Helper()

@@ -4,6 +4,7 @@ package queriestest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -52,8 +53,7 @@ func EqualJSON(t testing.TB, got, want any) {
 // OpenDatabase returns a database with the empty tables of all projections.
 func OpenDatabase(t testing.TB) *readmodel.DB {
 	t.Helper()
-	ctx := WithTimeout(t)
-	db, err := readmodel.Open(ctx, postgrestest.NewDatabase(t), 4)
+	db, err := readmodel.Open(WithTimeout(t), prepared.NewDatabase(t), 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,27 +62,37 @@ func OpenDatabase(t testing.TB) *readmodel.DB {
 			t.Errorf("close: %v", err)
 		}
 	})
-	if err := db.Locked(ctx, db.Migrate); err != nil {
-		t.Fatal(err)
+	return db
+}
+
+var prepared = postgrestest.NewTemplate(func(ctx context.Context, dsn string) error {
+	db, err := readmodel.Open(ctx, dsn, 1)
+	if err != nil {
+		return err
 	}
-	for _, projection := range []string{
-		"links", "tags", "accounts", "dimensions", "tree", "history",
-	} {
-		err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+	return errors.Join(db.Locked(ctx, db.Migrate), createTables(ctx, db), db.Close())
+})
+
+func createTables(ctx context.Context, db *readmodel.DB) error {
+	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		for _, projection := range []string{
+			"links", "tags", "accounts", "dimensions", "tree", "history",
+		} {
 			if err := readmodel.CreateTables(ctx, tx, projection, 1); err != nil {
 				return err
 			}
-			return readmodel.Serve(ctx, tx, projection, 0, 1)
-		})
-		if err != nil {
-			t.Fatal(err)
+			if err := readmodel.Serve(ctx, tx, projection, 0, 1); err != nil {
+				return err
+			}
+			_, err := tx.NewInsert().Model(&readmodel.Generation{
+				Name: projection, Generation: 1, Serving: true, UpdatedAt: Noon,
+			}).Exec(ctx)
+			if err != nil {
+				return err
+			}
 		}
-		Insert(
-			t, db,
-			&readmodel.Generation{Name: projection, Generation: 1, Serving: true, UpdatedAt: Noon},
-		)
-	}
-	return db
+		return nil
+	})
 }
 
 // Insert writes rows through the views.

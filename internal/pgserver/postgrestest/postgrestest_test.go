@@ -1,7 +1,10 @@
 package postgrestest_test
 
 import (
+	"context"
+	"errors"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -33,6 +36,42 @@ func TestDatabasesAreIsolated(t *testing.T) {
 			}
 			if rows != 1 {
 				t.Fatalf("got %d rows, want only this test's row", rows)
+			}
+		})
+	}
+}
+
+// TestCopiesOfATemplate checks that a template is filled once, and that every parallel test gets
+// a copy of its own.
+func TestCopiesOfATemplate(t *testing.T) {
+	t.Parallel()
+	var filled atomic.Int32
+	template := postgrestest.NewTemplate(func(ctx context.Context, dsn string) error {
+		filled.Add(1)
+		conn, err := pgx.Connect(ctx, dsn)
+		if err != nil {
+			return err
+		}
+		_, err = conn.Exec(ctx, `CREATE TABLE link (id int); INSERT INTO link VALUES (1)`)
+		return errors.Join(err, conn.Close(ctx))
+	})
+	for i := range 8 {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			conn, err := pgx.Connect(t.Context(), template.NewDatabase(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close(t.Context()) }()
+			var rows int
+			err = conn.QueryRow(
+				t.Context(), `WITH own AS (INSERT INTO link VALUES (2)) SELECT count(*) FROM link`,
+			).Scan(&rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows != 1 || filled.Load() != 1 {
+				t.Errorf("%d rows in a template filled %d times, want 1 in one filled once", rows, filled.Load())
 			}
 		})
 	}
