@@ -20,7 +20,7 @@ func (h *Handler) changeURL(
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	if loaded.Has(r.Command, events.StreamURL+url.ID) {
+	if loaded.Has(r.Command, events.LinkStream(url.ID)) {
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
 	changes, err := decide(url)
@@ -40,7 +40,7 @@ func (h *Handler) commit(
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
 	appended, err := h.streams.Append(
-		ctx, r, events.StreamURL+url.ID, loaded.Revision(), changes...,
+		ctx, r, events.LinkStream(url.ID), loaded.Revision(), changes...,
 	)
 	if err != nil {
 		return URLOutcome{}, err
@@ -62,12 +62,13 @@ func (h *Handler) find(
 	if ref.ID == "" {
 		return h.urlByHash(ctx, r, ref.Hash)
 	}
-	loaded, err := h.streams.Load(ctx, events.StreamURL+ref.ID)
+	loaded, err := h.streams.Load(ctx, events.LinkStream(ref.ID))
 	if err != nil {
 		return domain.Link{}, streams.History{}, err
 	}
 	url := domain.FoldLink(loaded.Events)
-	if url.Account == r.Account && (url.Live() || loaded.Has(r.Command, events.StreamURL+ref.ID)) {
+	repeated := loaded.Has(r.Command, events.LinkStream(ref.ID))
+	if url.Account == r.Account && (url.Live() || repeated) {
 		return url, loaded, nil
 	}
 	return domain.Link{}, streams.History{}, domain.Refuse(
@@ -94,12 +95,12 @@ func (h *Handler) urlByHash(
 	if claim.URLID == "" || claim.Account != r.Account {
 		return domain.Link{}, streams.History{}, missing
 	}
-	loaded, err := h.streams.Load(ctx, events.StreamURL+claim.URLID)
+	loaded, err := h.hashes.LoadLink(ctx, hash, claims, claim.URLID)
 	if err != nil {
 		return domain.Link{}, streams.History{}, err
 	}
 	url := domain.FoldLink(loaded.Events)
-	if url.Live() && url.Hash == hash || loaded.Has(r.Command, events.StreamURL+claim.URLID) {
+	if url.Live() && url.Hash == hash || loaded.Has(r.Command, events.LinkStream(claim.URLID)) {
 		return url, loaded, nil
 	}
 	return domain.Link{}, streams.History{}, missing

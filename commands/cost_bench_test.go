@@ -32,7 +32,7 @@ func taggedLink(t testing.TB, store *eventstore.Store, inAccount, onLink int) st
 		t, store, events.StreamHash+"one", eventstore.NoStream,
 		events.HashClaimed{Hash: "one", URLID: id, Account: "a", At: commandstest.At},
 	)
-	commandstest.AppendAll(t, store, events.StreamURL+id, eventstore.NoStream,
+	commandstest.AppendAll(t, store, events.LinkStream(id), eventstore.NoStream,
 		events.URLCreated{
 			URLID: id, Account: "a", Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink],
 			At: commandstest.At,
@@ -53,7 +53,7 @@ func BenchmarkHistoryOfTagged(b *testing.B) {
 						LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At,
 					}
 				}
-				commandstest.AppendAll(b, s.store, events.StreamURL+id, 0, retargeted...)
+				commandstest.AppendAll(b, s.store, events.LinkStream(id), 0, retargeted...)
 				for b.Loop() {
 					if _, err := s.History(b.Context(), audit.HistoryQuery{Hash: "one", Account: "a"}); err != nil {
 						b.Fatal(err)

@@ -48,7 +48,7 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 	for i := range edits {
 		edits[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At}
 	}
-	commandstest.AppendAll(t, s.store, events.StreamURL+id, 0, edits...)
+	commandstest.AppendAll(t, s.store, events.LinkStream(id), 0, edits...)
 	for name, read := range map[string]struct {
 		do     func(context.Context, *stack) error
 		events int64 // at least

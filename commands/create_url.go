@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 
@@ -139,54 +138,66 @@ func (h *Handler) createURL(
 	return outcome
 }
 
-// tryCreateURL claims a hash and creates the link. It returns ErrWrongRevision if another writer
-// was faster, for the hash or for the link.
+// newLink is a link to create.
+type newLink struct {
+	id, hash string
+	// generated is true if the id contains the hash: the link is created in the stream of the hash.
+	generated bool
+}
+
+func newGenerated(hash string) newLink {
+	id, _ := events.LinkOfHash(hash) // a generated hash is short
+	return newLink{id, hash, true}
+}
+
+func (l newLink) stream() string { return events.LinkStream(l.id) }
+
+// tryCreateURL creates the link. It returns ErrWrongRevision if another writer was faster, for the
+// hash or for the link.
 func (h *Handler) tryCreateURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
-	id, earlier, err := h.newURL(ctx, r)
+	link, earlier, err := h.newURL(ctx, r, item.CustomHash)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
-	created, err := h.createWithID(ctx, r, id, item, tags, reservation)
+	created, err := h.create(ctx, r, link, item, tags, reservation)
 	// A concurrent repeat of the command may have created the link in the last free place.
 	if r.Repeated && linkquota.IsRefused(err) {
-		if _, earlier, missing := h.newURL(ctx, r); missing == nil && earlier.URL.ID != "" {
+		if _, earlier, missing := h.newURL(ctx, r, item.CustomHash); missing == nil &&
+			earlier.URL.ID != "" {
 			return earlier, nil
 		}
 	}
 	return created, err
 }
 
-// createWithID reserves the link, claims a hash for it, and creates it.
-func (h *Handler) createWithID(
-	ctx context.Context, r domain.Request, id string, item CreateURL, tags domain.Tags,
+// create reserves the link and creates it. A chosen hash is claimed before. The stream of a
+// generated hash becomes that of its link, so one append claims the hash and creates the link.
+func (h *Handler) create(
+	ctx context.Context, r domain.Request, link newLink, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
-	at, err := reservation.Take(ctx, id, h.streams.Now())
+	at, err := reservation.Take(ctx, link.id, h.streams.Now())
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	hash := item.CustomHash
-	if hash == "" {
-		hash = hashes.Generate()
-	}
-	claim, err := h.hashes.Claim(ctx, r, hash, id, eventstore.NoStream)
-	if err != nil {
-		if item.CustomHash == "" && errors.Is(err, hashes.ErrTaken) {
-			return URLOutcome{}, eventstore.ErrWrongRevision // draw again
+	var claim eventstore.Revision
+	if !link.generated {
+		claim, err = h.hashes.Claim(ctx, r, link.hash, link.id, eventstore.NoStream)
+		if err != nil {
+			return URLOutcome{}, err
 		}
-		return URLOutcome{}, err
 	}
 	created := events.URLCreated{
 		//nolint:gosec // a claim's revision is not negative
-		URLID: id, Account: r.Account, Hash: hash, ClaimRevision: uint64(claim),
-		LongURL: item.LongURL, Note: domain.TrimNote(item.Note), Settings: item.Settings,
-		Tags: tags.IDs(item.Tags), At: at,
+		ClaimsHash: link.generated, ClaimRevision: uint64(claim),
+		URLID: link.id, Account: r.Account, Hash: link.hash, LongURL: item.LongURL,
+		Note: domain.TrimNote(item.Note), Settings: item.Settings, Tags: tags.IDs(item.Tags), At: at,
 	}
 	appended, err := h.streams.Append(
-		ctx, r.Creating(hash), events.StreamURL+id, eventstore.NoStream, created,
+		ctx, r.Creating(link.hash, at), link.stream(), eventstore.NoStream, created,
 	)
 	reservation.Finish(err)
 	if err != nil {
@@ -197,32 +208,46 @@ func (h *Handler) createWithID(
 	}, nil
 }
 
-// newURL returns the id for a new link, or the link that an earlier attempt of the same command
-// created.
-func (h *Handler) newURL(ctx context.Context, r domain.Request) (string, URLOutcome, error) {
-	if !r.Repeated {
-		id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
-		return id.String(), URLOutcome{}, err
+// newURL returns the link to create, or the one that an earlier attempt of the same command
+// created. An empty hash is generated.
+func (h *Handler) newURL(
+	ctx context.Context, r domain.Request, customHash string,
+) (newLink, URLOutcome, error) {
+	switch {
+	case r.Repeated:
+		return h.derivedURL(ctx, r, customHash, h.streams.Load)
+	case customHash == "":
+		return newGenerated(hashes.Generate()), URLOutcome{}, nil
 	}
-	return h.derivedURL(ctx, r, h.streams.Load)
+	id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
+	return newLink{id: id.String(), hash: customHash}, URLOutcome{}, err
 }
 
 // derivedURL is newURL for a command whose attempts share an id that derives from the command.
 func (h *Handler) derivedURL(
-	ctx context.Context, r domain.Request,
+	ctx context.Context, r domain.Request, customHash string,
 	load func(context.Context, string) (streams.History, error),
-) (string, URLOutcome, error) {
+) (newLink, URLOutcome, error) {
 	for attempt := range byte(eventstore.MaxAttempts) {
-		id := uuid.NewSHA1(r.Command, []byte{'u', attempt}).String()
-		loaded, err := load(ctx, events.StreamURL+id)
+		link := newGenerated(hashes.GenerateFor(r.Command, attempt))
+		if customHash != "" {
+			id := uuid.NewSHA1(r.Command, []byte{'u', attempt})
+			link = newLink{id: id.String(), hash: customHash}
+		}
+		loaded, err := load(ctx, link.stream())
 		if err != nil {
-			return "", URLOutcome{}, err
+			return newLink{}, URLOutcome{}, err
 		}
+		if len(loaded.Events) == 0 {
+			return link, URLOutcome{}, nil
+		}
+		// Without a link, the stream has only an abandoned creation. The stream of a generated hash
+		// may have the link of another command.
 		url := domain.FoldLink(loaded.Events)
-		if len(loaded.Events) == 0 || url.ID != "" {
-			return id, URLOutcome{URL: url, Position: loaded.Position()}, nil
+		if url.ID != "" && (!link.generated ||
+			loaded.Has(r.Creating(link.hash, url.CreatedAt).Command, link.stream())) {
+			return link, URLOutcome{URL: url, Position: loaded.Position()}, nil
 		}
-		// The stream has only an abandoned claim, so no link can be created with this id.
 	}
-	return "", URLOutcome{}, eventstore.ErrBusy
+	return newLink{}, URLOutcome{}, eventstore.ErrBusy
 }

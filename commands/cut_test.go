@@ -134,7 +134,7 @@ func TestCutHistories(t *testing.T) {
 		attempts []attempt
 	}{
 		"url": {
-			func(_ *testing.T, s *cutStack) string { return events.StreamURL + s.link.ID },
+			func(_ *testing.T, s *cutStack) string { return events.LinkStream(s.link.ID) },
 			[]attempt{editing, editingByID, deleting, restoring, readingHistory, readingAsOf, finding},
 		},
 		"url of a hash that it never left": {
@@ -145,7 +145,7 @@ func TestCutHistories(t *testing.T) {
 				if _, err := s.edit(t, request("a"), "loyal", EditURL{Note: &note}); err != nil {
 					t.Fatal(err)
 				}
-				return events.StreamURL + s.link.ID
+				return events.LinkStream(s.link.ID)
 			},
 			[]attempt{func(t *testing.T, s *cutStack) error {
 				t.Helper()
@@ -307,7 +307,7 @@ func TestRepeatedCreationOfDeletedStream(t *testing.T) {
 					Unique: unique,
 				}
 				created := s.create(t, r, item)
-				cut.Apply(t, s.url, events.StreamURL+created.ID)
+				cut.Apply(t, s.url, events.LinkStream(created.ID))
 				if again := s.CreateURLs(t.Context(), r, []CreateURL{item}).Items[0]; !errors.Is(again.Err, ErrCut) {
 					t.Errorf("unique %v: %+v", unique, again)
 				}

@@ -7,7 +7,8 @@
 // Three rules make links exact under concurrency and crashes:
 //
 //   - A hash belongs to the link that made the last claim in the hash's stream. A link claims its
-//     hash first, and is created, renamed or restored second.
+//     hash first, and is created, renamed or restored second. A generated hash takes one append:
+//     its link is created in the hash's stream, and the creation is the claim.
 //   - A claim without a link may be taken over after hashes.ClaimTimeout. The new claimant first
 //     appends ClaimAbandoned to the stream of the late link. The late append then fails, so a hash
 //     never has two owners.

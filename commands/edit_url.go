@@ -149,7 +149,7 @@ func (h *Handler) tryEditURL(
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	if loaded.Has(r.Command, events.StreamURL+url.ID) {
+	if loaded.Has(r.Command, events.LinkStream(url.ID)) {
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
 	if change, err = h.withinTagBound(ctx, url, change, tags); err != nil {

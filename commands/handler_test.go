@@ -129,7 +129,7 @@ func TestCreateURLs(t *testing.T) {
 	}
 	s.wantTypes(t, "tags-a", "tag.created.v1", "tag.created.v1")
 	s.wantTypes(t, "hash-mine", "hash.claimed.v1")
-	s.wantTypes(t, "url-"+third.URL.ID, "url.created.v1")
+	s.wantTypes(t, events.LinkStream(third.URL.ID), "url.created.v1")
 }
 
 func TestOneWinnerPerHash(t *testing.T) {
@@ -164,7 +164,7 @@ func TestConcurrentEditsAreNotLost(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	loaded, err := s.streams.Load(t.Context(), events.StreamURL+url.ID)
+	loaded, err := s.streams.Load(t.Context(), events.LinkStream(url.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestBatches(t *testing.T) {
 		}
 	}
 	s.wantTypes(
-		t, "url-"+edited.Items[0].URL.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1", "url.tagged.v1",
+		t, events.LinkStream(edited.Items[0].URL.ID), "url.created.v1", "url.tagged.v1", "url.untagged.v1", "url.tagged.v1",
 		"url.stats_reset.v1",
 	)
 	deleted := s.DeleteURLs(t.Context(), request("a"), ByHash("one", "two", "one"))
@@ -305,7 +305,7 @@ func TestRenameAndBack(t *testing.T) {
 		}
 	}
 	s.wantTypes(
-		t, "url-"+url.ID, "url.created.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1",
+		t, events.LinkStream(url.ID), "url.created.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1",
 	)
 }
 
@@ -342,7 +342,7 @@ func TestCommandsAreRepeatable(t *testing.T) {
 			t.Errorf("repeated deletion: %v", outcome.Err)
 		}
 	}
-	s.wantTypes(t, "url-"+outcomes[0].Items[1].URL.ID, "url.created.v1", "url.renamed.v1", "url.deleted.v1")
+	s.wantTypes(t, events.LinkStream(outcomes[0].Items[1].URL.ID), "url.created.v1", "url.renamed.v1", "url.deleted.v1")
 	s.wantTypes(t, "tags-a", "tag.created.v1")
 }
 
@@ -403,7 +403,7 @@ func TestOrphanedRenameIsTakenOver(t *testing.T) {
 	s.claimOnly(t, "a", "to", url.ID)
 	s.clock = s.clock.Add(hashes.ClaimTimeout)
 	s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "to"})
-	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.claim_abandoned.v1")
+	s.wantTypes(t, events.LinkStream(url.ID), "url.created.v1", "url.claim_abandoned.v1")
 	if _, err := s.edit(
 		t, request("a"), "from", EditURL{CustomHash: commandstest.Ptr("to")},
 	); domain.KindOf(err) != domain.HashUnavailable {
@@ -418,7 +418,7 @@ func TestLostReleaseKeepsTheHashWithItsAccount(t *testing.T) {
 	s := newStack(t)
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "gone"})
 	deleted := events.URLDeleted{Account: "a", Hash: "gone", At: commandstest.At}
-	if _, err := s.streams.Append(t.Context(), request("a"), events.StreamURL+url.ID, 0, deleted); err != nil {
+	if _, err := s.streams.Append(t.Context(), request("a"), events.LinkStream(url.ID), 0, deleted); err != nil {
 		t.Fatal(err)
 	}
 	s.clock = s.clock.Add(time.Hour)

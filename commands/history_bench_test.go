@@ -28,7 +28,7 @@ func BenchmarkHistory(b *testing.B) {
 	r := request("a")
 	r.Command = uuid.New()
 	if _, err := s.streams.Append(
-		b.Context(), r, events.StreamURL+created.URL.ID, eventstore.Revision(0), changes...,
+		b.Context(), r, events.LinkStream(created.URL.ID), eventstore.Revision(0), changes...,
 	); err != nil {
 		b.Fatal(err)
 	}

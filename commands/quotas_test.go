@@ -288,9 +288,13 @@ func TestRepeatsTakeOneReservation(t *testing.T) {
 	for round := range 4 {
 		r := limited(plan)
 		r.Repeated = true
+		links := batchOf(1)
+		if round%2 == 1 {
+			links[0].CustomHash = fmt.Sprint("custom", round)
+		}
 		hashes := make([]string, 6)
 		commandstest.Together(len(hashes), func(i int) {
-			item := l.nodes[i%2].CreateURLs(t.Context(), r, batchOf(1)).Items[0]
+			item := l.nodes[i%2].CreateURLs(t.Context(), r, links).Items[0]
 			if item.Err != nil {
 				t.Errorf("round %d: %v", round, item.Err)
 			}

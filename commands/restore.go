@@ -61,7 +61,7 @@ func (h *Handler) tryRestoreURL(
 		r.Account = url.Account
 	}
 	switch {
-	case loaded.Has(r.Command, events.StreamURL+url.ID):
+	case loaded.Has(r.Command, events.LinkStream(url.ID)):
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	case restore.Version == nil && url.Live() && len(lives) > 1 && !wasRestored(loaded):
 		return URLOutcome{}, domain.ErrHashGivenAway(url.Hash)
@@ -90,7 +90,7 @@ func (h *Handler) linksUnder(
 	links := hashes.LastClaimants(claims.Events, r.Account)
 	var lives []streams.History
 	for _, link := range slices.Backward(links[max(0, len(links)-maxRestorable):]) {
-		loaded, err := h.streams.Load(ctx, events.StreamURL+link)
+		loaded, err := h.hashes.LoadLink(ctx, hash, claims, link)
 		if err != nil {
 			return nil, err
 		}

@@ -69,7 +69,7 @@ func TestRestoreDeleted(t *testing.T) {
 		}
 		wantRecord(t, outcome.URL, made)
 	}
-	s.wantTypes(t, "url-"+made.ID, "url.created.v1", "url.deleted.v1", "url.restored.v1")
+	s.wantTypes(t, events.LinkStream(made.ID), "url.created.v1", "url.deleted.v1", "url.restored.v1")
 	s.wantTypes(t, "hash-one", "hash.claimed.v1", "hash.released.v1", "hash.claimed.v1")
 	s.mustEdit(t, "one", EditURL{Note: new("lives")})
 	if err := s.CreateURLs(
@@ -214,7 +214,7 @@ func TestRestoredIsTheVersion(t *testing.T) {
 		if rapid.Bool().Draw(rt, "deleted") {
 			s.mustDelete(t, hash)
 		}
-		loaded, err := s.streams.Load(t.Context(), events.StreamURL+made.ID)
+		loaded, err := s.streams.Load(t.Context(), events.LinkStream(made.ID))
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestRestoredIsTheVersion(t *testing.T) {
 			}
 			hash, position = outcome.URL.Hash, outcome.Position
 		}
-		if loaded, err = s.streams.Load(t.Context(), events.StreamURL+made.ID); err != nil {
+		if loaded, err = s.streams.Load(t.Context(), events.LinkStream(made.ID)); err != nil {
 			rt.Fatal(err)
 		}
 		wantRecord(rt, domain.FoldLink(loaded.Events), want)

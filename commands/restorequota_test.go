@@ -95,7 +95,7 @@ func TestReservationOfALateRestoration(t *testing.T) {
 		t.Errorf("a minute later: %v", got)
 	}
 	_, err = l.store.Append(t.Context(), eventstore.Write{
-		Stream: events.StreamURL + old.ID, Expected: 1, Command: request("").Command,
+		Stream: events.LinkStream(old.ID), Expected: 1, Command: request("").Command,
 		Events: []events.Event{events.URLRestored{Account: "a", Hash: old.Hash, At: at}},
 	})
 	if !errors.Is(err, eventstore.ErrWrongRevision) {

@@ -10,6 +10,7 @@ import (
 
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/events"
 	"linkledger/internal/soak"
 )
 
@@ -103,7 +104,7 @@ func TestDeletedTagsDoNotCount(t *testing.T) {
 	if outcome.Err != nil || len(outcome.Labels) != domain.MaxLinkTags || len(outcome.URL.Tags) != domain.MaxLinkTags {
 		t.Errorf("%d labels of %d tags, %v", len(outcome.Labels), len(outcome.URL.Tags), outcome.Err)
 	}
-	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1")
+	s.wantTypes(t, events.LinkStream(url.ID), "url.created.v1", "url.tagged.v1", "url.untagged.v1")
 }
 
 // TestLinkWithMoreTagsThanAllowed checks that a link from before the bound can lose tags and cannot

@@ -35,7 +35,7 @@ func (h *Handler) UndoBatch(
 func (h *Handler) tryUndo(
 	ctx context.Context, r domain.Request, id, batch string,
 ) (URLOutcome, error) {
-	loaded, err := h.streams.Load(ctx, events.StreamURL+id)
+	loaded, err := h.streams.Load(ctx, events.LinkStream(id))
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -50,7 +50,7 @@ func (h *Handler) tryUndo(
 	if url.ID == "" || url.Account != r.Account {
 		return URLOutcome{}, domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", id)
 	}
-	if loaded.Has(r.Command, events.StreamURL+id) {
+	if loaded.Has(r.Command, events.LinkStream(id)) {
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
 	outcome, err := h.undo(ctx, r, loaded, changes)

@@ -31,7 +31,7 @@ func (s *stack) undo(t *testing.T, batch, id string) URLOutcome {
 
 func (s *stack) mustLoad(t *testing.T, id string) (domain.Link, eventstore.Revision) {
 	t.Helper()
-	loaded, err := s.streams.Load(t.Context(), events.StreamURL+id)
+	loaded, err := s.streams.Load(t.Context(), events.LinkStream(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestUndoCreation(t *testing.T) {
 			t.Fatalf("undone: %+v", outcome)
 		}
 	}
-	s.wantTypes(t, "url-"+made.ID, "url.created.v1", "url.deleted.v1")
+	s.wantTypes(t, events.LinkStream(made.ID), "url.created.v1", "url.deleted.v1")
 	s.wantTypes(t, "hash-one", "hash.claimed.v1", "hash.released.v1")
 
 	r = ownBatch("a")
@@ -200,7 +200,7 @@ func TestUndoStatsReset(t *testing.T) {
 	if text := redone.Err.Error(); strings.Contains(text, "since") {
 		t.Errorf("nothing was changed since: %s", text)
 	}
-	loaded, err := s.streams.Load(t.Context(), events.StreamURL+made.ID)
+	loaded, err := s.streams.Load(t.Context(), events.LinkStream(made.ID))
 	if err != nil {
 		t.Fatal(err)
 	}

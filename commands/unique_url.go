@@ -64,12 +64,12 @@ func (h *Handler) tryCreateUniqueURL(
 		load = h.streams.Load
 	}
 	// All attempts use one id, because the first attempt claims the long URL for it.
-	id, earlier, err := h.derivedURL(ctx, r, load)
+	link, earlier, err := h.derivedURL(ctx, r, item.CustomHash, load)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
 	if item.CustomHash != "" {
-		created, err := h.createWithID(ctx, r, id, item, tags, reservation)
+		created, err := h.create(ctx, r, link, item, tags, reservation)
 		if errors.Is(err, hashes.ErrTaken) {
 			return h.linkUnder(ctx, r, item.CustomHash, item.LongURL)
 		}
@@ -82,11 +82,11 @@ func (h *Handler) tryCreateUniqueURL(
 		}
 		return created, err
 	}
-	found, err := h.claimLongURL(ctx, r, id, item, reservation)
+	found, err := h.claimLongURL(ctx, r, link.id, item, reservation)
 	if err != nil || found.URL.ID != "" {
 		return found, err
 	}
-	return h.createWithID(ctx, r, id, item, tags, reservation)
+	return h.create(ctx, r, link, item, tags, reservation)
 }
 
 // linkUnder returns the account's link that has a taken hash, if it leads to the long URL. It
@@ -102,7 +102,7 @@ func (h *Handler) linkUnder(
 	if claim.Account != r.Account {
 		return URLOutcome{}, hashes.ErrTaken
 	}
-	loaded, err := h.streams.Load(ctx, events.StreamURL+claim.URLID)
+	loaded, err := h.hashes.LoadLink(ctx, hash, claims, claim.URLID)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -182,14 +182,14 @@ func lastClaim(claims []events.Event) events.LongURLClaimed {
 func (h *Handler) holderOfLongURL(
 	ctx context.Context, r domain.Request, claim events.LongURLClaimed,
 ) (found URLOutcome, free bool, err error) {
-	stream := events.StreamURL + claim.URLID
+	stream := events.LinkStream(claim.URLID)
 	loaded, err := h.streams.Load(ctx, stream)
 	if err != nil {
 		return URLOutcome{}, false, err
 	}
 	url := domain.FoldLink(loaded.Events)
 	switch {
-	case url.Live() && url.LongURL == claim.LongURL:
+	case url.Live() && url.LongURL == claim.LongURL && url.Account == claim.Account:
 		return URLOutcome{URL: url, Position: loaded.Position()}, false, nil
 	case len(loaded.Events) > 0:
 		return URLOutcome{}, true, nil
@@ -212,7 +212,7 @@ func (h *Handler) firstLinkTo(
 	ctx context.Context, r domain.Request, longURL string, ids []string,
 ) (URLOutcome, error) {
 	for _, id := range ids {
-		loaded, err := h.streams.Load(ctx, events.StreamURL+id)
+		loaded, err := h.streams.Load(ctx, events.LinkStream(id))
 		if err != nil {
 			return URLOutcome{}, err
 		}

@@ -150,7 +150,8 @@ func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	s.clock = s.clock.Add(creationTimeout + time.Second)
 	next := s.mustUnique(t, "a", "")
 	s.wantTypes(t, "url-late", "url.creation_abandoned.v1")
-	if _, err := s.createWithID(t.Context(), request("a"), "late", item, domain.Tags{}, nil); err == nil {
+	late := newLink{id: "late", hash: "late"}
+	if _, err := s.Handler.create(t.Context(), request("a"), late, item, domain.Tags{}, nil); err == nil {
 		t.Error("the abandoned link was created")
 	}
 	if got := s.mustUnique(t, "a", ""); got.ID != next.ID {
@@ -165,12 +166,12 @@ func TestAbandonedCommandIsRepeated(t *testing.T) {
 	s := newStack(t)
 	r := request("a")
 	r.Repeated = true
-	id, _, err := s.newURL(t.Context(), r.Item(0))
+	abandoned, _, err := s.newURL(t.Context(), r.Item(0), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.streams.Append(
-		t.Context(), request("a"), events.StreamURL+id, eventstore.NoStream,
+		t.Context(), request("a"), abandoned.stream(), eventstore.NoStream,
 		events.CreationAbandoned{At: commandstest.At},
 	); err != nil {
 		t.Fatal(err)
@@ -180,7 +181,7 @@ func TestAbandonedCommandIsRepeated(t *testing.T) {
 		outcome := s.CreateURLs(t.Context(), r, []CreateURL{{LongURL: longDestination, Unique: true}}).Items[0]
 		if got := fmt.Sprint(outcome.URL.ID, outcome.Err); i == 0 {
 			first = got
-		} else if got != first || outcome.URL.ID == id {
+		} else if got != first || outcome.URL.ID == abandoned.id {
 			t.Errorf("repeat: %s, first %s", got, first)
 		}
 	}

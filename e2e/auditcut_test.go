@@ -114,7 +114,7 @@ func (i *installation) cutLink(hash, family string) string {
 	if err := json.Unmarshal([]byte(out), &history); err != nil || len(history.Links) != 1 {
 		i.t.Fatalf("history of %s: %v, %s%s", hash, err, out, log)
 	}
-	return events.StreamURL + history.Links[0].ID
+	return events.LinkStream(history.Links[0].ID)
 }
 
 // refusesCut checks that all calls and commands on a link with a cut stream fail.

@@ -59,13 +59,13 @@ func (i *installation) fill(n int) (last eventstore.Position) {
 		writers.Go(func() {
 			for range n / 32 / 10 {
 				id := uuid.NewString()
-				write(events.StreamURL+id, history(id)...)
+				write(events.LinkStream(id), history(id)...)
 			}
 		})
 	}
 	writers.Wait()
 	id := uuid.NewString()
-	return write(events.StreamURL+id, history(id)...)
+	return write(events.LinkStream(id), history(id)...)
 }
 
 // client creates, edits and reads links, and records what it has read.

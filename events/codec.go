@@ -13,6 +13,7 @@ var ErrUnknownType = errors.New("unknown event type")
 
 var decoders = map[string]func([]byte) (Event, error){
 	URLCreated{}.EventType():           decode[URLCreated],
+	claimingURLCreated.EventType():     decodeClaimingURLCreated,
 	URLRetargeted{}.EventType():        decode[URLRetargeted],
 	URLRenamed{}.EventType():           decode[URLRenamed],
 	URLSettingsChanged{}.EventType():   decode[URLSettingsChanged],
@@ -47,6 +48,16 @@ var decoders = map[string]func([]byte) (Event, error){
 
 func decode[E Event](body []byte) (Event, error) {
 	var e E
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+var claimingURLCreated = URLCreated{ClaimsHash: true}
+
+func decodeClaimingURLCreated(body []byte) (Event, error) {
+	e := claimingURLCreated
 	if err := json.Unmarshal(body, &e); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,8 @@ import "time"
 // does not exist, so a hash has one owner without a query to a read model.
 const StreamHash = "hash-"
 
-// HashClaimed reserves a hash for a link that is about to be created or renamed.
+// HashClaimed reserves a hash for a link that is about to be created, renamed or restored. A link
+// with a generated hash needs none: its URLCreated lies in the stream of the hash.
 type HashClaimed struct {
 	Hash    string    `json:"hash"`
 	URLID   string    `json:"url_id"`

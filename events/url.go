@@ -2,15 +2,20 @@ package events
 
 import "time"
 
-// StreamURL prefixes the stream of one link, which continues across renames: url-<url id>.
+// StreamURL prefixes the stream of one link with a chosen hash: url-<url id>. Links with generated
+// hashes live in streams of StreamHash, see LinkStream.
 const StreamURL = "url-"
 
-// URLCreated is the first event of a link. Its hash has been claimed by HashClaimed.
+// URLCreated is the first event of a link.
 type URLCreated struct {
+	// ClaimsHash is true in version 2, which is the first event in the stream of the hash and so
+	// claims it. In version 1 the hash has been claimed by HashClaimed.
+	ClaimsHash bool `json:"-"`
+
 	URLID   string `json:"url_id"`
 	Account string `json:"account"`
 	Hash    string `json:"hash"`
-	// ClaimRevision is the revision of the HashClaimed in the stream of the hash.
+	// ClaimRevision is the revision of the claim in the stream of the hash. In version 2 it is 0.
 	ClaimRevision uint64 `json:"claim_revision"`
 	LongURL       string `json:"long_url"`
 	Note          string `json:"note,omitempty"`
@@ -22,7 +27,12 @@ type URLCreated struct {
 }
 
 // EventType implements Event.
-func (URLCreated) EventType() string { return "url.created.v1" }
+func (e URLCreated) EventType() string {
+	if e.ClaimsHash {
+		return "url.created.v2"
+	}
+	return "url.created.v1"
+}
 
 // URLRetargeted changes the destination of the link.
 type URLRetargeted struct {

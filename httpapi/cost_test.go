@@ -49,7 +49,7 @@ func (s *stack) overtagged(t *testing.T, account string, onLink, inAccount int) 
 		t, events.StreamHash+"one", eventstore.NoStream,
 		[]events.Event{events.HashClaimed{Hash: "one", URLID: id, Account: account, At: now}},
 	)
-	s.appendAll(t, events.StreamURL+id, eventstore.NoStream, []events.Event{events.URLCreated{
+	s.appendAll(t, events.LinkStream(id), eventstore.NoStream, []events.Event{events.URLCreated{
 		URLID: id, Account: account, Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink], At: now,
 	}})
 	var renames []events.Event

@@ -113,7 +113,7 @@ func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 	default:
 		return
 	}
-	link, err := projection.Event{Recorded: *r}.Subject(events.StreamURL)
+	link, err := projection.Event{Recorded: *r}.Link()
 	if err != nil {
 		h.t.Fatalf("event %d: %v", i, err)
 	}

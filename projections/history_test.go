@@ -76,7 +76,8 @@ func drawHistoryOf(t *rapid.T, most int) *drawnHistory {
 	h.openAccount()
 	steps := []func(){
 		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
-		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.restoreLink, h.abandonClaim, h.click,
+		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.restoreLink, h.abandonClaim, h.claim,
+		h.click,
 		h.click, h.click, h.resetStats, h.resetStats, h.restoreStats, h.restoreStats,
 	}
 	for range rapid.IntRange(1, 60).Draw(t, "steps") {
@@ -92,7 +93,7 @@ func (h *drawnHistory) append(stream string, e events.Event) {
 
 // appendTo appends an event of a link. The event may belong to a batch.
 func (h *drawnHistory) appendTo(l *expectedLink, e events.Event) {
-	h.append(events.StreamURL+l.id.String(), e)
+	h.append(events.LinkStream(l.id.String()), e)
 	batch := rapid.SampledFrom([]string{"", "no id", uuid.Nil.String(), uuid.Max.String()}).Draw(h.t, "batch")
 	h.log[len(h.log)-1].Metadata = []byte(`{"batch":"` + batch + `"}`)
 	if uuid.Validate(batch) == nil && !slices.Contains(l.batches, batch) {
@@ -191,6 +192,11 @@ func (h *drawnHistory) createLink() {
 		id: h.id(), account: a, hash: fmt.Sprintf("h%d", len(h.log)), longURL: h.text(), note: h.text(),
 		visitors: make(map[string]string), days: make(map[string]int64), dimensions: make(dimensionCounts),
 	}
+	generated := rapid.Bool().Draw(h.t, "generated")
+	if generated {
+		id, _ := events.LinkOfHash(l.hash)
+		l.id = uuid.MustParse(id)
+	}
 	var tags []string
 	if len(a.tags) > 0 && rapid.Bool().Draw(h.t, "tagged") {
 		l.tags = []uuid.UUID{a.tags[0]}
@@ -200,7 +206,7 @@ func (h *drawnHistory) createLink() {
 	h.links = append(h.links, l)
 	a.urls++
 	h.appendTo(l, events.URLCreated{
-		URLID: l.id.String(), Account: a.id.String(), Hash: l.hash, LongURL: l.longURL, Note: l.note, Tags: tags,
+		ClaimsHash: generated, URLID: l.id.String(), Account: a.id.String(), Hash: l.hash, LongURL: l.longURL, Note: l.note, Tags: tags,
 		Settings: events.Settings{
 			ExpirationDate: rapid.SampledFrom([]string{"", "0001-01-01", "2028-02-29", "9999-12-31"}).Draw(
 				h.t, "expires",
@@ -220,7 +226,7 @@ func (h *drawnHistory) live() *expectedLink {
 }
 
 func (h *drawnHistory) change(l *expectedLink, e events.Event) {
-	l.revision = int64(h.revisions[events.StreamURL+l.id.String()])
+	l.revision = int64(h.revisions[events.LinkStream(l.id.String())])
 	h.appendTo(l, e)
 }
 
@@ -285,9 +291,22 @@ func (h *drawnHistory) abandonClaim() {
 	if l := h.live(); l != nil && rapid.Bool().Draw(h.t, "existing") {
 		id = l.id
 	}
-	h.append(events.StreamURL+id.String(), events.ClaimAbandoned{Hash: "never", At: h.at()})
+	h.append(events.LinkStream(id.String()), events.ClaimAbandoned{Hash: "never", At: h.at()})
 	if rapid.Bool().Draw(h.t, "creation") {
 		h.append(events.StreamURL+h.id().String(), events.CreationAbandoned{At: h.at()})
+	}
+}
+
+// claim appends a claim or a release to the stream of a hash, in which a link may live.
+func (h *drawnHistory) claim() {
+	stream := events.StreamHash + fmt.Sprint("claimed", len(h.log))
+	if l := h.live(); l != nil && rapid.Bool().Draw(h.t, "existing") {
+		stream = events.StreamHash + l.hash
+	}
+	if rapid.Bool().Draw(h.t, "release") {
+		h.append(stream, events.HashReleased{At: h.at()})
+	} else {
+		h.append(stream, events.HashClaimed{At: h.at()})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,12 +101,13 @@ func drawTimes(t *rapid.T, h *drawnHistory) *pastLog {
 // accountOf returns the account whose history contains an event.
 func (p *pastLog) accountOf(r eventstore.Recorded) (uuid.UUID, bool) {
 	f := projection.Event{Recorded: r}
-	if id, err := f.Subject(events.StreamURL); err == nil {
+	if id, err := f.Link(); err == nil {
 		i := slices.IndexFunc(p.links, func(l *expectedLink) bool { return l.id == id })
 		if i < 0 {
 			return uuid.Nil, false // an abandoned claim or creation without a link
 		}
-		return p.links[i].account.id, r.Type != events.ClaimAbandoned{}.EventType()
+		isClaim := r.Type == events.ClaimAbandoned{}.EventType() || strings.HasPrefix(r.Type, "hash.")
+		return p.links[i].account.id, !isClaim
 	}
 	if id, err := f.Subject(events.StreamTags); err == nil {
 		return id, true

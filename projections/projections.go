@@ -57,7 +57,7 @@ func CreateKeys(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, anew bool,
 ) error {
 	if !anew {
-		links := projection.Streams(events.StreamURL)
+		links := projection.Streams(events.StreamURL, events.StreamHash)
 		found, err := store.Backlog(ctx, eventstore.Position{}, links, 1)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func linkEntries(
 		wanted := include(key)
 		changed, changes := fold.next(s.Body, wanted)
 		life.apply(s.Body)
-		if s.Stream != events.StreamURL+link && !changed {
+		if s.Stream != events.LinkStream(link) && !changed {
 			continue
 		}
 		keys = append(keys, key)

@@ -139,6 +139,8 @@ func claimEntries(claims []streams.RecordedEvent, reader string) ([]Entry, error
 			link, account, change.After = e.URLID, e.Account, e.URLID
 		case events.HashReleased:
 			link, account, change.Before = e.URLID, e.Account, e.URLID
+		default:
+			continue // an event of the link that lives in this stream
 		}
 		if reader != "" && account != reader {
 			continue

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 
+	"linkledger/commands/hashes"
 	"linkledger/commands/streams"
 	"linkledger/events"
 )
@@ -21,13 +22,14 @@ func (a *Reader) LoggedHistory(
 	clear(wanted)
 	for _, r := range claims {
 		if e, err := r.Event(); err == nil {
-			if claimed, ok := e.(events.HashClaimed); ok {
-				wanted[events.StreamURL+claimed.URLID] = true
+			if claimed, ok := hashes.ClaimOf(e); ok {
+				wanted[events.LinkStream(claimed.URLID)] = true
 				wanted[events.StreamTags+claimed.Account] = true
 				wanted[events.StreamAccount+claimed.Account] = true
 			}
 		}
 	}
+	delete(wanted, events.StreamHash+of.Hash) // a link may live in it
 	if err := a.streams.ReadFromLog(ctx, wanted, streams); err != nil {
 		return History{}, nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
@@ -201,11 +202,13 @@ func (a *Reader) loadOwner(ctx context.Context, account string) (owner, error) {
 func (a *Reader) linkEvents(
 	ctx context.Context, link string, owners map[string]owner,
 ) ([]streams.RecordedEvent, error) {
-	loaded, err := a.streams.Load(ctx, events.StreamURL+link)
+	loaded, err := a.streams.Load(ctx, events.LinkStream(link))
 	if err != nil {
 		return nil, err
 	}
-	all := loaded.All()
+	all := slices.DeleteFunc(loaded.All(), func(s streams.RecordedEvent) bool {
+		return strings.HasPrefix(s.Type, "hash.") // a claim in the stream of the link
+	})
 	account, tags := accountAndTags(loaded.Events)
 	if account == "" {
 		return all, nil

@@ -1,9 +1,12 @@
 package domain
 
 import (
-	"linkledger/events"
+	"fmt"
+	"time"
 
 	"github.com/google/uuid"
+
+	"linkledger/events"
 )
 
 // Request identifies a command and its caller.
@@ -52,10 +55,10 @@ func (r Request) Metadata() events.Metadata {
 	}
 }
 
-// Creating returns the request of a creation under a hash. Two concurrent repeats of a command draw
-// two hashes. Their creations are then different appends, so one fails and finds the link of the
+// Creating returns the request of a creation under a hash at a time. The creations of two
+// concurrent repeats of a command are different appends, so one fails and finds the link of the
 // other.
-func (r Request) Creating(hash string) Request {
-	r.Command = uuid.NewSHA1(r.Command, []byte(hash))
+func (r Request) Creating(hash string, at time.Time) Request {
+	r.Command = uuid.NewSHA1(r.Command, fmt.Append(nil, hash, " ", at.UnixMicro()))
 	return r
 }

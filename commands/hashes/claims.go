@@ -66,7 +66,7 @@ func (c *Claims) Claim(
 		if !state.released && state.URLID == urlID && state.claimed > spent {
 			return state.claimed, nil
 		}
-		if err := c.checkFree(ctx, r, state, urlID); err != nil {
+		if err := c.checkFree(ctx, r, state, loaded, urlID); err != nil {
 			return 0, err
 		}
 		appended, err := c.streams.Append(ctx, r, stream, state.revision, claimed)
@@ -76,17 +76,20 @@ func (c *Claims) Claim(
 
 // checkFree refuses a hash that belongs to another link. An expired claim is abandoned first, in
 // the stream of its link, so that the late append of that link fails.
-func (c *Claims) checkFree(ctx context.Context, r domain.Request, state State, urlID string) error {
+func (c *Claims) checkFree(
+	ctx context.Context, r domain.Request, state State, claims streams.History, urlID string,
+) error {
 	if state.revision == eventstore.NoStream {
 		return nil
 	}
 	if state.owner != "" && state.owner != r.Account {
 		return ErrTaken
 	}
-	if state.released || state.URLID == urlID {
+	// A stream without a claim has a creation that was abandoned.
+	if state.released || state.URLID == urlID || state.URLID == "" {
 		return nil
 	}
-	loaded, err := c.streams.Load(ctx, events.StreamURL+state.URLID)
+	loaded, err := c.LoadLink(ctx, state.hash, claims, state.URLID)
 	if err != nil {
 		return err
 	}
@@ -99,7 +102,9 @@ func (c *Claims) checkFree(ctx context.Context, r domain.Request, state State, u
 			return nil
 		}
 	case claimExpired:
-		_, err := c.streams.Append(ctx, r, events.StreamURL+state.URLID, loaded.Revision(),
+		// The link may live in the stream of the hash, which the claim is appended to.
+		r.Command = uuid.NewSHA1(r.Command, []byte("abandon"))
+		_, err := c.streams.Append(ctx, r, events.LinkStream(state.URLID), loaded.Revision(),
 			//nolint:gosec // a claim's revision is not negative
 			events.ClaimAbandoned{Hash: state.hash, ClaimRevision: uint64(state.claimed), At: now})
 		return err
@@ -108,9 +113,23 @@ func (c *Claims) checkFree(ctx context.Context, r domain.Request, state State, u
 	return ErrTaken
 }
 
+// LoadLink loads a link that claimed a hash. claims is the loaded stream of the hash, in which the
+// link itself may live.
+func (c *Claims) LoadLink(
+	ctx context.Context, hash string, claims streams.History, urlID string,
+) (streams.History, error) {
+	stream := events.LinkStream(urlID)
+	if stream == events.StreamHash+hash {
+		return claims, nil
+	}
+	return c.streams.Load(ctx, stream)
+}
+
 // Release frees a hash for the account. If it fails, the hash stays claimed, but the account may
 // still claim it again, so callers only log the error.
 func (c *Claims) Release(ctx context.Context, r domain.Request, hash, urlID string) error {
+	// The command may have changed a link that lives in the stream of the hash.
+	r.Command = uuid.NewSHA1(r.Command, []byte("release"))
 	_, err := eventstore.Retry(func() (eventstore.Appended, error) {
 		loaded, err := c.streams.Load(ctx, events.StreamHash+hash)
 		if err != nil {

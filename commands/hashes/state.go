@@ -5,9 +5,12 @@ package hashes
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
 	"linkledger/events"
@@ -38,20 +41,30 @@ func Valid(hash string) bool {
 	return 0 < len(hash) && len(hash) <= maxHash
 }
 
-// Generate returns a hash drawn from crypto/rand, without bias.
+// Generate returns a hash drawn from crypto/rand.
 func Generate() string {
-	const unbiased = 256 - 256%len(hashAlphabet)
-	var hash strings.Builder
-	random := make([]byte, 2*generatedLength)
-	for hash.Len() < generatedLength {
-		_, _ = rand.Read(random) // never fails
-		for _, b := range random {
-			if int(b) < unbiased && hash.Len() < generatedLength {
-				hash.WriteByte(hashAlphabet[int(b)%len(hashAlphabet)])
-			}
-		}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return generated(random[:])
+}
+
+// GenerateFor returns the hash of an attempt of a command. A repeat of the command gets the same
+// one.
+func GenerateFor(command uuid.UUID, attempt byte) string {
+	sum := sha256.Sum256(append(command[:], 'h', attempt))
+	return generated(sum[:8])
+}
+
+// generated returns the hash of 8 random bytes. Of 2^64 numbers each hash has the same share, up to
+// one in 600 million.
+func generated(random []byte) string {
+	number := binary.BigEndian.Uint64(random)
+	var hash [generatedLength]byte
+	for i := range hash {
+		hash[i] = hashAlphabet[number%uint64(len(hashAlphabet))]
+		number /= uint64(len(hashAlphabet))
 	}
-	return hash.String()
+	return string(hash[:])
 }
 
 // State is the state of one hash, folded from its stream.
@@ -71,15 +84,28 @@ func Fold(hash string, history []events.Event) State {
 	c := State{hash: hash, claimed: events.NoStream, revision: events.NoStream}
 	for _, e := range history {
 		c.revision++
-		switch e := e.(type) {
-		case events.HashClaimed:
-			c.URLID, c.Account, c.At = e.URLID, e.Account, e.At
+		if claim, ok := ClaimOf(e); ok {
+			c.URLID, c.Account, c.At = claim.URLID, claim.Account, claim.At
 			c.claimed, c.released = c.revision, false
-		case events.HashReleased:
+		}
+		if e, ok := e.(events.HashReleased); ok {
 			c.released, c.owner = true, e.Account
 		}
 	}
 	return c
+}
+
+// ClaimOf returns the claim that an event in the stream of a hash makes, if it makes one.
+func ClaimOf(e events.Event) (events.HashClaimed, bool) {
+	switch e := e.(type) {
+	case events.HashClaimed:
+		return e, true
+	case events.URLCreated:
+		return events.HashClaimed{
+			Hash: e.Hash, URLID: e.URLID, Account: e.Account, At: e.At,
+		}, e.ClaimsHash
+	}
+	return events.HashClaimed{}, false
 }
 
 // claimStatus is the status of a claim, as its link shows it.
@@ -128,7 +154,7 @@ func Claimants(history []events.Event, reader string) []string {
 	var links []string
 	seen := make(map[string]bool)
 	for _, e := range history {
-		claimed, ok := e.(events.HashClaimed)
+		claimed, ok := ClaimOf(e)
 		if ok && (reader == "" || claimed.Account == reader) && !seen[claimed.URLID] {
 			seen[claimed.URLID] = true
 			links = append(links, claimed.URLID)

@@ -148,7 +148,7 @@ const (
 // outcomeOf returns the outcome of a pending link from the events of its stream. An open link that
 // is older than ClaimTimeout must be abandoned by an event in its stream before its reservation is
 // returned.
-func outcomeOf(p events.PendingLink, history []events.Event) outcome {
+func outcomeOf(p events.PendingLink, account string, history []events.Event) outcome {
 	if len(history) == 0 {
 		return outcomeOpen
 	}
@@ -156,7 +156,7 @@ func outcomeOf(p events.PendingLink, history []events.Event) outcome {
 		var at time.Time
 		switch e := e.(type) {
 		case events.URLCreated:
-			if !p.Restored {
+			if !p.Restored && e.Account == account {
 				at = e.At
 			}
 		case events.URLRestored:

@@ -20,18 +20,21 @@ func TestFateOf(t *testing.T) {
 	other.At = commandstest.At.Add(time.Microsecond)
 	ours := commandstest.Created()
 	ours.At = commandstest.At
+	foreign := ours
+	foreign.Account = "b"
 	for name, tc := range map[string]struct {
 		history []events.Event
 		want    outcome
 	}{
-		"nothing yet":             {nil, outcomeOpen},
-		"created":                 {[]events.Event{ours}, outcomeCreated},
-		"created and deleted":     {[]events.Event{ours, events.URLDeleted{At: commandstest.At}}, outcomeCreated},
-		"created by another try":  {[]events.Event{other}, outcomeFailed},
-		"kept from coming":        {[]events.Event{events.CreationAbandoned{At: commandstest.At}}, outcomeFailed},
-		"its claim was abandoned": {[]events.Event{events.ClaimAbandoned{At: commandstest.At}}, outcomeFailed},
+		"nothing yet":                {nil, outcomeOpen},
+		"created":                    {[]events.Event{ours}, outcomeCreated},
+		"created and deleted":        {[]events.Event{ours, events.URLDeleted{At: commandstest.At}}, outcomeCreated},
+		"created by another account": {[]events.Event{foreign}, outcomeFailed},
+		"created by another try":     {[]events.Event{other}, outcomeFailed},
+		"kept from coming":           {[]events.Event{events.CreationAbandoned{At: commandstest.At}}, outcomeFailed},
+		"its claim was abandoned":    {[]events.Event{events.ClaimAbandoned{At: commandstest.At}}, outcomeFailed},
 	} {
-		if got := outcomeOf(p, tc.history); got != tc.want {
+		if got := outcomeOf(p, "a", tc.history); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
@@ -192,7 +195,7 @@ func TestFateOfARestoration(t *testing.T) {
 		"another one came":        {append(gone, other), outcomeFailed},
 		"another one was deleted": {append(gone, other, events.URLDeleted{At: commandstest.At}), outcomeOpen},
 	} {
-		if got := outcomeOf(p, tc.history); got != tc.want {
+		if got := outcomeOf(p, "a", tc.history); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

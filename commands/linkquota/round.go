@@ -188,7 +188,7 @@ func (r *round) resolvePending(ctx context.Context, now time.Time) error {
 // resolve looks up the outcome of a pending link. It abandons a link that is older than
 // ClaimTimeout, so that a late creation fails.
 func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time) (outcome, error) {
-	stream := events.StreamURL + p.URLID
+	stream := events.LinkStream(p.URLID)
 	recorded, err := r.Store.Load(ctx, stream)
 	if err != nil {
 		return outcomeOpen, err
@@ -199,7 +199,7 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 			return outcomeOpen, err
 		}
 	}
-	found := outcomeOf(p, history)
+	found := outcomeOf(p, r.id, history)
 	if found != outcomeOpen || now.Sub(p.At) < hashes.ClaimTimeout {
 		return found, nil
 	}
@@ -223,7 +223,8 @@ func (r *round) refuse(ctx context.Context, short []*request) error {
 	// One answer serves all links, because their heads of the log were read before.
 	readModelLags := sync.OnceValues(func() (bool, error) {
 		missing, err := r.Store.Backlog(
-			ctx, r.existing.position(), eventstore.Filter{Streams: []string{events.StreamURL}}, 1,
+			ctx, r.existing.position(),
+			eventstore.Filter{Streams: []string{events.StreamURL, events.StreamHash}}, 1,
 		)
 		return missing.Events > 0, err
 	})

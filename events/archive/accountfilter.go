@@ -20,7 +20,8 @@ type accountFilter struct {
 }
 
 func (o *accountFilter) matches(r eventstore.Recorded) (bool, error) {
-	if id, ok := strings.CutPrefix(r.Stream, events.StreamURL); ok {
+	isClaim := strings.HasPrefix(r.Type, "hash.")
+	if id, ok := events.LinkIn(r.Stream); ok && !isClaim {
 		return o.matchesLink(id, r)
 	}
 	for _, prefix := range []string{
@@ -45,7 +46,7 @@ func (o *accountFilter) matchesLink(id string, r eventstore.Recorded) (bool, err
 	if err != nil {
 		return false, nil //nolint:nilerr // not the stream of a link
 	}
-	if r.Type == (events.URLCreated{}).EventType() {
+	if strings.HasPrefix(r.Type, "url.created.") {
 		if accountIn(r) != o.account {
 			return false, nil
 		}

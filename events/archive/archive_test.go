@@ -132,7 +132,7 @@ func TestExportOfAccountAndTime(t *testing.T) {
 	if strings.Contains(file, accountB) || strings.Contains(file, `"clicks.recorded.v1"`) {
 		t.Error("an account's file contains events of other accounts")
 	}
-	if want := int64(10 * 3); sum.Count != want { // each item is a link, its hash and a tag
+	if want := int64(10 * 2); sum.Count != want { // each item is a link and a tag
 		t.Errorf("%d events of the account, want %d", sum.Count, want)
 	}
 	from, to := all[10].Time, all[30].Time

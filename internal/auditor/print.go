@@ -216,7 +216,7 @@ func (p historyPrinter) actor(a audit.Actor) (string, error) {
 // revisionText returns the revision of an event in the stream of its link, which restore takes. It
 // is empty for events of other streams.
 func revisionText(e audit.Entry) string {
-	if e.Stream != events.StreamURL+e.Link {
+	if e.Stream != events.LinkStream(e.Link) {
 		return ""
 	}
 	return strconv.FormatInt(int64(e.Revision), 10)

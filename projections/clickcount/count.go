@@ -44,7 +44,7 @@ type Resets struct {
 
 // Add adds the reset at a revision of the event's stream.
 func (c *Resets) Add(event projection.Event, revision int64) error {
-	link, err := event.Subject(events.StreamURL)
+	link, err := event.Link()
 	c.Link, c.Revision = append(c.Link, sqlbatch.UUID(link)), append(c.Revision, revision)
 	return err
 }

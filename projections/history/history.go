@@ -25,9 +25,11 @@ const minDelay = 100 * time.Millisecond
 // Projection returns the projection of the versions of links, tags and accounts.
 func Projection() projection.Definition {
 	return projection.Definition{
-		Name:   Name,
-		Filter: projection.Streams(events.StreamURL, events.StreamTags, events.StreamAccount),
-		Folds:  newHistoryFolds, Alone: notes.IsErasure, NeverAwaited: true, MinDelay: minDelay,
+		Name: Name,
+		Filter: projection.Streams(
+			events.StreamURL, events.StreamHash, events.StreamTags, events.StreamAccount,
+		),
+		Folds: newHistoryFolds, Alone: notes.IsErasure, NeverAwaited: true, MinDelay: minDelay,
 	}
 }
 
@@ -88,7 +90,7 @@ func (h *historyFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 			continue
 		}
 		known[event.Stream] = struct{}{}
-		if id, err := event.Subject(events.StreamURL); err == nil && event.Revision > 0 {
+		if id, err := event.Link(); err == nil && event.Revision > 0 {
 			links = append(links, sqlbatch.UUID(id))
 		} else if id, err := event.Subject(events.StreamTags); err == nil {
 			touched[id] = struct{}{}
@@ -140,22 +142,20 @@ func (h *historyFold) tick(account uuid.UUID, event projection.Event) int64 {
 
 func (h *historyFold) Apply(event projection.Event) error {
 	switch {
-	case strings.HasPrefix(event.Stream, events.StreamURL):
-		return h.applyLink(event)
 	case strings.HasPrefix(event.Stream, events.StreamTags):
 		return h.applyTag(event)
+	case strings.HasPrefix(event.Stream, events.StreamAccount):
+		return h.applyAccount(event)
+	case event.IsClaim():
+		return nil
 	}
-	return h.applyAccount(event)
+	return h.applyLink(event)
 }
 
 func (h *historyFold) applyLink(event projection.Event) error {
-	id, err := event.Subject(events.StreamURL)
+	id, err := event.Link()
 	if err != nil {
 		return err
-	}
-	switch event.Body.(type) {
-	case events.ClaimAbandoned, events.CreationAbandoned:
-		return nil // the claim was never used
 	}
 	past := h.links[id]
 	before := past.link()

@@ -30,9 +30,11 @@ const maxClickDelay = 2 * time.Second
 // Projection returns the projection of the links and their clicks.
 func Projection() projection.Definition {
 	return projection.Definition{
-		Name:   Name,
-		Filter: projection.Streams(events.StreamURL, events.StreamClicks, events.StreamAccount),
-		Folds:  newLinkFolds, Alone: notes.IsErasure, Buffered: true, Delayable: isClicks,
+		Name: Name,
+		Filter: projection.Streams(
+			events.StreamURL, events.StreamHash, events.StreamClicks, events.StreamAccount,
+		),
+		Folds: newLinkFolds, Alone: notes.IsErasure, Buffered: true, Delayable: isClicks,
 		MaxDelay: maxClickDelay,
 	}
 }
@@ -90,7 +92,7 @@ func (l *linkFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 		if event.Revision == 0 {
 			continue
 		}
-		id, err := event.Subject(events.StreamURL)
+		id, err := event.Link()
 		if err != nil {
 			continue // the event has clicks, or Apply returns the error
 		}
@@ -141,16 +143,15 @@ func (l *linkFold) Apply(event projection.Event) error {
 }
 
 func (l *linkFold) applyLink(event projection.Event) error {
-	id, err := event.Subject(events.StreamURL)
+	if event.IsClaim() {
+		return nil
+	}
+	id, err := event.Link()
 	if err != nil {
 		if strings.HasPrefix(event.Stream, events.StreamAccount) {
 			return nil // noteFold handles erasures, and no other event of accounts matters
 		}
 		return err
-	}
-	switch event.Body.(type) {
-	case events.ClaimAbandoned, events.CreationAbandoned:
-		return nil // the claim was never used; the link may not exist
 	}
 	if err := l.addBatch(id, event); err != nil {
 		return err

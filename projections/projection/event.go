@@ -67,6 +67,25 @@ func (e Event) Subject(prefix string) (uuid.UUID, error) {
 	return ParseID(id)
 }
 
+// Link returns the id of the link that the event changed.
+func (e Event) Link() (uuid.UUID, error) {
+	id, ok := events.LinkIn(e.Stream)
+	if !ok {
+		return uuid.Nil, fmt.Errorf("%w: it lies in stream %s", ErrContradiction, e.Stream)
+	}
+	return ParseID(id)
+}
+
+// IsClaim reports whether the event only claims or releases a hash. It may lie in the stream of a
+// link, and is no change of the link.
+func (e Event) IsClaim() bool {
+	switch e.Body.(type) {
+	case events.HashClaimed, events.HashReleased, events.ClaimAbandoned, events.CreationAbandoned:
+		return true
+	}
+	return false
+}
+
 // CommitPosition returns the commit position as PostgreSQL stores it.
 func (e Event) CommitPosition() int64 { return sqlbatch.Signed(e.Position.Commit) }
 

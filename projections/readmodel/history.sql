@@ -52,6 +52,7 @@ CREATE TABLE ?schema.link_versions (
     deleted_at      timestamptz,
     PRIMARY KEY (account_id, number, since)
 ) WITH (fillfactor = 90);
+COMMENT ON TABLE ?schema.link_versions IS 'Links of the streams url- and hash-'; -- see links
 -- For lists ordered by modification. It includes since and until so that a list is read from the
 -- index alone.
 CREATE INDEX link_versions_modified

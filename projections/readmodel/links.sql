@@ -20,6 +20,9 @@ CREATE TABLE ?schema.links (
     revision        bigint      NOT NULL,  -- of the last event in the row, in the link's stream
     deleted_at      timestamptz
 ) WITH (fillfactor = 90);
+-- A program that reads other streams has another comment and so another shape: it builds its tables
+-- anew.
+COMMENT ON TABLE ?schema.links IS 'Links of the streams url- and hash-';
 
 -- The index is not unique. The log gives a hash at most one live owner, but while a batch is
 -- written two rows may have the same hash.
