@@ -191,10 +191,10 @@ func (h *Handler) create(
 		}
 	}
 	created := events.URLCreated{
-		//nolint:gosec // a claim's revision is not negative
-		ClaimsHash: link.generated, ClaimRevision: uint64(claim),
-		URLID: link.id, Account: r.Account, Hash: link.hash, LongURL: item.LongURL,
-		Note: domain.TrimNote(item.Note), Settings: item.Settings, Tags: tags.IDs(item.Tags), At: at,
+		ClaimsHash: link.generated, ClaimRevision: uint64(claim), URLID: link.id,
+		Account: r.Account, Hash: link.hash, LongURL: item.LongURL,
+		Note: domain.TrimNote(item.Note), Settings: item.Settings,
+		Tags: tags.IDs(item.Tags), At: at,
 	}
 	appended, err := h.streams.Append(
 		ctx, r.Creating(link.hash, at), link.stream(), eventstore.NoStream, created,
