@@ -194,6 +194,9 @@ func TestClicksOutliveOutages(t *testing.T) {
 	c.drained()
 	c.record(1300, 1400)
 	c.end()
+	c = count(t, store, folder, Config{}, spool.Config{}) // the last clicks may be in the spool
+	c.drained()
+	c.end()
 	allOnce(t, server, 1400)
 }
 
