@@ -50,7 +50,7 @@ func (h *Handler) commit(
 		url.Apply(e)
 	}
 	if before.Live() && (url.Deleted || url.Hash != before.Hash) {
-		h.releaseAfter(ctx, r, before.Hash, url.ID)
+		h.releaseAfter(ctx, r, before.Hash, url)
 	}
 	return URLOutcome{URL: url, Position: appended.Position, Changed: true}, nil
 }
@@ -108,10 +108,12 @@ func (h *Handler) urlByHash(
 
 // releaseAfter releases a hash that a link has left. A failure is logged only: the link's own
 // events show that it left the hash, so the account may claim the hash again either way.
-func (h *Handler) releaseAfter(ctx context.Context, r domain.Request, hash, urlID string) {
-	if err := h.hashes.Release(ctx, r, hash, urlID); err != nil {
+func (h *Handler) releaseAfter(
+	ctx context.Context, r domain.Request, hash string, url domain.Link,
+) {
+	if err := h.hashes.Release(ctx, r, hash, url.ID, url.SpentRevision(hash)); err != nil {
 		h.cfg.Logger.WarnContext(ctx, "hash not released, it stays claimed until its account uses "+
 			"it again",
-			slog.String("hash", hash), slog.String("url", urlID), slog.Any("error", err))
+			slog.String("hash", hash), slog.String("url", url.ID), slog.Any("error", err))
 	}
 }

@@ -134,6 +134,30 @@ func TestGeneratedHashIsTaken(t *testing.T) {
 	}
 }
 
+// TestLateRelease checks that a release that comes late does not free a hash that the link has
+// claimed again.
+func TestLateRelease(t *testing.T) {
+	t.Parallel()
+	for name, custom := range map[string]string{"generated": "", "chosen": "chosen"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStack(t)
+			link := s.create(t, request("a"), CreateURL{LongURL: longDestination, CustomHash: custom})
+			s.mustEdit(t, link.Hash, EditURL{CustomHash: new("away")})
+			s.mustEdit(t, "away", EditURL{CustomHash: &link.Hash})
+			if err := s.hashes.Release(t.Context(), request("a"), link.Hash, link.ID, 0); err != nil {
+				t.Fatal(err)
+			}
+			second := s.CreateURLs(
+				t.Context(), request("a"), []CreateURL{{LongURL: longDestination, CustomHash: link.Hash}},
+			).Items[0]
+			if domain.KindOf(second.Err) != domain.HashUnavailable {
+				t.Errorf("the hash has two links: %v", second.Err)
+			}
+		})
+	}
+}
+
 // TestHashOfAbandonedCreation takes the hash of a creation that was abandoned before it came.
 func TestHashOfAbandonedCreation(t *testing.T) {
 	t.Parallel()

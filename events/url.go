@@ -2,8 +2,8 @@ package events
 
 import "time"
 
-// StreamURL prefixes the stream of one link with a chosen hash: url-<url id>. Links with generated
-// hashes live in streams of StreamHash, see LinkStream.
+// StreamURL prefixes the stream of one link: url-<url id>. Links with generated hashes live in
+// streams of StreamHash, except those that v0.1.0 created, see LinkStream.
 const StreamURL = "url-"
 
 // URLCreated is the first event of a link.

@@ -125,9 +125,12 @@ func (c *Claims) LoadLink(
 	return c.streams.Load(ctx, stream)
 }
 
-// Release frees a hash for the account. If it fails, the hash stays claimed, but the account may
-// still claim it again, so callers only log the error.
-func (c *Claims) Release(ctx context.Context, r domain.Request, hash, urlID string) error {
+// Release frees a hash for the account, unless the link has claimed it again above the revision
+// spent. If Release fails, the hash stays claimed, but the account may still claim it again, so
+// callers only log the error.
+func (c *Claims) Release(
+	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
+) error {
 	// The command may have changed a link that lives in the stream of the hash.
 	r.Command = uuid.NewSHA1(r.Command, []byte("release"))
 	_, err := eventstore.Retry(func() (eventstore.Appended, error) {
@@ -136,7 +139,7 @@ func (c *Claims) Release(ctx context.Context, r domain.Request, hash, urlID stri
 			return eventstore.Appended{}, err
 		}
 		state := Fold(hash, loaded.Events)
-		if state.released || state.URLID != urlID {
+		if state.released || state.URLID != urlID || state.claimed > spent {
 			return eventstore.Appended{}, nil
 		}
 		return c.streams.Append(ctx, r, events.StreamHash+hash, state.revision,

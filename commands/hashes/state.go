@@ -1,6 +1,6 @@
-// Package hashes decides which link has a hash. A link claims its hash in the hash's own stream
-// before it is created, renamed or restored, so that of two links that want the hash exactly one
-// gets it.
+// Package hashes decides which link has a hash. A link claims its hash in the hash's own stream,
+// before it is created, renamed or restored, or by its creation there. Of two links that want the
+// hash exactly one gets it.
 package hashes
 
 import (

@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 
@@ -124,9 +125,12 @@ func readLinks(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*link
 func writeLinks(s *sqlbatch.Batch, links map[uuid.UUID]*linkHistory) {
 	var newVersions, versions []*linkVersion
 	var newSearch, search, former []*searchRow
-	// Ids sort by creation, as the indexes do.
+	// The order is that of the indexes.
 	inOrder := slices.SortedFunc(maps.Values(links), func(a, b *linkHistory) int {
-		return bytes.Compare(a.versions[0].ID[:], b.versions[0].ID[:])
+		x, y := a.versions[0], b.versions[0]
+		return cmp.Or(
+			bytes.Compare(x.AccountID[:], y.AccountID[:]), cmp.Compare(x.Number, y.Number),
+		)
 	})
 	for _, l := range inOrder {
 		toVersions, toSearch := &versions, &search
