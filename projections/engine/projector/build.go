@@ -8,6 +8,15 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// phase is how far a generation is. It only ever goes on to the next phase.
+type phase int
+
+const (
+	filling  phase = iota // it may lack indexes and derived tables
+	complete              // it lacks at most the latest events
+	serving               // readers see it
+)
+
 // build completes a generation that has caught up, and makes it serve as soon as it has all events
 // of the one that serves.
 func (p *Projector) build(ctx context.Context, caughtUp bool) error {
@@ -16,14 +25,14 @@ func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 			return err
 		}
 	}
-	if !p.complete {
+	if p.phase != complete {
 		return nil
 	}
 	at, taken, err := generation.Switch(ctx, p.db.DB, p.store, p.projection.Filter, p.at)
 	if err != nil || !taken {
 		return err
 	}
-	p.at, p.building = at, false
+	p.at, p.phase = at, serving
 	p.afterCommit(span{to: at.Position}, true, nil)
 	p.logger.InfoContext(
 		ctx, "generation has taken over", slog.String("projection", p.projection.Name),
@@ -35,7 +44,7 @@ func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 // Complete ends the bulk load: it writes all pending events, and creates indexes and derived
 // tables.
 func (p *Projector) Complete(ctx context.Context) error {
-	if p.complete {
+	if p.phase != filling {
 		return nil
 	}
 	if err := p.Settle(ctx); err != nil {
@@ -43,7 +52,7 @@ func (p *Projector) Complete(ctx context.Context) error {
 	}
 	err := readmodel.Complete(ctx, p.db.DB, p.projection.Name, p.at.Generation, p.at.Confirm)
 	if err == nil {
-		p.bulk, p.complete = nil, true
+		p.bulk, p.phase = nil, complete
 	}
 	return err
 }
@@ -55,7 +64,7 @@ func (p *Projector) TryTakeOver(ctx context.Context) error {
 		return nil
 	}
 	defer p.mu.Unlock()
-	if !p.building {
+	if p.phase == serving {
 		return nil
 	}
 	return p.build(ctx, false)

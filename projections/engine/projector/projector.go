@@ -67,9 +67,8 @@ type Projector struct {
 	parked  map[string]struct{}   // streams that have dead letters
 	retryAt time.Time             // of a stopped projection; zero: not stopped
 
-	building    bool                // the generation has not served yet
-	complete    bool                // the bulk load has ended
-	bulk        *bulkLoader         // nil: no bulk load
+	phase       phase
+	bulk        *bulkLoader         // in the phase filling; nil: no bulk load
 	pending     *pendingBatch       // nil: no pending events
 	bisectUntil eventstore.Position // nothing is buffered up to here
 	inFlight    *inFlight           // nil: no transaction is running
@@ -86,9 +85,10 @@ func New(cfg Config) *Projector {
 		status: cfg.Status, onCommit: cfg.OnCommit,
 		lease: cfg.Lease, lose: cfg.Lose, policy: cfg.Policy, stop: cfg.Stopped, resume: cfg.Resume,
 		at:    cfg.At,
-		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: cfg.Building,
+		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, phase: serving,
 	}
-	if p.building {
+	if cfg.Building {
+		p.phase = filling
 		// A projection that buffers held events folds more of them than a bulk load.
 		if b := p.newBulkLoader(); b.loader != nil || !p.projection.Buffered {
 			p.bulk = b
@@ -171,7 +171,7 @@ func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 			return err
 		}
 	}
-	if p.building && !batch.Held {
+	if p.phase != serving && !batch.Held {
 		if err := p.build(ctx, batch.CaughtUp); err != nil {
 			return err
 		}
