@@ -90,12 +90,8 @@ func (q *DB) LinksByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Link
 func (q *DB) LinkNumbers(
 	ctx context.Context, account uuid.UUID, hashes []string, at asof.Time,
 ) (numbers []int, err error) {
-	links := at.ByHash(q.db)
-	for _, query := range links {
-		query.ColumnExpr("link.number").Where("account_id = ?", account).
-			Where("hash = ANY(?::text[])", pgdialect.Array(hashes))
-	}
-	err = asof.UnionAll(q.db, links).Scan(ctx, &numbers)
+	err = at.ByHash(q.db).ColumnExpr("link.number").Where("account_id = ?", account).
+		Where("hash = ANY(?::text[])", pgdialect.Array(hashes)).Scan(ctx, &numbers)
 	return numbers, err
 }
 

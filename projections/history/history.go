@@ -106,7 +106,7 @@ func (h *historyFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	s.Queue(`
 		SELECT account_id, moment, lead, links FROM ?schema.account_clocks WHERE account_id IN (
 			SELECT unnest($1::uuid[])
-			UNION SELECT account_id FROM ?schema.link_faces WHERE link_id = ANY($2::uuid[]))`,
+			UNION SELECT account_id FROM ?schema.text_versions WHERE link_id = ANY($2::uuid[]))`,
 		accounts, links).Query(h.scanClocks)
 	readLinks(s, links, h.links)
 	readAccounts(s, versions, h.accounts)

@@ -14,12 +14,12 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// linkHistory is a link with the versions and search texts of it to write.
+// linkHistory holds the latest version and search text of a link as they were before a batch, and
+// those that the batch adds.
 type linkHistory struct {
-	created      bool           // by the batch: the tables have no row of the link
-	versions     []*linkVersion // the last one is the link as it is now
-	search       searchText     // the latest one; a deleted link keeps it
-	formerSearch []searchText
+	created  bool // by the batch: the tables have no row of the link
+	versions []*linkVersion
+	texts    []*searchText
 }
 
 // span is the time in which a row is valid.
@@ -61,36 +61,44 @@ func (l *linkHistory) update(link readmodel.Link, at int64, noted bool) {
 		}
 		l.versions = append(l.versions, &linkVersion{link, span{at, readmodel.Forever, true}})
 	}
-	text := ""
 	if link.DeletedAt.IsZero() {
-		text = readmodel.SearchText(link.LongURL, link.Note, link.Hash) // never empty
+		text := readmodel.SearchText(link.LongURL, link.Note, link.Hash)
+		l.setText(searchText{span{at, readmodel.Forever, true}, link.Hash, text}, noted)
+	} else {
+		l.endText(at)
 	}
-	l.updateSearch(link.Hash, text, at, noted)
 }
 
-// updateSearch replaces the search text from a moment on. An empty text ends it.
-func (l *linkHistory) updateSearch(hash, text string, at int64, noted bool) {
-	current := &l.search
-	valid := current.until == readmodel.Forever
-	same := !noted && current.hash == hash && current.text == text
-	switch {
-	case !valid && text == "", valid && text != "" && same:
-		return
-	case text == "":
-		current.until = at
-	default:
-		if current.text != "" && current.since < at {
-			current.until = min(current.until, at)
-			l.formerSearch = append(l.formerSearch, *current)
-		}
-		*current = searchText{span{since: at, until: readmodel.Forever}, hash, text}
+// setText replaces the search text, unless it stays the same.
+func (l *linkHistory) setText(text searchText, noted bool) {
+	var last *searchText
+	if n := len(l.texts); n > 0 {
+		last = l.texts[n-1]
 	}
-	current.changed = true
+	switch {
+	case last == nil:
+	case last.until == readmodel.Forever && !noted &&
+		last.hash == text.hash && last.text == text.text:
+		return
+	case last.since == text.since:
+		*last = text
+		return
+	default:
+		l.endText(text.since)
+	}
+	l.texts = append(l.texts, &text)
+}
+
+// endText ends the search text, unless it has ended before.
+func (l *linkHistory) endText(at int64) {
+	if last := l.texts[len(l.texts)-1]; last.until == readmodel.Forever {
+		last.until, last.changed = at, true
+	}
 }
 
 // readLinks queues the query for the latest version and search text of each link. Versions are
-// keyed by account and number, which only the row with the search text gives for a link's id.
-// LATERAL with LIMIT 1 then probes the primary key of the versions once for each link.
+// keyed by account and number, which only the search text gives for a link's id. LATERAL with
+// LIMIT 1 probes the primary keys once for each link.
 func readLinks(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*linkHistory) {
 	if len(links) == 0 {
 		return
@@ -99,32 +107,36 @@ func readLinks(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*link
 		SELECT search.since, search.until, search.hash, search.text,
 			`+versionColumns.List("version")+`
 		FROM unnest($1::uuid[]) AS touched (id)
-		JOIN ?schema.link_faces AS search ON search.link_id = touched.id
+		CROSS JOIN LATERAL (
+			SELECT * FROM ?schema.text_versions
+			WHERE link_id = touched.id ORDER BY since DESC LIMIT 1) AS search
 		CROSS JOIN LATERAL (
 			SELECT * FROM ?schema.link_versions
 			WHERE account_id = search.account_id AND number = search.number
 			ORDER BY since DESC LIMIT 1) AS version`, links).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
-			v, search := &linkVersion{span: span{until: readmodel.Forever}}, searchText{}
+			version, search := &linkVersion{}, &searchText{}
 			var text []byte
 			if err := rows.Scan(append(
 				[]any{&search.since, &search.until, &search.hash, &text},
-				versionColumns.Scan(v)...,
+				versionColumns.Scan(version)...,
 			)...); err != nil {
 				return err
 			}
 			search.text = string(text)
-			into[v.ID] = &linkHistory{versions: []*linkVersion{v}, search: search}
+			into[version.ID] = &linkHistory{
+				versions: []*linkVersion{version}, texts: []*searchText{search},
+			}
 		}
 		return rows.Err()
 	})
 }
 
-// writeLinks queues the changes of versions and search texts. It uses COPY for rows that cannot
-// exist yet: those of new links, and former search texts, which never change.
+// writeLinks queues the changes of versions and search texts. It uses COPY for the rows of new
+// links, which cannot exist yet.
 func writeLinks(s *sqlbatch.Batch, links map[uuid.UUID]*linkHistory) {
 	var newVersions, versions []*linkVersion
-	var newSearch, search, former []*searchRow
+	var newTexts, texts []*textVersion
 	// The order is that of the indexes.
 	inOrder := slices.SortedFunc(maps.Values(links), func(a, b *linkHistory) int {
 		x, y := a.versions[0], b.versions[0]
@@ -133,21 +145,19 @@ func writeLinks(s *sqlbatch.Batch, links map[uuid.UUID]*linkHistory) {
 		)
 	})
 	for _, l := range inOrder {
-		toVersions, toSearch := &versions, &search
+		toVersions, toTexts := &versions, &texts
 		if l.created {
-			toVersions, toSearch = &newVersions, &newSearch
+			toVersions, toTexts = &newVersions, &newTexts
 		}
 		for _, v := range l.versions {
 			if v.changed {
 				*toVersions = append(*toVersions, v)
 			}
 		}
-		link := &l.versions[0].Link
-		if l.search.changed {
-			*toSearch = append(*toSearch, &searchRow{link, l.search})
-		}
-		for _, text := range l.formerSearch {
-			former = append(former, &searchRow{link, text})
+		for _, text := range l.texts {
+			if text.changed {
+				*toTexts = append(*toTexts, &textVersion{&l.versions[0].Link, *text})
+			}
 		}
 	}
 	s.Copy(
@@ -155,18 +165,14 @@ func writeLinks(s *sqlbatch.Batch, links map[uuid.UUID]*linkHistory) {
 		func(r *sqlbatch.Row, i int) { versionColumns.Copy(r, newVersions[i]) },
 	)
 	s.Copy(
-		"link_faces", searchColumns.Names(), len(newSearch),
-		func(r *sqlbatch.Row, i int) { searchColumns.Copy(r, newSearch[i]) },
-	)
-	s.Copy(
-		"former_faces", searchColumns.Names(), len(former),
-		func(r *sqlbatch.Row, i int) { searchColumns.Copy(r, former[i]) },
+		"text_versions", textColumns.Names(), len(newTexts),
+		func(r *sqlbatch.Row, i int) { textColumns.Copy(r, newTexts[i]) },
 	)
 	if len(versions) > 0 {
 		s.Queue(upsertVersion, versionColumns.Arrays(versions)...)
 	}
-	if len(search) > 0 {
-		s.Queue(upsertSearchRow, searchColumns.Arrays(search)...)
+	if len(texts) > 0 {
+		s.Queue(upsertText, textColumns.Arrays(texts)...)
 	}
 }
 
@@ -186,23 +192,23 @@ var upsertVersion = versionColumns.Insert("?schema.link_versions") +
 	" ON CONFLICT (account_id, number, since) DO UPDATE SET until = EXCLUDED.until, " +
 	linkrow.Mutable.Assign("EXCLUDED")
 
-// searchRow is a search text with its link.
-type searchRow struct {
+// textVersion is a search text with its link.
+type textVersion struct {
 	link *readmodel.Link
 	searchText
 }
 
-// searchColumns are those of the tables of search texts.
-var searchColumns = sqlbatch.Columns[searchRow]{
-	sqlbatch.UUIDColumn("account_id", func(r *searchRow) *uuid.UUID { return &r.link.AccountID }),
-	sqlbatch.BigintColumn("since", func(r *searchRow) *int64 { return &r.since }),
-	sqlbatch.BigintColumn("until", func(r *searchRow) *int64 { return &r.until }),
-	sqlbatch.IntegerColumn("number", func(r *searchRow) *int { return &r.link.Number }),
-	sqlbatch.BytesColumn("text", func(r *searchRow) *string { return &r.text }),
-	sqlbatch.TextColumn("hash", func(r *searchRow) *string { return &r.hash }),
-	sqlbatch.UUIDColumn("link_id", func(r *searchRow) *uuid.UUID { return &r.link.ID }),
+// textColumns are those of the table text_versions.
+var textColumns = sqlbatch.Columns[textVersion]{
+	sqlbatch.UUIDColumn("link_id", func(t *textVersion) *uuid.UUID { return &t.link.ID }),
+	sqlbatch.BigintColumn("since", func(t *textVersion) *int64 { return &t.since }),
+	sqlbatch.BigintColumn("until", func(t *textVersion) *int64 { return &t.until }),
+	sqlbatch.UUIDColumn("account_id", func(t *textVersion) *uuid.UUID { return &t.link.AccountID }),
+	sqlbatch.IntegerColumn("number", func(t *textVersion) *int { return &t.link.Number }),
+	sqlbatch.TextColumn("hash", func(t *textVersion) *string { return &t.hash }),
+	sqlbatch.BytesColumn("text", func(t *textVersion) *string { return &t.text }),
 }
 
-var upsertSearchRow = searchColumns.Insert("?schema.link_faces") + `
-	ON CONFLICT (link_id) DO UPDATE SET
-		since = EXCLUDED.since, until = EXCLUDED.until, hash = EXCLUDED.hash, text = EXCLUDED.text`
+var upsertText = textColumns.Insert("?schema.text_versions") + `
+	ON CONFLICT (link_id, since) DO UPDATE SET
+		until = EXCLUDED.until, hash = EXCLUDED.hash, text = EXCLUDED.text`

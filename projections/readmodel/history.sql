@@ -59,47 +59,23 @@ CREATE INDEX link_versions_modified
     ON ?schema.link_versions (account_id, modified_at, number) INCLUDE (since, until)
     WHERE deleted_at IS NULL;
 
--- The latest search text of a link, or the last one before it was deleted. Search texts have their
--- own table because a link has far more versions than texts.
-CREATE TABLE ?schema.link_faces (
-    account_id uuid    NOT NULL,
-    since      bigint  NOT NULL,
-    until      bigint  NOT NULL,
-    number     integer NOT NULL,
-    text       bytea   NOT NULL,  -- see SearchText
-    hash       text    COLLATE "C" NOT NULL,
-    link_id    uuid    PRIMARY KEY
-);
-CREATE INDEX link_faces_number ON ?schema.link_faces (account_id, number);
-CREATE INDEX link_faces_hash ON ?schema.link_faces (account_id, hash, number)
-    INCLUDE (since, until);
-CREATE INDEX link_faces_search ON ?schema.link_faces
-    USING gin (linkledger.utf8(text) gin_trgm_ops);
--- For searches at a moment when few of the links existed, which would otherwise read all rows. A
--- BRIN index does not work here: new rows reuse the space of replaced ones, so the position of a
--- row is not related to its time.
-CREATE INDEX link_faces_since ON ?schema.link_faces (since);
-
--- The earlier search texts of links.
-CREATE TABLE ?schema.former_faces (
-    account_id uuid    NOT NULL,
-    since      bigint  NOT NULL,
-    until      bigint  NOT NULL,
-    number     integer NOT NULL,
-    text       bytea   NOT NULL,
-    hash       text    COLLATE "C" NOT NULL,
+-- The search texts of links, each valid from since until until. They have their own table because a
+-- link has far more versions than texts. Searches read all texts of an account: an index of them, as
+-- link_texts has, would cost each change of a link more than it saves the few who search the past.
+-- A deleted link keeps its last text, which has ended.
+CREATE TABLE ?schema.text_versions (
     link_id    uuid    NOT NULL,
+    since      bigint  NOT NULL,
+    until      bigint  NOT NULL,
+    account_id uuid    NOT NULL,
+    number     integer NOT NULL,
+    hash       text    COLLATE "C" NOT NULL,
+    text       bytea   NOT NULL,  -- see SearchText
     PRIMARY KEY (link_id, since)
 );
-CREATE INDEX former_faces_number ON ?schema.former_faces (account_id, number);
-CREATE INDEX former_faces_hash ON ?schema.former_faces (account_id, hash, number)
+CREATE INDEX text_versions_number ON ?schema.text_versions (account_id, number);
+CREATE INDEX text_versions_hash ON ?schema.text_versions (account_id, hash, number)
     INCLUDE (since, until);
-CREATE INDEX former_faces_search ON ?schema.former_faces
-    USING gin (linkledger.utf8(text) gin_trgm_ops);
--- Rows are inserted approximately in the order in which the texts were replaced, so BRIN works: a
--- search skips the texts that were replaced before its moment.
-CREATE INDEX former_faces_time ON ?schema.former_faces USING brin (since, until)
-    WITH (pages_per_range = 16, autosummarize = on);
 
 -- The changes of sets of links, see link_sets. A page contains the changes of a block from its
 -- first moment until the next page. The set at a moment within a page is bits with the changes

@@ -88,35 +88,20 @@ func (t Time) Links() string {
 	return "(SELECT * FROM linkledger.link_versions WHERE " + t.validAt() + ")"
 }
 
-// SearchTexts returns the table of search texts, for a search through all links of an account or
-// through some of them. It may contain texts of links that were deleted at the time: the latest
-// text of a link stays in its table after the link's deletion, and its end is not checked.
-func (t Time) SearchTexts(all bool) string {
+// SearchTexts returns the table of the search texts of live links.
+func (t Time) SearchTexts() string {
 	if !t.past {
 		return "linkledger.link_texts AS link"
 	}
-	condition := t.validAt()
-	// The sums keep the planner from the index of times (BRIN), which reads whole ranges of pages
-	// for a few rows.
-	if !all {
-		condition = fmt.Sprintf("since + 0 <= %d AND until + 0 > %[1]d", t.at)
-	}
-	return fmt.Sprintf(`(
-		SELECT account_id, number, text FROM linkledger.link_faces WHERE since <= %d UNION ALL
-		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`,
-		t.at, condition)
+	return "(SELECT * FROM linkledger.text_versions WHERE " + t.validAt() + ") AS link"
 }
 
-// ByHash returns the queries for live links by hash. Each live link is in the result of exactly
-// one.
-func (t Time) ByHash(db *readmodel.DB) []*bun.SelectQuery {
+// ByHash returns the query for live links by hash.
+func (t Time) ByHash(db *readmodel.DB) *bun.SelectQuery {
 	if !t.past {
-		return []*bun.SelectQuery{live(db)}
+		return live(db)
 	}
-	return []*bun.SelectQuery{
-		db.NewSelect().TableExpr("linkledger.link_faces AS link").Where(t.validAt()),
-		db.NewSelect().TableExpr("linkledger.former_faces AS link").Where(t.validAt()),
-	}
+	return db.NewSelect().TableExpr("linkledger.text_versions AS link").Where(t.validAt())
 }
 
 // ByModified returns the query for live links by time of modification.
@@ -137,16 +122,6 @@ func (t Time) ByModified(
 	return db.NewSelect().TableExpr("linkledger.link_versions AS link").
 		Where("link.deleted_at IS NULL").Where(t.validAt()).
 		Where("link.modified_at <= ?", t.Moment().Add(lead+time.Second)), nil
-}
-
-// UnionAll returns one query for the union of one or two queries, which select the number of links.
-func UnionAll(db *readmodel.DB, queries []*bun.SelectQuery) *bun.SelectQuery {
-	if len(queries) == 1 {
-		return queries[0]
-	}
-	return db.NewSelect().ColumnExpr("link.number").TableExpr(
-		"((?) UNION ALL (?)) AS link", queries[0], queries[1],
-	)
 }
 
 // live returns the query for the links that are live now.

@@ -29,11 +29,7 @@ func (r *Reader) pageNumbers(ctx context.Context, c pageQuery) ([]int, error) {
 		}
 		return r.walk(ctx, c, "link.modified_at", c.restrict(links))
 	case ByHash:
-		links := asof.At(c.At).ByHash(r.db)
-		for _, query := range links {
-			c.restrict(query)
-		}
-		return r.walk(ctx, c, "link.hash", links...)
+		return r.walk(ctx, c, "link.hash", c.restrict(asof.At(c.At).ByHash(r.db)))
 	case ClicksFirst:
 		return r.pageByClicks(ctx, c)
 	case NewestFirst:
@@ -91,11 +87,10 @@ func (c *pageQuery) clicked(db *readmodel.DB) (links *bun.SelectQuery, key strin
 	return c.selected.Restrict(stats, false), "link.total_clicks"
 }
 
-// walk returns the numbers of a page in the order of a column. It skips the links before the page
-// from the nearer end of the list. If there are several queries, each sorts its links itself: if
-// PostgreSQL sorted their union, it would walk through tables with hardly any result.
+// walk returns the numbers of a page of links in the order of a column. It skips the links before
+// the page from the nearer end of the list.
 func (r *Reader) walk(
-	ctx context.Context, c pageQuery, key string, queries ...*bun.SelectQuery,
+	ctx context.Context, c pageQuery, key string, links *bun.SelectQuery,
 ) ([]int, error) {
 	offset, limit := int64(c.Offset), int64(min(c.Limit, c.total-c.Offset))
 	if limit <= 0 { // bun would leave the limit out
@@ -109,19 +104,9 @@ func (r *Reader) walk(
 	if c.Reverse != fromEnd {
 		order = "? DESC, link.number DESC"
 	}
-	for _, links := range queries {
-		links.ColumnExpr("link.number").Where("link.account_id = ?", c.Account)
-		if len(queries) > 1 {
-			links.ColumnExpr("? AS key", bun.Safe(key)).OrderExpr(order, bun.Safe(key)).
-				Limit(offset + limit)
-		}
-	}
-	if len(queries) > 1 {
-		key = "link.key"
-	}
 	var numbers []int
-	err := asof.UnionAll(r.db, queries).OrderExpr(order, bun.Safe(key)).
-		Offset(offset).Limit(limit).Scan(ctx, &numbers)
+	err := links.ColumnExpr("link.number").Where("link.account_id = ?", c.Account).
+		OrderExpr(order, bun.Safe(key)).Offset(offset).Limit(limit).Scan(ctx, &numbers)
 	if fromEnd {
 		slices.Reverse(numbers)
 	}

@@ -37,9 +37,14 @@ const (
 func (r *Reader) search(
 	ctx context.Context, list Query, selected linkset.Set,
 ) (linkset.Set, error) {
+	last := selected.Numbers(0, 1, false)
+	if len(last) == 0 {
+		return selected, nil
+	}
 	at, text := asof.At(list.At), readmodel.SearchText(list.Search)
-	texts := func(all bool) *bun.SelectQuery {
-		return r.db.NewSelect().TableExpr(at.SearchTexts(all)).Where("account_id = ?", list.Account)
+	texts := func() *bun.SelectQuery {
+		return r.db.NewSelect().TableExpr(at.SearchTexts()).Where("account_id = ?", list.Account).
+			Where("number <= ?", last[0]) // at an early moment, few of the links existed
 	}
 	few := selected.Count() < maxSearchedByNumber
 	// Only notes have line breaks. In a search text, line breaks separate the fields, so a match
@@ -47,7 +52,7 @@ func (r *Reader) search(
 	inNotes := strings.Contains(text, "\n")
 	hits := 0
 	if !few && !inNotes {
-		err := texts(false).ColumnExpr("count(*)").
+		err := texts().ColumnExpr("count(*)").
 			Where("number = ANY(?::integer[])", pgdialect.Array(selected.Sample(sampleSize))).
 			Where(contains, []byte(text)).Scan(ctx, &hits)
 		if err != nil {
@@ -55,12 +60,13 @@ func (r *Reader) search(
 		}
 	}
 	if hits > sampleSize/2 {
-		missed, err := selected.Matching(ctx, texts(true).Where(lacks, []byte(text)))
+		missed, err := selected.Matching(ctx, texts().Where(lacks, []byte(text)))
 		return selected.Minus(missed), err
 	}
-	all := hits > maxRareHits || utf8.RuneCountInString(text) < minIndexedLength
-	search := texts(all).Where(contains, []byte(text))
-	if !all {
+	indexed := !at.Past() && hits <= maxRareHits &&
+		utf8.RuneCountInString(text) >= minIndexedLength
+	search := texts().Where(contains, []byte(text))
+	if indexed {
 		search.Where(mayContain, containing(text))
 	}
 	if inNotes {
