@@ -2,6 +2,7 @@ package linkquota
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"linkledger/commands/domain"
@@ -51,6 +52,7 @@ type request struct {
 	plan    domain.Plan
 	since   time.Time
 	head    eventstore.Position // of the log, later than since; zero: not read yet
+	left    atomic.Bool         // the caller has left
 }
 
 // New returns the quotas of a node.

@@ -70,8 +70,9 @@ func (r *Reservation) Take(ctx context.Context, link string, now time.Time) (tim
 	err := asked.Wait(ctx)
 	if err == nil {
 		r.held = asked.link
-	} else if ctx.Err() != nil { // the link may still be reserved
-		go func() {
+	} else if ctx.Err() != nil {
+		asked.left.Store(true)
+		go func() { // the link may be reserved already
 			if asked.Wait(context.WithoutCancel(ctx)) == nil {
 				r.quotas.report(r.account, asked.link, outcomeFailed)
 			}

@@ -33,12 +33,15 @@ type accountQuota struct {
 func (a *accountQuota) serve(ctx context.Context, requests []*request) error {
 	var waiting []*request
 	for _, q := range requests {
-		if q.outcome == outcomeOpen {
+		switch {
+		case q.left.Load():
+			q.Answer(context.Canceled)
+		case q.outcome == outcomeOpen:
 			waiting = append(waiting, q)
-			continue
+		default:
+			a.report(q.link, q.outcome)
+			q.Answer(nil)
 		}
-		a.report(q.link, q.outcome)
-		q.Answer(nil)
 	}
 	if len(waiting) == 0 && len(a.failed) == 0 {
 		return nil
