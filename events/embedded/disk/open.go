@@ -44,12 +44,16 @@ const (
 	folderMode     = 0o700        // other users of the machine must not read events
 	minFreeBytes   = 2 * memTable // Pebble allocates a log of that size when it opens
 
-	memTable = 32 << 20
+	memTable = 16 << 20
 	// blockCache is the size of Pebble's cache. Pebble reserves its memtables in it: one being
 	// filled, one being flushed and one to be reused. The rest is for blocks. Each append to a new
 	// stream looks up the stream's name in the filters of these blocks.
 	blockCache = 3*memTable + 32<<20
 )
+
+// l0Tables is how many memtables are flushed before they are compacted. It is twice Pebble's
+// default, because memtables of twice the size would take 48 MB more.
+const l0Tables = 8
 
 // ErrFailed is wrapped by every refusal of a write after a commit has failed. Events that were
 // acknowledged before are safe. The remedy is to close the store, repair the disk and open the
@@ -121,6 +125,7 @@ func Open(dir string, fsys vfs.FS, log *slog.Logger) (d *DB, err error) {
 	logger := &pebbleLogger{log: log, fail: d.Fail}
 	opts := &pebble.Options{
 		FS: zeroedFS{fsys}, Lock: lock, Cache: cache, MemTableSize: memTable,
+		L0CompactionThreshold: l0Tables, L0StopWritesThreshold: 3 * l0Tables,
 		FormatMajorVersion: pebble.FormatNewest,
 		Logger:             logger,
 		EventListener:      logger.listener(),
