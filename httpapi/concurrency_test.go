@@ -156,8 +156,8 @@ func TestWriteWaitsForItsReaders(t *testing.T) {
 	var mu sync.Mutex
 	var waited []string
 	s := newStack(t, func(cfg *Config) {
-		wait := cfg.Wait
-		cfg.Wait = func(ctx context.Context, projection string, position uint64) error {
+		wait := cfg.Projections.Wait
+		cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
 			mu.Lock()
 			defer mu.Unlock()
 			waited = append(waited, projection)
@@ -190,7 +190,7 @@ func TestSlowReadModelsDelayNoWriteForEver(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
 		cfg.WaitTimeout = time.Millisecond
-		cfg.Wait = func(ctx context.Context, _ string, _ uint64) error {
+		cfg.Projections.Wait = func(ctx context.Context, _ string, _ uint64) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +19,7 @@ import (
 	"linkledger/commands/metering"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/shortlink"
+	"linkledger/httpapi/v3/catchup"
 	"linkledger/queries"
 	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
@@ -46,16 +46,8 @@ type Config struct {
 	// Plans has the limits of accounts, by the names of plans. Accounts of other plans have no
 	// limits.
 	Plans map[string]domain.Plan
-	// Wait returns nil once a projection has passed a commit position. It fails with the error of
-	// ctx, or with progress.ErrUnowned if no process updates the projection. In the service this
-	// and the next two are WaitOwned, WaitUndelayed and WaitForOthers of progress.Waiter. Only the
-	// API uses them.
-	Wait func(ctx context.Context, projection string, position uint64) error
-	// WaitUndelayed is Wait for events that the projector may delay.
-	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
-	// WaitForOthers returns nil once a projection has passed the known positions of others. It
-	// fails like Wait.
-	WaitForOthers func(ctx context.Context, projection string, others ...string) error
+	// Projections waits for the read models. Only the API uses it.
+	Projections catchup.Projections
 
 	// BaseURL is scheme://host[:port] of the short links. If empty, that of the request is used.
 	BaseURL string
@@ -143,8 +135,8 @@ func (cfg *Config) check() error {
 	case cfg.Queries == nil:
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
-		cfg.UsageMeter == nil || cfg.Wait == nil || cfg.WaitUndelayed == nil ||
-		cfg.WaitForOthers == nil):
+		cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
+		cfg.Projections.WaitUndelayed == nil || cfg.Projections.WaitForOthers == nil):
 		return errors.New("the API needs commands, lists, accounts, a meter of calls and " +
 			"functions that wait for projections")
 	case cfg.Redirects &&

@@ -434,7 +434,7 @@ func TestOutages(t *testing.T) {
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
-		cfg.Wait = func(context.Context, string, uint64) error { panic("boom") }
+		cfg.Projections.Wait = func(context.Context, string, uint64) error { panic("boom") }
 	})
 	c := s.client(t, "alice")
 	a := c.call("POST", "/v3/tags", `{"label":"x"}`, header("X-Request-Id", "panic-1"))
@@ -456,7 +456,7 @@ func TestConfigIsChecked(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"nothing to serve": func(c *Config) { c.API, c.Redirects = false, false },
 		"commands":         func(c *Config) { c.Commands = nil },
-		"wait":             func(c *Config) { c.Wait = nil },
+		"wait":             func(c *Config) { c.Projections.Wait = nil },
 		"queries":          func(c *Config) { c.Queries = nil },
 		"accounts":         func(c *Config) { c.Accounts = nil },
 		"clicks":           func(c *Config) { c.ClickRecorder = nil },

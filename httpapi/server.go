@@ -58,8 +58,7 @@ func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 		Accounts: cfg.Accounts, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter,
 		Plans: cfg.Plans,
 
-		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers,
-		WaitTimeout: cfg.WaitTimeout,
+		Projections: cfg.Projections, WaitTimeout: cfg.WaitTimeout,
 
 		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
 

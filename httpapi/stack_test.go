@@ -37,6 +37,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/shortlink"
+	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/internal/soak"
 	"linkledger/projections"
@@ -142,8 +143,10 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		API: true, Redirects: true, Commands: s.commands,
 		Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db),
 		Lists: linklist.New(s.db), Accounts: s.accounts, RedirectCache: s.targets,
-		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls, Wait: s.waiter.Wait,
-		WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
+		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
+		Projections: catchup.Projections{
+			Wait: s.waiter.Wait, WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
+		},
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: testTimeout, RequestTimeout: testTimeout, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -492,12 +495,15 @@ func batch(n int) string {
 // newStackless returns a configuration without an event store and a database.
 func newStackless() Config {
 	targets, _ := cache.NewRedirects(queries.New(nil), 1<<20) // the queries are never used
+	none := progress.NewWaiter(nil)
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil),
 		Queries: queries.New(nil), Lists: linklist.New(nil),
 		Accounts: cache.NewAccounts(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
-		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}), Wait: progress.NewWaiter(nil).Wait,
-		WaitUndelayed: progress.NewWaiter(nil).WaitUndelayed, WaitForOthers: progress.NewWaiter(nil).WaitForOthers,
+		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),
+		Projections: catchup.Projections{
+			Wait: none.Wait, WaitUndelayed: none.WaitUndelayed, WaitForOthers: none.WaitForOthers,
+		},
 		VisitorKey: make([]byte, 16),
 	}
 }

@@ -26,8 +26,8 @@ type gate struct {
 func newGate() *gate { return &gate{arrived: make(chan struct{}), open: make(chan struct{})} }
 
 func (g *gate) adjust(cfg *Config) {
-	wait := cfg.Wait
-	cfg.Wait = func(ctx context.Context, projection string, position uint64) error {
+	wait := cfg.Projections.Wait
+	cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
 		if projection == projections.Links && g.closed.CompareAndSwap(true, false) {
 			close(g.arrived)
 			<-g.open

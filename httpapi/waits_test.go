@@ -17,8 +17,8 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 	var mu sync.Mutex
 	waited := make(map[string]int)
 	s := newStack(t, func(cfg *Config) {
-		demand := cfg.WaitUndelayed
-		cfg.WaitUndelayed = func(ctx context.Context, projection string, position uint64) error {
+		demand := cfg.Projections.WaitUndelayed
+		cfg.Projections.WaitUndelayed = func(ctx context.Context, projection string, position uint64) error {
 			mu.Lock()
 			waited[projection]++
 			mu.Unlock()

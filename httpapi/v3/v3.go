@@ -4,7 +4,6 @@
 package v3
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -45,11 +44,8 @@ type Config struct {
 	UsageMeter *metering.Meter
 	Plans      map[string]domain.Plan // by name
 
-	// Wait, WaitUndelayed and WaitForOthers wait for the read models, see catchup.Waiter.
-	Wait          func(ctx context.Context, projection string, position uint64) error
-	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
-	WaitForOthers func(ctx context.Context, projection string, others ...string) error
-	WaitTimeout   time.Duration
+	Projections catchup.Projections
+	WaitTimeout time.Duration // of each wait for a projection
 
 	Pseudonyms *peer.Pseudonyms // of the addresses of callers
 	Proxies    peer.Proxies
@@ -83,8 +79,8 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	waiter := &catchup.Waiter{
-		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers,
-		Clicks: cfg.Clicks, Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
+		Projections: cfg.Projections,
+		Clicks:      cfg.Clicks, Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
 	}
 	asOf := asof.Reader{Now: cfg.Now, Waiter: waiter}
 	requests := &write.Requests{

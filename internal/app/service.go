@@ -28,6 +28,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
 	"linkledger/httpapi/shortlink"
+	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
 	"linkledger/internal/telemetry"
@@ -196,10 +197,12 @@ func (s *Service) wire(ctx context.Context) error {
 		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries,
 		Lists: linklist.New(s.db), Accounts: cachedAccounts, RedirectCache: s.redirects,
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
-		Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
-		WaitForOthers: s.Waiter.WaitForOthers,
-		WaitTimeout:   cfg.WaitTimeout,
-		Plans:         cfg.Plans.ByName, Origins: cfg.Origins.List(),
+		Projections: catchup.Projections{
+			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
+			WaitForOthers: s.Waiter.WaitForOthers,
+		},
+		WaitTimeout: cfg.WaitTimeout,
+		Plans:       cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
 		Country: country,
 		BaseURL: strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,

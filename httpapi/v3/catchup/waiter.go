@@ -25,17 +25,22 @@ const (
 	history  = "history"
 )
 
-// Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
-type Waiter struct {
+// Projections are the functions that wait for projections. In the service they are WaitOwned,
+// WaitUndelayed and WaitForOthers of progress.Waiter.
+type Projections struct {
 	// Wait returns nil once a projection has passed a commit position. It fails with the error of
-	// ctx, or with progress.ErrUnowned if no process updates the projection. In the service this
-	// and the next two are WaitOwned, WaitUndelayed and WaitForOthers of progress.Waiter.
+	// ctx, or with progress.ErrUnowned if no process updates the projection.
 	Wait func(ctx context.Context, projection string, position uint64) error
 	// WaitUndelayed is Wait for events that the projector may delay.
 	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
 	// WaitForOthers returns nil once a projection has passed the known positions of others. It
 	// fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
+}
+
+// Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
+type Waiter struct {
+	Projections
 
 	Clicks  *clicks.Recorder // of this node; nil: none
 	Timeout time.Duration    // of each wait

@@ -26,8 +26,10 @@ func FuzzSelection(f *testing.F) {
 	h := &Handler{
 		Limits: payload.Limits{Items: 50}, Pages: selection.PageSizes{Default: 50, Max: 1000},
 		AsOf: asof.Reader{Now: time.Now, Waiter: &catchup.Waiter{
-			WaitForOthers: func(context.Context, string, ...string) error { return nil },
-			Logger:        slog.New(slog.DiscardHandler),
+			Projections: catchup.Projections{
+				WaitForOthers: func(context.Context, string, ...string) error { return nil },
+			},
+			Logger: slog.New(slog.DiscardHandler),
 		}},
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
