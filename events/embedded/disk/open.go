@@ -37,18 +37,21 @@ var (
 )
 
 const (
+	// MemTableBytes is the size of a memtable, and of the log that Pebble allocates for it.
+	MemTableBytes = 16 << 20
+	// MinFreeBytes is the free space that Open demands: Pebble allocates a log when it opens.
+	MinFreeBytes = 2 * MemTableBytes
+
 	formatVersion  = 1
 	formatFile     = "FORMAT"
 	formatTempFile = "FORMAT.new"
 	formatPrefix   = "linkledger events "
-	folderMode     = 0o700        // other users of the machine must not read events
-	minFreeBytes   = 2 * memTable // Pebble allocates a log of that size when it opens
+	folderMode     = 0o700 // other users of the machine must not read events
 
-	memTable = 16 << 20
 	// blockCache is the size of Pebble's cache. Pebble reserves its memtables in it: one being
 	// filled, one being flushed and one to be reused. The rest is for blocks. Each append to a new
 	// stream looks up the stream's name in the filters of these blocks.
-	blockCache = 3*memTable + 32<<20
+	blockCache = 3*MemTableBytes + 32<<20
 )
 
 // l0Tables is how many memtables are flushed before they are compacted. It is twice Pebble's
@@ -101,10 +104,10 @@ func Open(dir string, fsys vfs.FS, log *slog.Logger) (d *DB, err error) {
 	if err := checkFolder(dir, fsys); err != nil {
 		return nil, err
 	}
-	if usage, err := fsys.GetDiskUsage(dir); err == nil && usage.AvailBytes < minFreeBytes {
+	if usage, err := fsys.GetDiskUsage(dir); err == nil && usage.AvailBytes < MinFreeBytes {
 		return nil, fmt.Errorf(
 			"%w: %d MiB are free, at least %d are needed", ErrFull, usage.AvailBytes>>20,
-			minFreeBytes>>20,
+			MinFreeBytes>>20,
 		)
 	}
 	lock, err := lockFolder(dir, fsys)
@@ -124,7 +127,7 @@ func Open(dir string, fsys vfs.FS, log *slog.Logger) (d *DB, err error) {
 	d = &DB{fsys: fsys, lock: lock, failed: make(chan struct{})}
 	logger := &pebbleLogger{log: log, fail: d.Fail}
 	opts := &pebble.Options{
-		FS: zeroedFS{fsys}, Lock: lock, Cache: cache, MemTableSize: memTable,
+		FS: zeroedFS{fsys}, Lock: lock, Cache: cache, MemTableSize: MemTableBytes,
 		L0CompactionThreshold: l0Tables, L0StopWritesThreshold: 3 * l0Tables,
 		FormatMajorVersion: pebble.FormatNewest,
 		Logger:             logger,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"linkledger/events/embedded/disk"
 	"linkledger/events/embedded/ledger"
 	"linkledger/events/embedded/record"
 	"linkledger/events/embedded/revision"
@@ -22,12 +23,12 @@ func TestBlocksStayInMemory(t *testing.T) {
 	); out.Err != nil {
 		t.Fatal(out.Err)
 	}
-	for i := range 2*32 + 2 { // memtables start small and double their size
+	for i := range 2*disk.MemTableBytes>>20 + 2 { // memtables start small and double their size
 		if err := s.db.Set(fmt.Append(nil, "\xff", i), make([]byte, 1<<20), pebble.NoSync); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if tables := s.db.Metrics().MemTable; tables.Size+tables.ZombieSize < 2*32<<20 {
+	if tables := s.db.Metrics().MemTable; tables.Size+tables.ZombieSize < 2*disk.MemTableBytes {
 		t.Fatalf("memtables take %d bytes, so the test proves nothing", tables.Size+tables.ZombieSize)
 	}
 	hits := s.db.Metrics().BlockCache.Hits

@@ -75,7 +75,7 @@ func TestOpenFolderRefusals(t *testing.T) {
 func TestOpenOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	fsys := vfs.NewMem()
-	fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 64<<20 - 1})
+	fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: disk.MinFreeBytes - 1})
 	_, err := Open(Config{Dir: "store", FS: fsys})
 	if !errors.Is(err, disk.ErrFull) || strings.Contains(err.Error(), "\n") {
 		t.Fatalf("%v, want ErrFull in one line", err)
@@ -83,7 +83,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	if names, err := fsys.List("store"); err != nil || len(names) > 0 {
 		t.Fatalf("the folder holds %v, %v", names, err)
 	}
-	fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 64 << 20})
+	fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: disk.MinFreeBytes})
 	s, err := Open(Config{Dir: "store", FS: fsys})
 	if err != nil {
 		t.Fatal(err)
