@@ -146,11 +146,11 @@ func (h *Handler) restoreTo(
 		}
 	}
 	if r.Operator { // only operators act for an erased account
-		erased, err := accounts.IsErased(ctx, h.streams, url.Account)
+		owner, err := accounts.Load(ctx, h.streams, url.Account)
 		if err != nil {
 			return URLOutcome{}, err
 		}
-		if erased { // an erased note stays erased
+		if owner.Erased { // an erased note stays erased
 			was.Note, was.Erased = url.Note, url.Erased
 		}
 	}

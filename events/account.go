@@ -32,7 +32,7 @@ type AccountOpened struct {
 // EventType implements Event.
 func (AccountOpened) EventType() string { return "account.opened.v1" }
 
-// KeyRotated replaces the account's API key. The previous key no longer works.
+// KeyRotated ends all API keys of the account and adds one that may do everything.
 type KeyRotated struct {
 	KeyID   string    `json:"key_id"`
 	KeyHash string    `json:"key_hash"` // SHA-256 of the key, hex

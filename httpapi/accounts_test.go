@@ -16,7 +16,7 @@ import (
 // editAccount changes an account and waits until the read models show the change.
 func (s *stack) editAccount(t testing.TB, username string, edit accounts.Change) {
 	t.Helper()
-	edited, err := s.logins.Edit(withTimeout(t), domain.Request{Command: uuid.New()}, username, edit)
+	edited, err := s.accounts.Edit(withTimeout(t), domain.Request{Command: uuid.New()}, username, edit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestRotatedKey(t *testing.T) {
 	s := newStack(t)
 	before := s.client(t, "rotating")
 	before.call("GET", "/v3/account", "").is(http.StatusOK, apierror.CodeOK)
-	rotated, err := s.logins.RotateKey(withTimeout(t), domain.Request{Command: uuid.New()}, "rotating")
+	rotated, err := s.accounts.RotateKey(withTimeout(t), domain.Request{Command: uuid.New()}, "rotating")
 	if err != nil {
 		t.Fatal(err)
 	}

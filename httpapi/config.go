@@ -9,9 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
 	"linkledger/commands/clicklimit"
 	"linkledger/commands/clicks"
@@ -35,9 +37,10 @@ type Config struct {
 	Commands      *commands.Handler // for the API
 	Audit         *audit.Reader     // for the API
 	Queries       *queries.DB
-	Lists         *linklist.Reader // for the API
-	Accounts      *cache.Accounts  // for the API
-	RedirectCache *cache.Redirects // for redirects
+	Lists         *linklist.Reader   // for the API
+	Accounts      *accounts.Accounts // for the API
+	Logins        *cache.Logins      // for the API
+	RedirectCache *cache.Redirects   // for redirects
 	// ClickLimiter limits the clicks of links with a limit. Only redirects use it.
 	ClickLimiter *clicklimit.Limiter
 	// ClickRecorder and UsageMeter MUST run until the last request is answered.
@@ -84,6 +87,9 @@ type Config struct {
 	// LoginRefused is called for each call of the API that is refused because of its credentials.
 	// reason is one of a small set of constants. It MUST NOT block. Optional.
 	LoginRefused func(reason string)
+	// KeyUsed is called for each call of the API that is accepted, with the id of its key. It MUST
+	// NOT block. Optional.
+	KeyUsed func(account uuid.UUID, key string)
 
 	// Tracer traces requests. Optional.
 	Tracer trace.Tracer
@@ -123,6 +129,9 @@ func (cfg *Config) setDefaults() {
 	if cfg.LoginRefused == nil {
 		cfg.LoginRefused = func(string) {}
 	}
+	if cfg.KeyUsed == nil {
+		cfg.KeyUsed = func(uuid.UUID, string) {}
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -135,9 +144,9 @@ func (cfg *Config) check() error {
 	case cfg.Queries == nil:
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
-		cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
+		cfg.Logins == nil || cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
 		cfg.Projections.WaitUndelayed == nil || cfg.Projections.WaitForOthers == nil):
-		return errors.New("the API needs commands, lists, accounts, a meter of calls and " +
+		return errors.New("the API needs commands, lists, accounts, logins, a meter of calls and " +
 			"functions that wait for projections")
 	case cfg.Redirects &&
 		(cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil):

@@ -86,7 +86,7 @@ func (a *answer) allowed(operation openapi.Operation, r *http.Request, body stri
 func routeOf(path string) string {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 	if len(segments) >= 3 {
-		segments[2] = map[string]string{"tags": ":label", "batches": ":id"}[segments[1]]
+		segments[2] = map[string]string{"tags": ":label", "batches": ":id", "keys": ":id"}[segments[1]]
 		if segments[2] == "" {
 			segments[2] = ":hash"
 		}

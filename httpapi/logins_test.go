@@ -48,7 +48,7 @@ func TestWrongKeysDoNotLockAccounts(t *testing.T) {
 	stop()
 	strangers.Wait()
 	stranger.call("GET", "/v3/account", "", proxy).is(http.StatusTooManyRequests, apierror.CodeCallLimit)
-	s.accounts.Missed()
+	s.logins.Missed()
 	victim.must("GET", "/v3/account", "", proxy)
 }
 
@@ -149,7 +149,7 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	unknown := work("nobody")
 	equal(t, "queries for an unknown user name", len(unknown), 1)
 	remembered := work("alice")
-	s.accounts.Missed()
+	s.logins.Missed()
 	forgotten := work("alice")
 	if !slices.Equal(remembered, unknown) || !slices.Equal(forgotten, unknown) {
 		t.Errorf(

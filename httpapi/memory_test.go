@@ -59,7 +59,7 @@ func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 // deactivate deactivates an account and waits for the read models.
 func (s *stack) deactivate(t testing.TB, username string) {
 	t.Helper()
-	if _, err := s.logins.Deactivate(withTimeout(t), domain.Request{Command: uuid.New()}, username); err != nil {
+	if _, err := s.accounts.Deactivate(withTimeout(t), domain.Request{Command: uuid.New()}, username); err != nil {
 		t.Fatal(err)
 	}
 	s.caughtUp(t)

@@ -55,8 +55,8 @@ func New(cfg Config) (http.Handler, error) {
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter,
-		Plans: cfg.Plans,
+		Accounts: cfg.Accounts, Logins: cfg.Logins, Clicks: cfg.ClickRecorder,
+		UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
 
 		Projections: cfg.Projections, WaitTimeout: cfg.WaitTimeout,
 
@@ -69,7 +69,7 @@ func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 		MaxPageSize:      cfg.MaxPageSize,
 		RedirectStatus:   cfg.RedirectStatus,
 
-		LoginRefused: cfg.LoginRefused, Now: cfg.Now, Logger: cfg.Logger,
+		LoginRefused: cfg.LoginRefused, KeyUsed: cfg.KeyUsed, Now: cfg.Now, Logger: cfg.Logger,
 	})
 }
 

@@ -85,11 +85,11 @@ type stack struct {
 	store    *eventstore.Store
 	db       *readmodel.DB
 	commands *commands.Handler
-	logins   *accounts.Accounts
+	accounts *accounts.Accounts
 	calls    *metering.Meter
 	waiter   *progress.Waiter
 	targets  *cache.Redirects
-	accounts *cache.Accounts
+	logins   *cache.Logins
 	log      *lines
 	queries  *queryLog
 	now      atomic.Pointer[time.Time]
@@ -119,7 +119,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		},
 	})
 	streams := streams.New(streams.Config{Store: s.store, Now: clock})
-	s.logins = accounts.New(streams, nil)
+	s.accounts = accounts.New(streams, nil)
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}},
 		ReservedHashes: shortlink.ReservedHashes(),
@@ -127,8 +127,8 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	if s.targets, err = cache.NewRedirects(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)
 	}
-	s.accounts = cache.NewAccounts(queries.New(s.db))
-	s.waiter.Caches = []progress.Cache{s.targets, s.accounts}
+	s.logins = cache.NewLogins(queries.New(s.db))
+	s.waiter.Caches = []progress.Cache{s.targets, s.logins}
 	clicks := clicks.New(clicks.Config{Store: s.store})
 	s.start(t, func(ctx context.Context) error { s.waiter.Run(ctx); return nil })
 	s.start(t, clicks.Run)
@@ -142,7 +142,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	cfg := Config{
 		API: true, Redirects: true, Commands: s.commands,
 		Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db),
-		Lists: linklist.New(s.db), Accounts: s.accounts, RedirectCache: s.targets,
+		Lists: linklist.New(s.db), Accounts: s.accounts, Logins: s.logins, RedirectCache: s.targets,
 		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.waiter.Wait, WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
@@ -213,7 +213,7 @@ func (s *stack) caughtUp(t testing.TB) {
 // client opens an account and returns a client for it.
 func (s *stack) client(t testing.TB, username string) *client {
 	t.Helper()
-	opened, err := s.logins.Open(withTimeout(t), domain.Request{Command: uuid.New()}, username, "free")
+	opened, err := s.accounts.Open(withTimeout(t), domain.Request{Command: uuid.New()}, username, "free")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,6 +243,7 @@ type answer struct {
 	Page    *response.Page             `json:"page"`
 	Stats   []shownStats               `json:"stats"`
 	Tags    []shownTag                 `json:"tags"`
+	Keys    []shownKey                 `json:"keys"`
 	Account map[string]json.RawMessage `json:"account"`
 }
 
@@ -261,6 +262,17 @@ type shownDay struct {
 
 type shownTag struct {
 	Label string `json:"label"`
+}
+
+type shownKey struct {
+	ID             string   `json:"id"`
+	Name           string   `json:"name"`
+	Scopes         []string `json:"scopes"`
+	Networks       []string `json:"networks"`
+	ExpirationDate *string  `json:"expiration_date"`
+	CreatedAt      string   `json:"created_at"`
+	LastUsed       *string  `json:"last_used"`
+	Key            string   `json:"key"`
 }
 
 type shownCounter struct {
@@ -499,7 +511,7 @@ func newStackless() Config {
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil),
 		Queries: queries.New(nil), Lists: linklist.New(nil),
-		Accounts: cache.NewAccounts(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
+		Accounts: accounts.New(nil, nil), Logins: cache.NewLogins(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
 		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),
 		Projections: catchup.Projections{
 			Wait: none.Wait, WaitUndelayed: none.WaitUndelayed, WaitForOthers: none.WaitForOthers,

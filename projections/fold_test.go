@@ -312,16 +312,39 @@ func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 		if err != nil {
 			h.t.Fatalf("account: %v", err)
 		}
-		got := fmt.Sprint(row.Username, row.Plan, row.KeyHash, row.Active)
-		if expected := fmt.Sprint("user"+want.id.String(), want.plan, want.key, want.active); got != expected {
+		got := fmt.Sprint(row.Username, row.Plan, row.Active)
+		if expected := fmt.Sprint("user"+want.id.String(), want.plan, want.active); got != expected {
 			h.t.Fatalf("account %s, want %s", got, expected)
 		}
+		h.checkKeys(ctx, db, want)
 		expires := ""
 		if row.ExpirationDate != nil {
 			expires = row.ExpirationDate.Format(time.DateOnly)
 		}
 		if expires != want.expires {
 			h.t.Fatalf("account expires on %q, want %q", expires, want.expires)
+		}
+	}
+}
+
+func (h *drawnHistory) checkKeys(ctx context.Context, db *bun.DB, account *expectedAccount) {
+	var rows []readmodel.AccountKey
+	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.account_keys AS account_key").
+		Where("account_id = ?", account.id).Scan(ctx); err != nil {
+		h.t.Fatalf("keys: %v", err)
+	}
+	if len(rows) != len(account.keys) {
+		h.t.Fatalf("%d keys, want %d", len(rows), len(account.keys))
+	}
+	for _, row := range rows {
+		want, expires := account.keys[row.ID], ""
+		if row.ExpirationDate != nil {
+			expires = row.ExpirationDate.Format(time.DateOnly)
+		}
+		got := fmt.Sprint(row.Hash, row.Name, row.Scopes, row.Tags, row.Networks, expires, !row.RevokedAt.IsZero())
+		if expected := fmt.Sprint(want.hash, want.terms.Name, strings.Join(want.terms.Scopes, " "), want.terms.Tags,
+			strings.Join(want.terms.Networks, " "), want.terms.Expires, want.ended); got != expected {
+			h.t.Fatalf("key %s, want %s", got, expected)
 		}
 	}
 }

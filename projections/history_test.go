@@ -30,13 +30,19 @@ type drawnHistory struct {
 type expectedAccount struct {
 	id              uuid.UUID
 	plan            string
-	key             string
+	keys            map[string]*expectedKey // by id, also the revoked ones
 	active          bool
 	expires         string
 	urls, deletions int64
 	tags            []uuid.UUID
 	labels          map[uuid.UUID]string
 	everLabels      []string
+}
+
+type expectedKey struct {
+	hash  string
+	terms events.KeyTerms
+	ended bool
 }
 
 type expectedLink struct {
@@ -119,12 +125,12 @@ func (h *drawnHistory) text() string {
 
 func (h *drawnHistory) openAccount() {
 	a := &expectedAccount{
-		id: h.id(), plan: h.text(), key: h.text(), active: true,
+		id: h.id(), plan: h.text(), active: true, keys: map[string]*expectedKey{"k": {hash: h.text()}},
 		labels: make(map[uuid.UUID]string),
 	}
 	h.accounts = append(h.accounts, a)
 	h.append(events.StreamAccount+a.id.String(), events.AccountOpened{
-		Account: a.id.String(), Username: "user" + a.id.String(), Plan: a.plan, KeyID: "k", KeyHash: a.key, At: h.at(),
+		Account: a.id.String(), Username: "user" + a.id.String(), Plan: a.plan, KeyID: "k", KeyHash: a.keys["k"].hash, At: h.at(),
 	})
 }
 
@@ -135,10 +141,9 @@ func (h *drawnHistory) account() *expectedAccount {
 func (h *drawnHistory) changeAccount() {
 	a := h.account()
 	stream := events.StreamAccount + a.id.String()
-	switch rapid.IntRange(0, 3).Draw(h.t, "change") {
+	switch rapid.IntRange(0, 4).Draw(h.t, "change") {
 	case 0:
-		a.key = h.text()
-		h.append(stream, events.KeyRotated{KeyID: "k2", KeyHash: a.key, At: h.at()})
+		h.changeKeys(stream, a)
 	case 1:
 		a.plan = h.text()
 		h.append(stream, events.PlanChanged{Plan: a.plan, At: h.at()})
@@ -151,6 +156,45 @@ func (h *drawnHistory) changeAccount() {
 		} else {
 			h.append(stream, events.AccountDeactivated{At: h.at()})
 		}
+	}
+}
+
+// changeKeys adds a key, or changes or ends one that works, or ends all.
+func (h *drawnHistory) changeKeys(stream string, a *expectedAccount) {
+	var working []string
+	for _, id := range slices.Sorted(maps.Keys(a.keys)) {
+		if !a.keys[id].ended {
+			working = append(working, id)
+		}
+	}
+	terms := events.KeyTerms{
+		Name: h.text(), Tags: h.text(), Expires: rapid.SampledFrom([]string{"", "2028-02-29"}).Draw(h.t, "expires"),
+		Scopes:   rapid.SampledFrom([][]string{nil, {"a"}, {"a:b", "c"}}).Draw(h.t, "scopes"),
+		Networks: rapid.SampledFrom([][]string{nil, {"192.0.2.0/24", "::/0"}}).Draw(h.t, "networks"),
+	}
+	id, hash := fmt.Sprint("k", len(h.log)), h.text()
+	what := rapid.IntRange(0, 3).Draw(h.t, "change of keys")
+	if len(working) == 0 {
+		what = 0
+	}
+	switch what {
+	case 0:
+		a.keys[id] = &expectedKey{hash: hash, terms: terms}
+		h.append(stream, events.KeyAdded{KeyID: id, KeyHash: hash, KeyTerms: terms, At: h.at()})
+	case 1:
+		id = rapid.SampledFrom(working).Draw(h.t, "key")
+		a.keys[id].terms = terms
+		h.append(stream, events.KeyChanged{KeyID: id, KeyTerms: terms, At: h.at()})
+	case 2:
+		id = rapid.SampledFrom(working).Draw(h.t, "key")
+		a.keys[id].ended = true
+		h.append(stream, events.KeyRevoked{KeyID: id, At: h.at()})
+	default:
+		for _, id := range working {
+			a.keys[id].ended = true
+		}
+		a.keys[id] = &expectedKey{hash: hash}
+		h.append(stream, events.KeyRotated{KeyID: id, KeyHash: hash, At: h.at()})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"linkledger/events"
 	"linkledger/projections/readmodel"
 	"linkledger/queries/asof"
 	"linkledger/queries/linkset"
@@ -18,14 +19,29 @@ type Account struct {
 	ID       uuid.UUID `bun:"id"`
 	Username string    `bun:"username"`
 	Plan     string    `bun:"plan"`
-	KeyID    string    `bun:"key_id"`
-	KeyHash  string    `bun:"key_hash"` // SHA-256 of the API key, hex
 	Active   bool      `bun:"active"`
 	// ExpirationDate is the last day on which the account works, YYYY-MM-DD, UTC; empty: never
 	// expires.
 	ExpirationDate string    `bun:"expiration_date"`
 	Erased         bool      `bun:"erased"` // by an operator, for ever
 	CreatedAt      time.Time `bun:"created_at"`
+}
+
+// Login is an account with its working keys.
+type Login struct {
+	Account `bun:",extend"`
+
+	Keys []Key `bun:"keys,type:jsonb"`
+	// Changed is the position of the last change of any account. Logins of an earlier position may
+	// be stale.
+	Changed int64 `bun:"changed"`
+}
+
+// Key is an API key of an account.
+type Key struct {
+	ID   string `json:"id" bun:"id"`
+	Hash string `json:"hash" bun:"hash"` // SHA-256 of the key, hex
+	events.KeyTerms
 }
 
 // Expired reports whether the last day of the account is over.
@@ -44,19 +60,61 @@ func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, e
 	return account, nil
 }
 
-// AccountsByUsername returns an account for each of the user names, without an id if there is no
-// such account. LEFT JOIN LATERAL makes known and unknown names the same work for PostgreSQL, one
-// probe of the index and one row, so that the time does not reveal which names exist.
-func (q *DB) AccountsByUsername(ctx context.Context, usernames []string) ([]Account, error) {
-	var accounts []Account
+// Logins returns a login for each of the user names, without an id if there is no such account.
+// LEFT JOIN LATERAL makes known and unknown names almost the same work for PostgreSQL, one probe of
+// each index and one row, so that the time hardly reveals which names exist.
+func (q *DB) Logins(ctx context.Context, usernames []string) ([]Login, error) {
+	var logins []Login
 	err := q.db.NewRaw(`
-		SELECT asked.username, found.*
+		SELECT asked.username, found.*, keys.keys,
+			(SELECT coalesce(max(changed), 0) FROM linkledger.accounts) AS changed
 		FROM unnest(?::text[]) AS asked (username) LEFT JOIN LATERAL (
-			SELECT id, plan, key_id, key_hash, active, erased, created_at,
+			SELECT id, plan, active, erased, created_at,
 				coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date
 			FROM linkledger.accounts WHERE username = asked.username LIMIT 1
-		) AS found ON true`, pgdialect.Array(usernames)).Scan(ctx, &accounts)
-	return accounts, err
+		) AS found ON true CROSS JOIN LATERAL (
+			SELECT coalesce(jsonb_agg(jsonb_build_object(
+				'id', id, 'hash', hash, 'name', name, 'tags', tags,
+				'scopes', string_to_array(nullif(scopes, ''), ' '),
+				'networks', string_to_array(nullif(networks, ''), ' '),
+				'expires', coalesce(to_char(expiration_date, 'YYYY-MM-DD'), ''))), '[]') AS keys
+			FROM linkledger.account_keys
+			WHERE account_id = coalesce(found.id, '00000000-0000-0000-0000-000000000000')
+				AND revoked_at IS NULL
+		) AS keys`, pgdialect.Array(usernames)).Scan(ctx, &logins)
+	return logins, err
+}
+
+// KeyRecord is an API key with what is known of its use.
+type KeyRecord struct {
+	ID             string     `bun:"id"`
+	Name           string     `bun:"name"`
+	Scopes         []string   `bun:"scopes,array"`   // empty: all
+	Tags           string     `bun:"tags"`           // tag expression; empty: all links
+	Networks       []string   `bun:"networks,array"` // empty: all
+	ExpirationDate string     `bun:"expiration_date"`
+	CreatedAt      time.Time  `bun:"created_at"`
+	LastUsed       *time.Time `bun:"last_used"` // nil: never
+}
+
+// Keys returns the API keys of an account that are not revoked, in the order in which they were
+// added.
+func (q *DB) Keys(ctx context.Context, account uuid.UUID) ([]KeyRecord, error) {
+	keys := []KeyRecord{}
+	err := q.db.NewSelect().TableExpr("linkledger.account_keys AS key").
+		ColumnExpr("key.id, key.name, key.tags, key.created_at").
+		ColumnExpr("string_to_array(nullif(key.scopes, ''), ' ') AS scopes").
+		ColumnExpr("string_to_array(nullif(key.networks, ''), ' ') AS networks").
+		ColumnExpr("coalesce(to_char(key.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
+		ColumnExpr("used.last_used").
+		Join("LEFT JOIN linkledger_keys.key_uses AS used").
+		JoinOn("used.account_id = key.account_id AND used.key_id = key.id").
+		Where("key.account_id = ? AND key.revoked_at IS NULL", account).
+		OrderExpr("key.created_at, key.id").Scan(ctx, &keys)
+	if err != nil {
+		return nil, failed("keys", err)
+	}
+	return keys, nil
 }
 
 // Accounts returns all accounts by user name.
@@ -70,7 +128,7 @@ func (q *DB) Accounts(ctx context.Context) ([]Account, error) {
 
 func (q *DB) accounts() *bun.SelectQuery {
 	return q.db.NewSelect().
-		ColumnExpr("id, username, plan, key_id, key_hash, active, erased, created_at").
+		ColumnExpr("id, username, plan, active, erased, created_at").
 		ColumnExpr("coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		TableExpr("linkledger.accounts")
 }

@@ -134,11 +134,11 @@ func TestAccounts(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	demo := Account{
-		ID: w.Account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true,
+		ID: w.Account, Username: "demo", Plan: "free", Active: true,
 		CreatedAt: queriestest.Noon,
 	}
 	other := Account{
-		ID: w.Other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: queriestest.Noon,
+		ID: w.Other, Username: "Demo", Plan: "free", CreatedAt: queriestest.Noon,
 	}
 	account, err := w.q.AccountByUsername(ctx, "demo")
 	if err != nil {

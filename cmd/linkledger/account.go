@@ -11,7 +11,8 @@ import (
 type accountCommand struct {
 	Create     accountCreate     `cmd:"" help:"Open an account and print its id and API key."`
 	List       accountList       `cmd:"" help:"List all accounts."`
-	RotateKey  accountRotateKey  `cmd:"" help:"Replace the API key. The old key stops working."`
+	RotateKey  accountRotateKey  `cmd:"" help:"Revoke all API keys and make a new one."`
+	Key        accountKey        `cmd:"" help:"Add, list and revoke API keys."`
 	Deactivate accountDeactivate `cmd:"" help:"Close the API to an account and stop its links."`
 	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
 	Edit       accountEdit       `cmd:"" help:"Change the plan or the last day of an account."`
@@ -38,6 +39,50 @@ type accountRotateKey struct {
 // Run replaces the API key of an account and prints the new one.
 func (c *accountRotateKey) Run(ctx context.Context, p *process) error {
 	return accountadmin.RotateKey(ctx, c.by(p), c.Username)
+}
+
+// accountKey groups the commands about the API keys of an account.
+type accountKey struct {
+	Add    accountKeyAdd    `cmd:"" help:"Add an API key and print it."`
+	List   accountKeyList   `cmd:"" help:"List the API keys that are not revoked."`
+	Revoke accountKeyRevoke `cmd:"" help:"Revoke an API key for ever."`
+}
+
+type accountKeyAdd struct {
+	operatorFlags
+	Username string   `help:"User name of the account." required:""`
+	Name     string   `help:"Name of the key, which lists and histories show."`
+	Scopes   []string `help:"${scopes}" placeholder:"SCOPE"`
+	Networks []string `help:"${networks}" placeholder:"NETWORK"`
+	Expires  string   `help:"Last day of the key: YYYY-MM-DD, UTC." placeholder:"DATE"`
+}
+
+// Run adds an API key and prints it.
+func (c *accountKeyAdd) Run(ctx context.Context, p *process) error {
+	return accountadmin.AddKey(ctx, c.by(p), c.Username, accountadmin.KeyTerms{
+		Name: c.Name, Scopes: c.Scopes, Networks: c.Networks, Expires: c.Expires,
+	})
+}
+
+type accountKeyList struct {
+	operatorFlags
+	Username string `help:"User name of the account." required:""`
+}
+
+// Run lists the API keys of an account.
+func (c *accountKeyList) Run(ctx context.Context, p *process) error {
+	return accountadmin.ListKeys(ctx, c.by(p), c.Username)
+}
+
+type accountKeyRevoke struct {
+	operatorFlags
+	Username string `help:"User name of the account." required:""`
+	ID       string `arg:"" help:"Id of the key."`
+}
+
+// Run revokes an API key of an account.
+func (c *accountKeyRevoke) Run(ctx context.Context, p *process) error {
+	return accountadmin.RevokeKey(ctx, c.by(p), c.Username, c.ID)
 }
 
 type accountDeactivate struct {

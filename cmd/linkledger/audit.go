@@ -35,6 +35,7 @@ type auditHistory struct {
 	installation.Installation
 	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
 	Account string `help:"${account}" placeholder:"NAME"`
+	By      string `help:"Print only what this key did: its id or name." placeholder:"KEY"`
 	Clicks  bool   `help:"${clicks}"`
 	Format  string `help:"Output format: ${enum}." enum:"table,json,ndjson,csv" default:"table"`
 }
@@ -42,7 +43,7 @@ type auditHistory struct {
 // Run prints all events of the hash and of the links that ever used it.
 func (c *auditHistory) Run(ctx context.Context, p *process) error {
 	return auditor.History(ctx, operator(&c.Installation, p), auditor.HistoryQuery{
-		Hash: c.Hash, Account: c.Account, Clicks: c.Clicks, Format: c.Format,
+		Hash: c.Hash, Account: c.Account, By: c.By, Clicks: c.Clicks, Format: c.Format,
 	})
 }
 

@@ -24,6 +24,11 @@ var helpTexts = config.HelpTexts{
 	// accountEdit.
 	"expires": "Last day of the account, YYYY-MM-DD, in UTC. Empty: it never expires.",
 
+	// accountKeyAdd.
+	"scopes": "What the key may do: links:read, links:create, links:write, stats:read, " +
+		"stats:reset, tags:write, history:read or keys. By default everything.",
+	"networks": "Networks that the key may be used from, such as 192.0.2.0/24. By default all.",
+
 	// auditCommand.
 	"prove_command": "Print a proof of each event of a link, and a proof that the log continues " +
 		"older heads.",

@@ -2,14 +2,7 @@
 package accounts
 
 import (
-	"cmp"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/base64"
-	"encoding/hex"
 	"regexp"
-	"strings"
 	"time"
 
 	"linkledger/events"
@@ -22,8 +15,7 @@ type Account struct {
 	ID             string
 	Username       string
 	Plan           string
-	KeyID          string
-	KeyHash        string
+	Keys           []Key // in the order in which they were added, also the revoked ones
 	Active         bool
 	ExpirationDate string // YYYY-MM-DD, the last day of its use, UTC; empty: never
 	Erased         bool   // its notes are deleted, and it cannot be used
@@ -34,12 +26,23 @@ func fold(history []events.Event) Account {
 	for _, e := range history {
 		switch e := e.(type) {
 		case events.AccountOpened:
-			a = Account{
-				ID: e.Account, Username: e.Username, Plan: e.Plan, KeyID: e.KeyID,
-				KeyHash: e.KeyHash, Active: true,
-			}
+			a = Account{ID: e.Account, Username: e.Username, Plan: e.Plan, Active: true}
+			a.addKey(Key{ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At})
 		case events.KeyRotated:
-			a.KeyID, a.KeyHash = e.KeyID, e.KeyHash
+			for i := range a.Keys {
+				a.Keys[i].revoke(e.At)
+			}
+			a.addKey(Key{ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At})
+		case events.KeyAdded:
+			a.addKey(Key{KeyTerms: e.KeyTerms, ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At})
+		case events.KeyChanged:
+			if key := a.key(e.KeyID); key != nil {
+				key.KeyTerms = e.KeyTerms
+			}
+		case events.KeyRevoked:
+			if key := a.key(e.KeyID); key != nil {
+				key.revoke(e.At)
+			}
 		case events.PlanChanged:
 			a.Plan = e.Plan
 		case events.AccountExpiryChanged:
@@ -86,34 +89,6 @@ func (a Account) edit(edit Change, at time.Time) []events.Event {
 		)
 	}
 	return changes
-}
-
-// apiKey is a new key: the caller sees the key once, the log keeps its id and hash.
-type apiKey struct {
-	id, key, hash string
-}
-
-func newAPIKey() apiKey {
-	random := make([]byte, 36)
-	_, _ = rand.Read(random) // never fails
-	key := "lk_" + base64.RawURLEncoding.EncodeToString(random[4:])
-	return apiKey{id: hex.EncodeToString(random[:4]), key: key, hash: HashKey(key)}
-}
-
-// HashKey returns what is stored of an API key. It needs no salt and no slow hash: keys are 32
-// random bytes, which are beyond guessing.
-func HashKey(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:])
-}
-
-// noKeyHash stands for the stored hash where there is none. It is the hash of no known key.
-var noKeyHash = strings.Repeat("0", hex.EncodedLen(sha256.Size))
-
-// SameKey reports whether the hash of an API key is the stored one. It takes the same time in each
-// case, also if stored is empty.
-func SameKey(hash, stored string) bool {
-	return subtle.ConstantTimeCompare([]byte(hash), []byte(cmp.Or(stored, noKeyHash))) == 1
 }
 
 func (a Account) erase(at time.Time) []events.Event {

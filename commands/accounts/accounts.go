@@ -29,6 +29,7 @@ type Outcome struct {
 	Account  Account
 	Key      string // the new API key, where the command made one; it is stored nowhere
 	Position eventstore.Position
+	Changed  bool // false: the account already was as asked for
 }
 
 // Open opens an account. It refuses with InvalidUsername.
@@ -49,7 +50,7 @@ func (s *Accounts) Open(
 		len(loaded.Events) > 0 {
 		return Outcome{}, cmp.Or(err, taken)
 	}
-	key := newAPIKey()
+	key := newAPIKey(r.Command)
 	opened := events.AccountOpened{
 		Account: id, Username: username, Plan: plan, KeyID: key.id, KeyHash: key.hash,
 		At: s.streams.Now(),
@@ -114,24 +115,26 @@ func (s *Accounts) Username(ctx context.Context, account string) (string, error)
 	return fold(loaded.Events).Username, nil
 }
 
-// RotateKey replaces the API key of an account. It refuses with AccountNotFound and AccountGone.
+// Load returns an account as the log has it. An account that was never opened has no id.
+func Load(ctx context.Context, streams *streams.Streams, account string) (Account, error) {
+	loaded, err := streams.Load(ctx, events.StreamAccount+account)
+	return fold(loaded.Events), err
+}
+
+// RotateKey ends all API keys of an account and adds one that may do everything. It refuses with
+// AccountNotFound and AccountGone.
 func (s *Accounts) RotateKey(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
-	key := newAPIKey()
-	outcome, err := s.change(ctx, r, username, func(a Account) []events.Event {
+	key := newAPIKey(r.Command)
+	outcome, err := s.change(ctx, r, username, func(a Account) ([]events.Event, error) {
 		if a.Erased {
-			return nil
+			return nil, erasedError(username)
 		}
 		return []events.Event{
 			events.KeyRotated{KeyID: key.id, KeyHash: key.hash, At: s.streams.Now()},
-		}
+		}, nil
 	})
-	if err == nil && outcome.Account.Erased {
-		err = domain.Refuse(
-			domain.AccountGone, "The account %q has been erased: no key opens it", username,
-		)
-	}
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -139,12 +142,19 @@ func (s *Accounts) RotateKey(
 	return outcome, nil
 }
 
+func erasedError(username string) error {
+	return domain.Refuse(
+		domain.AccountGone, "The account %q has been erased: no key opens it", username,
+	)
+}
+
 // Deactivate bars an account from the API and stops its links. It refuses with AccountNotFound.
 func (s *Accounts) Deactivate(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
 	return s.change(
-		ctx, r, username, func(a Account) []events.Event { return a.deactivate(s.streams.Now()) },
+		ctx, r, username,
+		func(a Account) ([]events.Event, error) { return a.deactivate(s.streams.Now()), nil },
 	)
 }
 
@@ -153,7 +163,8 @@ func (s *Accounts) Reactivate(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
 	return s.change(
-		ctx, r, username, func(a Account) []events.Event { return a.reactivate(s.streams.Now()) },
+		ctx, r, username,
+		func(a Account) ([]events.Event, error) { return a.reactivate(s.streams.Now()), nil },
 	)
 }
 
@@ -167,29 +178,43 @@ func (s *Accounts) Edit(
 		}
 	}
 	return s.change(
-		ctx, r, username, func(a Account) []events.Event { return a.edit(edit, s.streams.Now()) },
+		ctx, r, username,
+		func(a Account) ([]events.Event, error) { return a.edit(edit, s.streams.Now()), nil },
 	)
 }
 
 func (s *Accounts) change(
-	ctx context.Context, r domain.Request, username string, decide func(Account) []events.Event,
+	ctx context.Context, r domain.Request, username string,
+	decide func(Account) ([]events.Event, error),
 ) (Outcome, error) {
 	id, err := s.ID(ctx, username)
 	if err != nil {
 		return Outcome{}, err
 	}
+	return s.changeByID(ctx, r, id, func(account Account) ([]events.Event, error) {
+		if account.ID == "" {
+			return nil, domain.Refuse(
+				domain.AccountNotFound, "There is no account %q", username,
+			)
+		}
+		return decide(account)
+	})
+}
+
+func (s *Accounts) changeByID(
+	ctx context.Context, r domain.Request, id string,
+	decide func(Account) ([]events.Event, error),
+) (Outcome, error) {
 	return eventstore.Retry(func() (Outcome, error) {
 		loaded, err := s.streams.Load(ctx, events.StreamAccount+id)
 		if err != nil {
 			return Outcome{}, err
 		}
 		account := fold(loaded.Events)
-		if account.ID == "" {
-			return Outcome{}, domain.Refuse(
-				domain.AccountNotFound, "There is no account %q", username,
-			)
+		changes, err := decide(account)
+		if err != nil {
+			return Outcome{}, err
 		}
-		changes := decide(account)
 		if len(changes) == 0 {
 			return Outcome{Account: account, Position: loaded.Position()}, nil
 		}
@@ -201,6 +226,7 @@ func (s *Accounts) change(
 		}
 		return Outcome{
 			Account: fold(append(loaded.Events, changes...)), Position: appended.Position,
+			Changed: true,
 		}, nil
 	})
 }

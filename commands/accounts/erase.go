@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"linkledger/commands/domain"
-	"linkledger/commands/streams"
 	"linkledger/events"
 )
 
@@ -23,16 +22,11 @@ func (s *Accounts) Erase(ctx context.Context, r domain.Request, username string)
 		return Outcome{}, ErrNothingSealed
 	}
 	outcome, err := s.change(
-		ctx, r, username, func(a Account) []events.Event { return a.erase(s.streams.Now()) },
+		ctx, r, username,
+		func(a Account) ([]events.Event, error) { return a.erase(s.streams.Now()), nil },
 	)
 	if err != nil {
 		return Outcome{}, err
 	}
 	return outcome, s.keys.EraseAccountKey(ctx, outcome.Account.ID)
-}
-
-// IsErased reports whether the log says that an account was erased.
-func IsErased(ctx context.Context, streams *streams.Streams, account string) (bool, error) {
-	loaded, err := streams.Load(ctx, events.StreamAccount+account)
-	return fold(loaded.Events).Erased, err
 }

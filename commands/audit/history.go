@@ -66,8 +66,9 @@ type Entry struct {
 // Actor is who caused an event.
 type Actor struct {
 	Kind    ActorKind `json:"kind"`
-	Account string    `json:"account,omitempty"` // its id
-	Key     string    `json:"key,omitempty"`     // id of the API key, never the key
+	Account string    `json:"account,omitempty"`  // its id
+	Key     string    `json:"key,omitempty"`      // id of the API key, never the key
+	KeyName string    `json:"key_name,omitempty"` // as the key is or was called last
 	// Address is a keyed hash of the caller's address, never the address
 	Address string `json:"address,omitempty"`
 	Visitor string `json:"visitor,omitempty"` // keyed hash of the visitor's address and user agent

@@ -74,7 +74,9 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		return History{}, err
 	}
 	reading := historyReader{Reader: a, reader: of.Account, owners: make(map[string]owner)}
-	return history, reading.read(ctx, &history, of, claimed, links)
+	err = reading.read(ctx, &history, of, claimed, links)
+	reading.nameKeys(history.Entries)
+	return history, err
 }
 
 // historyReader reads the links of one history. It holds the events of one link at a time.
@@ -85,6 +87,16 @@ type historyReader struct {
 
 	link string // the link that was read last
 	all  []streams.RecordedEvent
+}
+
+// nameKeys adds the names of the keys of the links' accounts to entries.
+func (r *historyReader) nameKeys(entries []Entry) {
+	for i := range entries {
+		actor := &entries[i].Actor
+		if of, known := r.owners[actor.Account]; known {
+			actor.KeyName = of.KeyName(actor.Key)
+		}
+	}
 }
 
 // read fills in the links and the requested page. It reads all links to find the keys of the
@@ -178,8 +190,8 @@ func (r *historyReader) entriesOf(
 
 // owner is what the history of a link needs of its account.
 type owner struct {
-	tags   map[string][]streams.RecordedEvent // the events of each tag, by its id
-	erased bool
+	accounts.Account
+	tags map[string][]streams.RecordedEvent // the events of each tag, by its id
 }
 
 func (a *Reader) loadOwner(ctx context.Context, account string) (owner, error) {
@@ -193,7 +205,7 @@ func (a *Reader) loadOwner(ctx context.Context, account string) (owner, error) {
 			of.tags[id] = append(of.tags[id], s)
 		}
 	}
-	of.erased, err = accounts.IsErased(ctx, a.streams, account)
+	of.Account, err = accounts.Load(ctx, a.streams, account)
 	return of, err
 }
 
@@ -220,7 +232,7 @@ func (a *Reader) linkEvents(
 		}
 		owners[account] = of
 	}
-	if of.erased {
+	if of.Erased {
 		all = withoutNotes(all)
 	}
 	for _, id := range tags {

@@ -26,6 +26,8 @@ const (
 	URLLimitReached // the account's plan allows no more links
 	URLChanged      // the link was changed after the changes to undo
 	AccountGone     // the account was erased
+	AccessDenied    // the caller's key may not do it
+	KeyNotFound     // no such API key in the account
 	KeyReused       // another call has the same name
 )
 

@@ -98,5 +98,7 @@ var codeOfKind = map[domain.Kind]Code{
 	domain.URLLimitReached: CodeURLLimit,
 	domain.URLChanged:      CodeIncorrectURL,
 	domain.AccountGone:     CodeAccessDenied,
+	domain.AccessDenied:    CodeAccessDenied,
+	domain.KeyNotFound:     CodeInvalidResource,
 	domain.KeyReused:       CodeWrongInput,
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linkledger/commands"
+	"linkledger/commands/access"
 	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
 	"linkledger/commands/streams"
@@ -35,6 +36,19 @@ func (e *Error) Error() string { return e.Code.Message() + ": " + e.Details }
 // correct.
 func WrongInput(format string, args ...any) error {
 	return &Error{Code: CodeWrongInput, Details: fmt.Sprintf(format, args...)}
+}
+
+// Need refuses a call whose key lacks one of the needed scopes.
+func Need(scopes, needed access.Scopes) error {
+	if scopes.Have(needed) {
+		return nil
+	}
+	return &Error{
+		Code: CodeAccessDenied,
+		Details: "The key of this call lacks the scope " + strings.Join(
+			(needed&^scopes).Names(), ", ",
+		),
+	}
 }
 
 // unavailableError marks an error of a query that failed because the database did.

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
+	"linkledger/commands/access"
 	"linkledger/commands/accounts"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/peer"
@@ -33,10 +36,12 @@ func credentials(r *http.Request) (username, key string, ok bool) {
 
 // Config of an Authenticator. All fields are required, but for Proxies.
 type Config struct {
-	Accounts *cache.Accounts
+	Logins *cache.Logins
 	// Refused is called for each call that is refused because of its credentials. reason is one of
 	// a small set of constants, so it can label a metric.
 	Refused func(reason string)
+	// Used is called for each call that is accepted, with the key that was used.
+	Used    func(account uuid.UUID, key string)
 	Proxies peer.Proxies
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -54,9 +59,10 @@ func New(cfg Config) *Authenticator {
 	return &Authenticator{cfg: cfg, throttle: newThrottle(), loginLog: newLoginLog()}
 }
 
-// Authenticate sets c.Account by user name and API key, or returns an error. The key is compared
-// before the throttle is consulted, so other clients behind the same address cannot lock out a
-// client with the correct key. The throttle limits only how often a failure states its reason.
+// Authenticate sets c.Account and c.Key by user name and API key, or returns an error. The key is
+// compared before the throttle is consulted, so other clients behind the same address cannot lock
+// out a client with the correct key. The throttle limits only how often a failure states its
+// reason.
 func (a *Authenticator) Authenticate(c *request.Context) error {
 	username, key, ok := credentials(c.Request)
 	if !ok {
@@ -68,15 +74,16 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 		}
 	}
 	began := time.Now()
-	account, refused, err := a.identify(c, username, key)
+	login, refused, err := a.identify(c, username, key)
 	if err != nil {
 		return apierror.Unavailable(err)
 	}
 	if refused == nil {
-		c.Account = account
-		refused = a.checkUsable(account)
+		c.Account, c.Key = login.Account, login.key
+		refused = a.checkUsable(c)
 	}
 	if refused == nil {
+		a.cfg.Used(c.Account.ID, c.Key.ID)
 		return nil
 	}
 	select {
@@ -103,6 +110,8 @@ const (
 	loginUnknownUser        = "unknown_user"
 	loginWrongKey           = "wrong_key"
 	loginInactive           = "inactive" // deactivated, expired or erased
+	loginExpiredKey         = "expired_key"
+	loginForeignNetwork     = "foreign_network" // a key that is bound to other networks
 	// loginThrottled is an unknown user name or a wrong key whose response does not state the
 	// reason.
 	loginThrottled = "throttled"
@@ -113,42 +122,69 @@ const (
 // the cache may be stale, and equal work does not reveal which user names exist.
 func (a *Authenticator) identify(
 	c *request.Context, username, key string,
-) (queries.Account, *refusedLogin, error) {
+) (login, *refusedLogin, error) {
 	hash := accounts.HashKey(key)
-	account, _ := a.cfg.Accounts.Remembered(username)
-	if accounts.SameKey(hash, account.KeyHash) {
-		return account, nil, nil
+	remembered, _ := a.cfg.Logins.Remembered(username)
+	if found, ok := keyOf(remembered, hash); ok {
+		return found, nil, nil
 	}
-	account, err := a.cfg.Accounts.LookUp(c.Context(), username)
+	stored, err := a.cfg.Logins.LookUp(c.Context(), username)
 	unknown := errors.Is(err, queries.ErrNotFound)
 	if err != nil && !unknown {
-		return queries.Account{}, nil, err
+		return login{}, nil, err
 	}
+	found, ok := keyOf(stored, hash)
 	switch {
-	case accounts.SameKey(hash, account.KeyHash):
-		return account, nil, nil
+	case ok:
+		return found, nil, nil
 	case unknown:
-		return account, &refusedLogin{
+		return login{}, &refusedLogin{
 			loginUnknownUser, apierror.CodeInvalidUsername,
 			"There is no account with this user name",
 		}, nil
 	}
-	return account, &refusedLogin{
-		loginWrongKey, apierror.CodeInvalidKey, "The API key is not the one of this account",
+	return login{}, &refusedLogin{
+		loginWrongKey, apierror.CodeInvalidKey, "The API key is not one of this account",
 	}, nil
 }
 
-// checkUsable refuses accounts that are erased, deactivated or expired.
-func (a *Authenticator) checkUsable(account queries.Account) *refusedLogin {
+// login is an account and the key of a call.
+type login struct {
+	queries.Account
+	key queries.Key
+}
+
+// keyOf returns the key with a hash. It compares all keys of the account, each in constant time.
+func keyOf(of queries.Login, hash string) (found login, ok bool) {
+	for _, key := range of.Keys {
+		if accounts.SameKey(hash, key.Hash) {
+			found, ok = login{of.Account, key}, true
+		}
+	}
+	return found, ok
+}
+
+// checkUsable refuses accounts that are erased, deactivated or expired, and keys that have expired
+// or are bound to other networks.
+func (a *Authenticator) checkUsable(c *request.Context) *refusedLogin {
+	now := a.cfg.Now()
 	switch {
-	case account.Erased:
+	case c.Account.Erased:
 		return &refusedLogin{
 			loginInactive, apierror.CodeAccessDenied, "The account has been erased",
 		}
-	case !account.Active:
+	case !c.Account.Active:
 		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account is not active"}
-	case account.Expired(a.cfg.Now()):
+	case c.Account.Expired(now):
 		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account has expired"}
+	case access.Over(c.Key.Expires, now):
+		return &refusedLogin{loginExpiredKey, apierror.CodeAccessDenied, "The key has expired"}
+	case len(c.Key.Networks) > 0 &&
+		!access.AllowFrom(c.Key.Networks, a.cfg.Proxies.ClientAddress(c.Request)):
+		return &refusedLogin{
+			loginForeignNetwork, apierror.CodeAccessDenied,
+			"The key may not be used from this address",
+		}
 	}
 	return nil
 }

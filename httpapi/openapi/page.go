@@ -111,6 +111,7 @@ type mediaDoc struct {
 // Operation is an operation of the description: one method of one path.
 type Operation struct {
 	OperationID, Summary string
+	Scope                string `json:"x-scope"` // that the key of a call needs; empty: none
 	Tags                 []string
 	Security             *[]any // nil: the default, which needs credentials
 	Parameters           []Parameter

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bunrouter"
 
+	"linkledger/commands/access"
 	"linkledger/queries"
 )
 
@@ -41,6 +42,7 @@ type Context struct {
 	Route        string // pattern of the matched route
 	params       bunrouter.Params
 	Account      queries.Account // account that calls; zero before authentication
+	Key          queries.Key     // the key of the call, as Account
 	Status       int             // status of the response; 0: not yet set
 	Payload      map[string]any  // decoded body; nil: not read
 	Disconnected <-chan struct{} // closed when the client disconnects
@@ -129,6 +131,9 @@ func (c *Context) OverrideMethod() {
 		c.Request.Method = strings.ToUpper(strings.TrimSpace(method))
 	}
 }
+
+// Scopes returns what the key of the call may do.
+func (c *Context) Scopes() access.Scopes { return access.ScopesOf(c.Key.Scopes) }
 
 // ErrDisconnected is the error of an operation that did not begin because the client disconnected.
 var ErrDisconnected = errors.New("the client has left")

@@ -5,17 +5,20 @@ import (
 
 	"github.com/uptrace/bunrouter"
 
+	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 )
 
-// endpoint returns the HTTP handler of an endpoint. handle is called for authenticated calls. It
-// returns the response, which is encoded as JSON, or an error. endpoint refuses the parameter at,
-// because such calls read or change only the present.
-func (a *API) endpoint(handle func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
-	return a.endpointAt(func(c *request.Context) (any, error) {
+// endpoint returns the HTTP handler of an endpoint. handle is called for authenticated calls whose
+// key has the scope. It returns the response, which is encoded as JSON, or an error. endpoint
+// refuses the parameter at, because such calls read or change only the present.
+func (a *API) endpoint(
+	scope access.Scopes, handle func(c *request.Context) (any, error),
+) bunrouter.HandlerFunc {
+	return a.endpointAt(scope, func(c *request.Context) (any, error) {
 		if query, err := decode.Query(c); err == nil && query.Get("at") != "" {
 			return nil, apierror.WrongInput(
 				"at is for reading the account and URLs; this call is about now",
@@ -26,13 +29,18 @@ func (a *API) endpoint(handle func(c *request.Context) (any, error)) bunrouter.H
 }
 
 // endpointAt is endpoint for handlers that read the parameter at.
-func (a *API) endpointAt(handle func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
+func (a *API) endpointAt(
+	scope access.Scopes, handle func(c *request.Context) (any, error),
+) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
 		if err := a.auth.Authenticate(c); err != nil {
 			return err
 		}
 		if err := a.account.Meter(c); err != nil {
+			return err
+		}
+		if err := apierror.Need(c.Scopes(), scope); err != nil {
 			return err
 		}
 		if err := a.domains.checkDomain(c); err != nil {

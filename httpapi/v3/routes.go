@@ -5,36 +5,45 @@ import (
 
 	"github.com/uptrace/bunrouter"
 
+	"linkledger/commands/access"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/router"
 )
 
+// anyScope is for calls that every key may make.
+const anyScope access.Scopes = 0
+
 // Routes returns all routes under /v3 but those of the description.
 func (a *API) Routes() []router.Route {
 	return []router.Route{
-		router.Get("/v3/account", a.endpointAt(a.account.Read)),
-		router.Get("/v3/domains", a.endpoint(a.domains.listDomains)),
+		router.Get("/v3/account", a.endpointAt(anyScope, a.account.Read)),
+		router.Get("/v3/domains", a.endpoint(anyScope, a.domains.listDomains)),
 
-		router.Post("/v3/urls", a.endpoint(a.urls.Create)),
-		router.Get("/v3/urls", a.endpointAt(a.urls.List)),
-		router.Patch("/v3/urls", a.endpoint(a.urls.Edit)),
-		router.Delete("/v3/urls", a.endpoint(a.urls.Delete)),
-		router.Get("/v3/urls/:hash", a.endpointAt(a.urls.Read)),
-		router.Patch("/v3/urls/:hash", a.endpoint(a.urls.EditOne)),
-		router.Delete("/v3/urls/:hash", a.endpoint(a.urls.DeleteOne)),
-		router.Get("/v3/urls/:hash/dimensions", a.endpoint(a.stats.Dimensions)),
-		router.Get("/v3/urls/:hash/history", a.endpoint(a.stats.History)),
-		router.Post("/v3/urls/:hash/restore", a.endpoint(a.urls.Restore)),
-		router.Post("/v3/batches/:id/undo", a.endpoint(a.changes.Undo)),
+		router.Post("/v3/urls", a.endpoint(access.LinksCreate, a.urls.Create)),
+		router.Get("/v3/urls", a.endpointAt(access.LinksRead, a.urls.List)),
+		router.Patch("/v3/urls", a.endpoint(access.LinksWrite, a.urls.Edit)),
+		router.Delete("/v3/urls", a.endpoint(access.LinksWrite, a.urls.Delete)),
+		router.Get("/v3/urls/:hash", a.endpointAt(access.LinksRead, a.urls.Read)),
+		router.Patch("/v3/urls/:hash", a.endpoint(access.LinksWrite, a.urls.EditOne)),
+		router.Delete("/v3/urls/:hash", a.endpoint(access.LinksWrite, a.urls.DeleteOne)),
+		router.Get("/v3/urls/:hash/dimensions", a.endpoint(access.StatsRead, a.stats.Dimensions)),
+		router.Get("/v3/urls/:hash/history", a.endpoint(access.HistoryRead, a.stats.History)),
+		router.Post("/v3/urls/:hash/restore", a.endpoint(access.LinksWrite, a.urls.Restore)),
+		router.Post("/v3/batches/:id/undo", a.endpoint(access.LinksWrite, a.changes.Undo)),
 
-		router.Delete("/v3/stats", a.endpoint(a.stats.Reset)),
-		router.Get("/v3/stats/:hash", a.endpoint(a.stats.Read)),
-		router.Delete("/v3/stats/:hash", a.endpoint(a.stats.ResetOne)),
+		router.Delete("/v3/stats", a.endpoint(access.StatsReset, a.stats.Reset)),
+		router.Get("/v3/stats/:hash", a.endpoint(access.StatsRead, a.stats.Read)),
+		router.Delete("/v3/stats/:hash", a.endpoint(access.StatsReset, a.stats.ResetOne)),
 
-		router.Get("/v3/tags", a.endpoint(a.tags.List)),
-		router.Post("/v3/tags", a.endpoint(a.tags.Create)),
-		router.Patch("/v3/tags/:label", a.endpoint(a.tags.Rename)),
-		router.Delete("/v3/tags/:label", a.endpoint(a.tags.Delete)),
+		router.Get("/v3/tags", a.endpoint(access.LinksRead, a.tags.List)),
+		router.Post("/v3/tags", a.endpoint(access.TagsWrite, a.tags.Create)),
+		router.Patch("/v3/tags/:label", a.endpoint(access.TagsWrite, a.tags.Rename)),
+		router.Delete("/v3/tags/:label", a.endpoint(access.TagsWrite, a.tags.Delete)),
+
+		router.Get("/v3/keys", a.endpoint(access.Keys, a.keys.List)),
+		router.Post("/v3/keys", a.endpoint(access.Keys, a.keys.Add)),
+		router.Patch("/v3/keys/:id", a.endpoint(access.Keys, a.keys.Change)),
+		router.Delete("/v3/keys/:id", a.endpoint(access.Keys, a.keys.Revoke)),
 	}
 }
 

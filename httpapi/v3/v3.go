@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
 	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
@@ -21,6 +22,7 @@ import (
 	"linkledger/httpapi/v3/asof"
 	"linkledger/httpapi/v3/bulk"
 	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/keys"
 	"linkledger/httpapi/v3/payload"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
@@ -39,7 +41,8 @@ type Config struct {
 	Audit      *audit.Reader
 	Queries    *queries.DB
 	Lists      *linklist.Reader
-	Accounts   *cache.Accounts
+	Accounts   *accounts.Accounts
+	Logins     *cache.Logins
 	Clicks     *clicks.Recorder // of this node; nil: none
 	UsageMeter *metering.Meter
 	Plans      map[string]domain.Plan // by name
@@ -60,6 +63,8 @@ type Config struct {
 
 	// LoginRefused is called for each call that is refused because of its credentials.
 	LoginRefused func(reason string)
+	// KeyUsed is called for each call that is accepted.
+	KeyUsed func(account uuid.UUID, key string)
 
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -71,6 +76,7 @@ type API struct {
 	account *account.Handler
 	changes *bulk.Changes
 	domains *domainHandler
+	keys    *keys.Handler
 	stats   *stats.Handler
 	tags    *tags.Handler
 	urls    *urls.Handler
@@ -95,14 +101,18 @@ func New(cfg Config) *API {
 	})
 	return &API{
 		auth: auth.New(auth.Config{
-			Accounts: cfg.Accounts, Refused: cfg.LoginRefused, Proxies: cfg.Proxies, Now: cfg.Now,
-			Logger: cfg.Logger,
+			Logins: cfg.Logins, Refused: cfg.LoginRefused, Used: cfg.KeyUsed,
+			Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
 		}),
 		account: &account.Handler{
 			Queries: cfg.Queries, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans, AsOf: asOf,
 		},
 		changes: changes,
 		domains: &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},
+		keys: &keys.Handler{
+			Accounts: cfg.Accounts, Queries: cfg.Queries, Requests: requests, Waiter: waiter,
+			BodyLimit: cfg.BodyLimit, LoginsCached: cache.TrustedFor,
+		},
 		stats: &stats.Handler{
 			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Changes: changes,
 			Waiter: waiter, Pages: pages,

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-
-	"github.com/google/uuid"
+	"time"
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
@@ -14,12 +13,35 @@ import (
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/projections"
+	"linkledger/queries/cache"
 )
 
 // change runs a command on an account and prints the account after it.
 func change(
 	ctx context.Context, o installation.Operator,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
+) error {
+	var outcome accounts.Outcome
+	err := run(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (eventstore.Position, error) {
+		var err error
+		outcome, err = command(ctx, a, r)
+		return outcome.Position, err
+	})
+	if err != nil {
+		return err
+	}
+	return printOutcome(o, outcome)
+}
+
+// run runs a command on accounts, and waits until the read models have the position that it
+// returns.
+func run(
+	ctx context.Context, o installation.Operator,
+	command func(
+		context.Context, *accounts.Accounts, domain.Request,
+	) (eventstore.Position, error),
 ) error {
 	if o.Eventstore == "" {
 		if err := o.Locate(); err != nil {
@@ -33,9 +55,7 @@ func change(
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
-	outcome, err := command(
-		ctx, o.Accounts(store), domain.Request{Command: uuid.New(), ID: uuid.NewString()},
-	)
+	position, err := command(ctx, o.Accounts(store), installation.NewRequest())
 	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usage.Wrap(err)
 	}
@@ -45,8 +65,28 @@ func change(
 	if err != nil {
 		return config.ExplainKey(err)
 	}
-	o.AwaitProjection(ctx, projections.Accounts, outcome.Position)
-	return printOutcome(o, outcome)
+	o.AwaitProjection(ctx, projections.Accounts, position)
+	return nil
+}
+
+// end is change for a command that ends something. It returns when no node accepts any more what
+// was ended: nodes use for a moment what they have cached.
+func end(
+	ctx context.Context, o installation.Operator,
+	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
+) error {
+	err := change(ctx, o, command)
+	if err == nil {
+		awaitNodes(ctx)
+	}
+	return err
+}
+
+func awaitNodes(ctx context.Context) {
+	select {
+	case <-time.After(cache.TrustedFor):
+	case <-ctx.Done():
+	}
 }
 
 // Open opens an account and prints it with its API key.
@@ -60,7 +100,7 @@ func Open(ctx context.Context, o installation.Operator, username, plan string) e
 
 // RotateKey replaces the API key of an account.
 func RotateKey(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(
+	return end(ctx, o, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.RotateKey(ctx, r, username)
@@ -69,7 +109,7 @@ func RotateKey(ctx context.Context, o installation.Operator, username string) er
 
 // Deactivate closes the API to an account and stops its links.
 func Deactivate(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(
+	return end(ctx, o, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Deactivate(ctx, r, username)
@@ -89,7 +129,7 @@ func Reactivate(ctx context.Context, o installation.Operator, username string) e
 func Edit(
 	ctx context.Context, o installation.Operator, username string, plan, lastDay *string,
 ) error {
-	return change(ctx, o, func(
+	return end(ctx, o, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Edit(ctx, r, username, accounts.Change{Plan: plan, ExpirationDate: lastDay})
@@ -101,7 +141,7 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 	if err := o.Locate(); err != nil {
 		return err
 	}
-	return change(ctx, o, func(
+	return end(ctx, o, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		outcome, err := a.Erase(ctx, r, username)

@@ -25,14 +25,14 @@ type printedAccount struct {
 	Active   bool   `json:"active"`
 	Expires  string `json:"expires"` // YYYY-MM-DD, or empty for never
 	Erased   bool   `json:"erased"`
-	KeyID    string `json:"key_id"`
-	APIKey   string `json:"api_key,omitempty"` // of a new key only
+	KeyID    string `json:"key_id,omitempty"`  // of a new key only
+	APIKey   string `json:"api_key,omitempty"` // as KeyID
 }
 
 func newPrintedAccount(a queries.Account) printedAccount {
 	return printedAccount{
 		ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active,
-		Expires: a.ExpirationDate, Erased: a.Erased, KeyID: a.KeyID,
+		Expires: a.ExpirationDate, Erased: a.Erased,
 	}
 }
 
@@ -56,7 +56,10 @@ func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 	account := printedAccount{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
 		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate,
-		Erased: outcome.Account.Erased, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
+		Erased: outcome.Account.Erased, APIKey: outcome.Key,
+	}
+	if outcome.Key != "" {
+		account.KeyID = outcome.Account.Keys[len(outcome.Account.Keys)-1].ID
 	}
 	if o.JSON {
 		//nolint:gosec // the new key is what the operator asked for

@@ -107,6 +107,7 @@ func (s *Service) startParts(
 	}
 	if s.has(config.RoleAPI) {
 		start("calls", s.calls.Run)
+		start("uses of keys", s.keyUses.Run)
 	}
 	parts.Go(func() error {
 		err := s.watchLog(background, sync.OnceFunc(func() { close(logChecked) }))

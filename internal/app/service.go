@@ -35,6 +35,7 @@ import (
 	"linkledger/internal/usage"
 	"linkledger/projections"
 	"linkledger/projections/engine/status"
+	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/cache"
@@ -67,6 +68,7 @@ type Service struct {
 	countries *countries.DB // nil without --countries
 	clicks    *clicks.Recorder
 	calls     *metering.Meter
+	keyUses   *keystore.Uses
 	registry  status.Registry
 	metrics   *telemetry.Metrics
 	traces    telemetry.Traces
@@ -171,8 +173,9 @@ func (s *Service) wire(ctx context.Context) error {
 	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
 	}
-	cachedAccounts := cache.NewAccounts(s.queries)
-	s.Waiter.Caches = []progress.Cache{s.redirects, cachedAccounts}
+	logins := cache.NewLogins(s.queries)
+	s.Waiter.Caches = []progress.Cache{s.redirects, logins}
+	s.keyUses = keystore.NewUses(s.db.Keys, s.logger)
 	s.Waiter.OnUnowned = s.logUnowned
 	if s.has(config.RoleRedirect) {
 		if s.spool, err = openSpool(ctx, s.logger, cfg.Redirecting); err != nil {
@@ -195,7 +198,7 @@ func (s *Service) wire(ctx context.Context) error {
 	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries,
-		Lists: linklist.New(s.db), Accounts: cachedAccounts, RedirectCache: s.redirects,
+		Lists: linklist.New(s.db), Accounts: s.Accounts, Logins: logins, RedirectCache: s.redirects,
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
@@ -207,7 +210,8 @@ func (s *Service) wire(ctx context.Context) error {
 		Country: country,
 		BaseURL: strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
 		FormerVisitorKey: formerKey,
-		Observe:          s.metrics.Request, LoginRefused: s.metrics.Login, Logger: s.logger,
+		Observe:          s.metrics.Request, LoginRefused: s.metrics.Login, KeyUsed: s.keyUses.Used,
+		Logger: s.logger,
 		Tracer: s.traces.Tracer(), LogRequests: httpapi.RequestLog(cfg.LogRequests),
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 	})

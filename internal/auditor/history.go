@@ -19,6 +19,7 @@ import (
 type HistoryQuery struct {
 	Hash    string
 	Account string // user name or id; empty for all accounts
+	By      string // id or name of the key of the events to print; empty: all events
 	Clicks  bool   // print each click, not the number of clicks per day
 	Format  string // table, json, ndjson or csv
 }
@@ -40,7 +41,13 @@ func History(ctx context.Context, o installation.Operator, q HistoryQuery) error
 			return err
 		}
 		out := historyPrinter{out: o.Stdout, format: q.Format, username: usernames(ctx, known)}
-		return out.print(printed, func(visit func(audit.Entry) error) error {
+		return out.print(printed, func(all func(audit.Entry) error) error {
+			visit := func(e audit.Entry) error {
+				if q.By != "" && e.Actor.Key != q.By && e.Actor.KeyName != q.By {
+					return nil
+				}
+				return all(e)
+			}
 			if q.Clicks {
 				return reader.Replay(ctx, history, visit)
 			}

@@ -69,7 +69,7 @@ func (p historyPrinter) csv(all entries) error {
 	lines := csv.NewWriter(p.out)
 	err := lines.Write([]string{
 		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key",
-		"address", "visitor", "request", "batch", "field", "before", "after",
+		"key_name", "address", "visitor", "request", "batch", "field", "before", "after",
 	})
 	if err != nil {
 		return err
@@ -78,8 +78,8 @@ func (p historyPrinter) csv(all entries) error {
 		event := []string{
 			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream,
 			strconv.FormatInt(int64(e.Revision), 10), e.ID.String(), e.Type, e.Link,
-			string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Actor.Address, e.Actor.Visitor,
-			e.Request, e.Batch,
+			string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, keyName(e.Actor), e.Actor.Address,
+			e.Actor.Visitor, e.Request, e.Batch,
 		}
 		if len(e.Changes) == 0 {
 			return lines.Write(append(event, "", "", ""))
@@ -203,6 +203,9 @@ func (p historyPrinter) actor(a audit.Actor) (string, error) {
 	switch a.Kind {
 	case audit.ByAccount:
 		name, err := p.username(a.Account)
+		if a.KeyName != "" {
+			name += ", " + a.KeyName
+		}
 		return name + ", key " + a.Key, err
 	case audit.ByVisitor:
 		return "visitors", nil
@@ -211,6 +214,14 @@ func (p historyPrinter) actor(a audit.Actor) (string, error) {
 	case audit.ByOperator:
 	}
 	return "an operator", nil
+}
+
+// keyName returns the name of a key as a value, or nothing if it has none.
+func keyName(a audit.Actor) string {
+	if a.KeyName == "" {
+		return ""
+	}
+	return valueText(a.KeyName)
 }
 
 // revisionText returns the revision of an event in the stream of its link, which restore takes. It

@@ -2,6 +2,8 @@ package accounts
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -23,17 +25,18 @@ func Projection() projection.Definition {
 	}
 }
 
-// accountFold updates the table of accounts. It holds the accounts that a batch touches, as they
-// are after the events applied so far.
+// accountFold updates the tables of accounts and their keys. It holds the accounts that a batch
+// touches, as they are after the events applied so far.
 type accountFold struct {
 	rows map[uuid.UUID]*readmodel.Account
-	// changed lists the ids of the accounts whose key, plan, state or expiry changed: logins and
+	keys accountKeys
+	// changed lists the ids of the accounts whose keys, plan, state or expiry changed: logins and
 	// redirects may depend on these.
 	changed []string
 }
 
 func newAccountFold() projection.Fold {
-	return &accountFold{rows: make(map[uuid.UUID]*readmodel.Account)}
+	return &accountFold{rows: make(map[uuid.UUID]*readmodel.Account), keys: make(accountKeys)}
 }
 
 func (a *accountFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
@@ -52,21 +55,18 @@ func (a *accountFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	if len(ids) == 0 {
 		return
 	}
-	s.Queue(`
-		SELECT id, username, plan, key_id, key_hash, active, expiration_date, erased, created_at
-		FROM ?schema.accounts WHERE id = ANY($1::uuid[])`, ids).Query(func(rows pgx.Rows) error {
+	s.Queue(`SELECT `+accountColumns.List("")+` FROM ?schema.accounts
+		WHERE id = ANY($1::uuid[])`, ids).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row readmodel.Account
-			if err := rows.Scan(
-				&row.ID, &row.Username, &row.Plan, &row.KeyID, &row.KeyHash, &row.Active,
-				&row.ExpirationDate, &row.Erased, &row.CreatedAt,
-			); err != nil {
+			if err := rows.Scan(accountColumns.Scan(&row)...); err != nil {
 				return err
 			}
 			a.rows[row.ID] = &row
 		}
 		return rows.Err()
 	})
+	a.keys.read(s, ids)
 }
 
 func (a *accountFold) Apply(event projection.Event) error {
@@ -80,10 +80,10 @@ func (a *accountFold) Apply(event projection.Event) error {
 			return fmt.Errorf("%w: the account is open", projection.ErrContradiction)
 		}
 		a.rows[id] = &readmodel.Account{
-			ID: id, Username: opened.Username, Plan: opened.Plan, KeyID: opened.KeyID,
-			KeyHash: opened.KeyHash, Active: true, CreatedAt: opened.At,
+			ID: id, Username: opened.Username, Plan: opened.Plan, Active: true,
+			CreatedAt: opened.At,
 		}
-		return projection.CheckTime(opened.At)
+		return a.keys.add(id, opened.KeyID, opened.KeyHash, events.KeyTerms{}, opened.At)
 	}
 	if !ok {
 		return fmt.Errorf("%w: account %s was never opened", projection.ErrContradiction, id)
@@ -93,16 +93,21 @@ func (a *accountFold) Apply(event projection.Event) error {
 
 // change applies an event of an open account to its row.
 func (a *accountFold) change(row *readmodel.Account, event projection.Event) error {
+	var err error
 	switch e := event.Body.(type) {
 	case events.KeyRotated:
-		row.KeyID, row.KeyHash = e.KeyID, e.KeyHash
+		a.keys.revokeAll(row.ID, e.At)
+		err = a.keys.add(row.ID, e.KeyID, e.KeyHash, events.KeyTerms{}, e.At)
+	case events.KeyAdded:
+		err = a.keys.add(row.ID, e.KeyID, e.KeyHash, e.KeyTerms, e.At)
+	case events.KeyChanged:
+		err = a.keys.change(row.ID, e)
+	case events.KeyRevoked:
+		err = a.keys.revoke(row.ID, e)
 	case events.PlanChanged:
 		row.Plan = e.Plan
 	case events.AccountExpiryChanged:
-		var err error
-		if row.ExpirationDate, err = projection.ParseDate(e.ExpirationDate); err != nil {
-			return err
-		}
+		row.ExpirationDate, err = projection.ParseDate(e.ExpirationDate)
 	case events.AccountDeactivated:
 		row.Active = false
 	case events.AccountReactivated:
@@ -112,42 +117,23 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 	default:
 		return projection.Unexpected(event)
 	}
+	if err != nil {
+		return err
+	}
+	row.Changed = event.CommitPosition()
 	a.changed = append(a.changed, row.ID.String())
 	return nil
 }
 
-func (a *accountFold) Size() int { return len(a.rows) }
+func (a *accountFold) Size() int { return len(a.rows) + len(a.keys) }
 
 func (a *accountFold) Write(s *sqlbatch.Batch) []string {
 	if len(a.rows) > 0 {
-		a.writeAccounts(s)
+		rows := slices.Collect(maps.Values(a.rows))
+		s.Queue(accountColumns.Insert("?schema.accounts")+`
+			ON CONFLICT (id) DO UPDATE SET `+accountColumns.Assign("EXCLUDED"),
+			accountColumns.Arrays(rows)...)
 	}
+	a.keys.write(s)
 	return a.changed
-}
-
-func (a *accountFold) writeAccounts(s *sqlbatch.Batch) {
-	var (
-		id                             sqlbatch.UUIDs
-		username, plan, keyID, keyHash []string
-		active, erased                 []bool
-		expires                        sqlbatch.Dates
-		created                        sqlbatch.Times
-	)
-	for _, row := range a.rows {
-		id = append(id, sqlbatch.UUID(row.ID))
-		username, plan = append(username, row.Username), append(plan, row.Plan)
-		keyID, keyHash = append(keyID, row.KeyID), append(keyHash, row.KeyHash)
-		active, erased = append(active, row.Active), append(erased, row.Erased)
-		expires = append(expires, sqlbatch.Date(row.ExpirationDate))
-		created = append(created, sqlbatch.Time(row.CreatedAt))
-	}
-	s.Queue(`INSERT INTO ?schema.accounts
-			(id, username, plan, key_id, key_hash, active, expiration_date, erased, created_at)
-		SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[],
-			$6::bool[], $7::date[], $8::bool[], $9::timestamptz[])
-		ON CONFLICT (id) DO UPDATE SET
-			plan = EXCLUDED.plan, key_id = EXCLUDED.key_id, key_hash = EXCLUDED.key_hash,
-			active = EXCLUDED.active, expiration_date = EXCLUDED.expiration_date,
-			erased = EXCLUDED.erased`,
-		id, username, plan, keyID, keyHash, active, expires, erased, created)
 }

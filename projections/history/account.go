@@ -65,7 +65,8 @@ func (h *historyFold) applyAccount(event projection.Event) error {
 	at := h.tick(id, event)
 	switch e := event.Body.(type) {
 	case events.AccountOpened:
-	case events.KeyRotated, events.AccountErased:
+	case events.KeyRotated, events.KeyAdded, events.KeyChanged, events.KeyRevoked,
+		events.AccountErased:
 		return nil
 	case events.PlanChanged:
 		past.now.Plan = e.Plan

@@ -10,3 +10,11 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.secrets (
     name  text  PRIMARY KEY,
     value bytea NOT NULL
 );
+
+-- When each API key was used last, at the latest a minute ago.
+CREATE TABLE IF NOT EXISTS linkledger_keys.key_uses (
+    account_id uuid        NOT NULL,
+    key_id     text        NOT NULL,
+    last_used  timestamptz NOT NULL,
+    PRIMARY KEY (account_id, key_id)
+) WITH (fillfactor = 50);

@@ -126,12 +126,27 @@ type Account struct {
 	ID             uuid.UUID  `bun:"id,pk,type:uuid"`
 	Username       string     `bun:"username"`
 	Plan           string     `bun:"plan"`
-	KeyID          string     `bun:"key_id"`
-	KeyHash        string     `bun:"key_hash"` // SHA-256 of the API key, hex
 	Active         bool       `bun:"active"`
 	ExpirationDate *time.Time `bun:"expiration_date"` // midnight, UTC; nil: never
 	Erased         bool       `bun:"erased"`          // its notes are gone, and it cannot be used
 	CreatedAt      time.Time  `bun:"created_at"`
+	Changed        int64      `bun:"changed"` // commit position of the last change; 0: none yet
+}
+
+// AccountKey is a row of account_keys.
+type AccountKey struct {
+	bun.BaseModel `bun:"table:linkledger.account_keys,alias:account_key"`
+
+	AccountID      uuid.UUID  `bun:"account_id,pk,type:uuid"`
+	ID             string     `bun:"id,pk"`
+	Hash           string     `bun:"hash"` // SHA-256 of the key, hex
+	Name           string     `bun:"name"`
+	Scopes         string     `bun:"scopes"`          // separated by spaces; empty: all
+	Tags           string     `bun:"tags"`            // tag expression; empty: all links
+	Networks       string     `bun:"networks"`        // separated by spaces; empty: all
+	ExpirationDate *time.Time `bun:"expiration_date"` // midnight, UTC; nil: never
+	CreatedAt      time.Time  `bun:"created_at"`
+	RevokedAt      time.Time  `bun:"revoked_at,nullzero"` // zero: it is not revoked
 }
 
 // TreeTile is a row of tree_tiles.

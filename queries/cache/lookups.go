@@ -18,10 +18,10 @@ const (
 	maxBatch = 500
 )
 
-// lookups reads accounts by user name, with one query at a time. It is safe for concurrent use.
+// lookups reads logins by user name, with one query at a time. It is safe for concurrent use.
 type lookups struct {
-	// find returns the accounts that exist.
-	find func(ctx context.Context, usernames []string) ([]queries.Account, error)
+	// find returns a login for each user name, without an id if there is no such account.
+	find func(ctx context.Context, usernames []string) ([]queries.Login, error)
 
 	mu      sync.Mutex
 	running bool
@@ -30,31 +30,31 @@ type lookups struct {
 
 // lookupBatch is one query for the user names that arrived while the previous query ran.
 type lookupBatch struct {
-	names map[string]queries.Account // by user name; without an id if unknown
-	done  chan struct{}              // closed when the accounts or err are valid
+	names map[string]queries.Login // by user name; without an id if unknown
+	done  chan struct{}            // closed when the logins or err are valid
 	err   error
 }
 
-// lookUp returns the account of a user name, or queries.ErrNotFound. The query goes on after ctx
+// lookUp returns the login of a user name, or queries.ErrNotFound. The query goes on after ctx
 // ends, because other callers may wait for it.
-func (l *lookups) lookUp(ctx context.Context, username string) (queries.Account, error) {
+func (l *lookups) lookUp(ctx context.Context, username string) (queries.Login, error) {
 	if len(username) > maxUsername || !queries.Storable(username) {
-		return queries.Account{}, fmt.Errorf("account by user name: %w", queries.ErrNotFound)
+		return queries.Login{}, fmt.Errorf("login: %w", queries.ErrNotFound)
 	}
 	q := l.enqueue(ctx, username)
 	select {
 	case <-q.done:
 	case <-ctx.Done():
-		return queries.Account{}, fmt.Errorf("account by user name: %w", ctx.Err())
+		return queries.Login{}, fmt.Errorf("login: %w", ctx.Err())
 	}
-	account := q.names[username]
+	login := q.names[username]
 	switch {
 	case q.err != nil:
-		return queries.Account{}, fmt.Errorf("account by user name: %w", q.err)
-	case account.ID == uuid.Nil:
-		return queries.Account{}, fmt.Errorf("account by user name: %w", queries.ErrNotFound)
+		return queries.Login{}, fmt.Errorf("login: %w", q.err)
+	case login.ID == uuid.Nil:
+		return queries.Login{}, fmt.Errorf("login: %w", queries.ErrNotFound)
 	}
-	return account, nil
+	return login, nil
 }
 
 // enqueue adds a user name to the last batch of the queue, and starts to send the queue.
@@ -64,12 +64,12 @@ func (l *lookups) enqueue(ctx context.Context, username string) *lookupBatch {
 	defer l.mu.Unlock()
 	if n := len(l.queue); n == 0 || len(l.queue[n-1].names) == maxBatch {
 		next := &lookupBatch{
-			names: make(map[string]queries.Account), done: make(chan struct{}),
+			names: make(map[string]queries.Login), done: make(chan struct{}),
 		}
 		l.queue = append(l.queue, next)
 	}
 	q := l.queue[len(l.queue)-1]
-	q.names[username] = queries.Account{}
+	q.names[username] = queries.Login{}
 	if !l.running {
 		l.running = true
 		go l.drain(context.WithoutCancel(ctx))
@@ -101,12 +101,12 @@ func (l *lookups) send(ctx context.Context, q *lookupBatch) {
 	for name := range q.names {
 		names = append(names, name)
 	}
-	accounts, err := l.find(ctx, names)
+	logins, err := l.find(ctx, names)
 	if err != nil {
 		q.err = fmt.Errorf("%d together: %w", len(names), err)
 		return
 	}
-	for _, account := range accounts {
-		q.names[account.Username] = account
+	for _, login := range logins {
+		q.names[login.Username] = login
 	}
 }

@@ -200,12 +200,17 @@ func NewWorld(t testing.TB) *World {
 			URLID: w.Full.ID, Day: Noon.AddDate(0, 0, -1), TotalClicks: 3, UniqueClicks: 2,
 		},
 		&readmodel.Account{
-			ID: w.Account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc",
-			Active: true, CreatedAt: Noon,
+			ID: w.Account, Username: "demo", Plan: "free", Active: true, CreatedAt: Noon,
+			Changed: 5,
 		},
-		&readmodel.Account{
-			ID: w.Other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def",
-			CreatedAt: Noon,
+		&readmodel.Account{ID: w.Other, Username: "Demo", Plan: "free", CreatedAt: Noon},
+		&readmodel.AccountKey{AccountID: w.Account, ID: "k1", Hash: "abc", CreatedAt: Noon},
+		&readmodel.AccountKey{
+			AccountID: w.Account, ID: "k2", Hash: "def", Name: "second", Scopes: "links:read keys",
+			Networks: "192.0.2.0/24 ::/0", Tags: "+news", ExpirationDate: &Noon, CreatedAt: Noon,
+		},
+		&readmodel.AccountKey{
+			AccountID: w.Account, ID: "k3", Hash: "ghi", CreatedAt: Noon, RevokedAt: Noon,
 		},
 	)
 	if _, err := db.NewRaw(`INSERT INTO linkledger.link_tallies

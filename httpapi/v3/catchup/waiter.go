@@ -49,13 +49,13 @@ type Waiter struct {
 
 // Positions are the positions of the last events of a write. Zero means that there are no events.
 type Positions struct {
-	URLs, Tags uint64 // commit positions of events of URLs and of tags
+	URLs, Tags, Accounts uint64 // commit positions of events of URLs, tags and accounts
 }
 
 // AwaitWrite sets the header with the position of a write, and waits until the read models show it.
 // If that takes too long, it logs a warning and returns: the write is durable either way.
 func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
-	end := max(last.URLs, last.Tags)
+	end := max(last.URLs, last.Tags, last.Accounts)
 	if end == 0 {
 		return
 	}
@@ -65,7 +65,7 @@ func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	for _, wait := range []struct {
 		projection string
 		position   uint64
-	}{{Links, last.URLs}, {tags, last.Tags}} {
+	}{{Links, last.URLs}, {tags, last.Tags}, {accounts, last.Accounts}} {
 		if wait.position == 0 {
 			continue
 		}
@@ -82,9 +82,18 @@ func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 // AwaitLinks waits until the links projection has passed a position. It returns false if it does
 // not do so in time.
 func (w *Waiter) AwaitLinks(c *request.Context, position uint64) bool {
+	return w.await(c, Links, position)
+}
+
+// AwaitAccounts is AwaitLinks for the accounts projection.
+func (w *Waiter) AwaitAccounts(c *request.Context, position uint64) bool {
+	return w.await(c, accounts, position)
+}
+
+func (w *Waiter) await(c *request.Context, projection string, position uint64) bool {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()
-	return w.Wait(ctx, Links, position) == nil
+	return w.Wait(ctx, projection, position) == nil
 }
 
 // AwaitClicks waits until a projection shows the clicks that this node has recorded so far, or

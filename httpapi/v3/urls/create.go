@@ -2,6 +2,7 @@ package urls
 
 import (
 	"linkledger/commands"
+	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
@@ -13,6 +14,9 @@ import (
 // Create creates URLs. Each item succeeds or fails on its own.
 func (h *Handler) Create(c *request.Context) (any, error) {
 	unique, err := uniqueLongURLs(c)
+	if err == nil && unique { // the response shows links that existed before
+		err = apierror.Need(c.Scopes(), access.LinksRead)
+	}
 	if err != nil {
 		return nil, err
 	}

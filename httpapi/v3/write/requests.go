@@ -39,7 +39,7 @@ type Requests struct {
 func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	r := domain.Request{
 		Account: c.Account.ID.String(),
-		Key:     c.Account.KeyID,
+		Key:     c.Key.ID,
 		Address: q.Pseudonyms.Of(q.Proxies.ClientAddress(c.Request)),
 		ID:      c.ID,
 		Command: uuid.New(),

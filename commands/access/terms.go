@@ -1,0 +1,129 @@
+package access
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"linkledger/commands/domain"
+	"linkledger/events"
+)
+
+// Bounds of the terms of a key.
+const (
+	MaxName     = 100 // code points
+	MaxNetworks = 50
+)
+
+// Checked returns terms as they are stored: each scope and each network once, in a fixed order. It
+// refuses with InvalidValue and InvalidDate.
+func Checked(terms events.KeyTerms) (events.KeyTerms, error) {
+	terms.Name = strings.TrimSpace(terms.Name)
+	if utf8.RuneCountInString(terms.Name) > MaxName {
+		return terms, domain.Refuse(
+			domain.InvalidValue, "The name of a key has at most %d characters", MaxName,
+		)
+	}
+	var err error
+	if terms.Scopes, err = checkedScopes(terms.Scopes); err != nil {
+		return terms, err
+	}
+	if terms.Networks, err = checkedNetworks(terms.Networks); err != nil {
+		return terms, err
+	}
+	return terms, domain.CheckDate(terms.Expires)
+}
+
+func checkedScopes(list []string) ([]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var set Scopes
+	for _, name := range list {
+		scope, known := scopeOf(name)
+		if !known {
+			return nil, domain.Refuse(
+				domain.InvalidValue, "There is no scope %q; the scopes are %s", name,
+				strings.Join(names, ", "),
+			)
+		}
+		set |= scope
+	}
+	return set.Names(), nil
+}
+
+func checkedNetworks(list []string) ([]string, error) {
+	if len(list) > MaxNetworks {
+		return nil, domain.Refuse(
+			domain.InvalidValue, "A key has at most %d networks, not %d", MaxNetworks, len(list),
+		)
+	}
+	var networks []string
+	for _, text := range list {
+		network, ok := parseNetwork(strings.TrimSpace(text))
+		if !ok {
+			return nil, domain.Refuse(
+				domain.InvalidValue, "A network is an address or a prefix such as 192.0.2.0/24 "+
+					"or 2001:db8::/32, not %q", text,
+			)
+		}
+		networks = append(networks, network.String())
+	}
+	slices.Sort(networks)
+	return slices.Compact(networks), nil
+}
+
+// parseNetwork parses a network, or an address that stands for itself.
+func parseNetwork(text string) (netip.Prefix, bool) {
+	if network, err := netip.ParsePrefix(text); err == nil {
+		return network.Masked(), !network.Addr().Is4In6()
+	}
+	address, err := netip.ParseAddr(text)
+	if err != nil || address.Zone() != "" {
+		return netip.Prefix{}, false
+	}
+	address = address.Unmap()
+	return netip.PrefixFrom(address, address.BitLen()), true
+}
+
+// AllowFrom reports whether a key with these networks may be used from an address. A stored network
+// that cannot be parsed allows nothing.
+func AllowFrom(networks []string, address string) bool {
+	if len(networks) == 0 {
+		return true
+	}
+	client, err := netip.ParseAddr(address)
+	return err == nil && slices.ContainsFunc(networks, func(text string) bool {
+		network, ok := parseNetwork(text)
+		return ok && network.Contains(client.Unmap().WithZone(""))
+	})
+}
+
+// Over reports whether the last day of a key, YYYY-MM-DD in UTC, is over. Empty: never.
+func Over(lastDay string, now time.Time) bool {
+	return lastDay != "" && lastDay < now.UTC().Format(time.DateOnly)
+}
+
+// Within reports whether a key with some terms can do nothing that a key with other terms cannot.
+func Within(terms, other events.KeyTerms) bool {
+	return ScopesOf(other.Scopes).Have(ScopesOf(terms.Scopes)) &&
+		(len(terms.Scopes) > 0 || len(other.Scopes) == 0) && // later versions have more scopes
+		(other.Tags == "" || terms.Tags == other.Tags) &&
+		networksWithin(terms.Networks, other.Networks) &&
+		(other.Expires == "" || terms.Expires != "" && terms.Expires <= other.Expires)
+}
+
+func networksWithin(networks, others []string) bool {
+	if len(others) == 0 {
+		return true
+	}
+	return len(networks) > 0 && !slices.ContainsFunc(networks, func(text string) bool {
+		network, ok := parseNetwork(text)
+		return !ok || !slices.ContainsFunc(others, func(text string) bool {
+			other, ok := parseNetwork(text)
+			return ok && other.Bits() <= network.Bits() && other.Contains(network.Addr())
+		})
+	})
+}

@@ -1,0 +1,103 @@
+package accounts
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/access"
+	"linkledger/commands/domain"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// KeyOutcome is an API key after a command.
+type KeyOutcome struct {
+	Key      Key
+	Secret   string // the key itself, if the command added it; it is stored nowhere
+	Position eventstore.Position
+}
+
+// AddKey adds an API key to an account. A caller with a key can only give what its own key has. If
+// an earlier call of the same command added the key, the outcome has no secret. AddKey refuses with
+// InvalidValue, InvalidDate and AccessDenied.
+func (s *Accounts) AddKey(
+	ctx context.Context, r domain.Request, account string, terms events.KeyTerms,
+) (KeyOutcome, error) {
+	terms, err := access.Checked(terms)
+	if err != nil {
+		return KeyOutcome{}, err
+	}
+	key := newAPIKey(r.Command)
+	// Two calls of one command make two keys, so neither may pass for the other.
+	r.Command = uuid.NewSHA1(r.Command, []byte(key.hash))
+	outcome, err := s.changeByID(ctx, r, account, func(a Account) ([]events.Event, error) {
+		if a.ID == "" || a.Erased {
+			return nil, erasedError(a.Username)
+		}
+		return a.addNewKey(r, key, terms, s.streams.Now())
+	})
+	if err != nil {
+		return KeyOutcome{}, err
+	}
+	added := KeyOutcome{Key: *outcome.Account.key(key.id), Position: outcome.Position}
+	if added.Key.Hash == key.hash {
+		added.Secret = key.key
+	}
+	return added, nil
+}
+
+// ChangeKey changes the terms of an API key. A caller with a key can only give what its own key
+// has. It refuses with KeyNotFound, InvalidValue, InvalidDate and AccessDenied.
+func (s *Accounts) ChangeKey(
+	ctx context.Context, r domain.Request, account, id string, change KeyChange,
+) (KeyOutcome, error) {
+	return s.changeKey(ctx, r, account, id, func(a Account) ([]events.Event, error) {
+		key, err := a.working(id)
+		if err != nil {
+			return nil, err
+		}
+		terms, err := access.Checked(change.Apply(key.KeyTerms))
+		if err != nil {
+			return nil, err
+		}
+		if err := a.mayGrant(r, terms); err != nil || reflect.DeepEqual(terms, key.KeyTerms) {
+			return nil, err
+		}
+		return []events.Event{
+			events.KeyChanged{KeyID: id, KeyTerms: terms, At: s.streams.Now()},
+		}, nil
+	})
+}
+
+// RevokeKey ends an API key for ever. It refuses with KeyNotFound, and with AccessDenied if the key
+// of the caller was revoked.
+func (s *Accounts) RevokeKey(
+	ctx context.Context, r domain.Request, account, id string,
+) (KeyOutcome, error) {
+	return s.changeKey(ctx, r, account, id, func(a Account) ([]events.Event, error) {
+		key := a.key(id)
+		if key == nil {
+			return nil, keyNotFound(id)
+		}
+		if !key.RevokedAt.IsZero() {
+			return nil, nil
+		}
+		if err := a.mayCall(r); err != nil {
+			return nil, err
+		}
+		return []events.Event{events.KeyRevoked{KeyID: id, At: s.streams.Now()}}, nil
+	})
+}
+
+func (s *Accounts) changeKey(
+	ctx context.Context, r domain.Request, account, id string,
+	decide func(Account) ([]events.Event, error),
+) (KeyOutcome, error) {
+	outcome, err := s.changeByID(ctx, r, account, decide)
+	if err != nil {
+		return KeyOutcome{}, err
+	}
+	return KeyOutcome{Key: *outcome.Account.key(id), Position: outcome.Position}, nil
+}

@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestKeysOfAccounts adds, uses, lists and revokes a key by the command line, and asks the history
+// for what it did.
+func TestKeysOfAccounts(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	var added, listed struct {
+		ID, Name, Expires string
+		Key               string     `json:"api_key"`
+		Scopes            []string   `json:"scopes"`
+		LastUsed          *time.Time `json:"last_used"`
+	}
+	decode := func(out string, into any) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(out), into); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	decode(operator(t, folder, "account", "key", "add", "--username", demoUser, "--name", "form", "--json",
+		"--scopes", "links:create,stats:read", "--expires", "2999-12-31", "--networks", "127.0.0.0/8,::1"), &added)
+	if fmt.Sprint(added.Name, added.Expires, added.Scopes, added.Key[:3]) !=
+		"form2999-12-31[links:create stats:read]lk_" {
+		t.Errorf("added %+v", added)
+	}
+	form := *d
+	form.key = added.Key
+	form.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"made"}]}`)
+	d.call("PATCH", "/urls/made", `{"urls":[{"note":"by another key"}]}`)
+	if _, err := call(t.Context(), d.base, form.key, "GET", "/urls/made", ""); err == nil ||
+		!strings.Contains(err.Error(), "links:read") {
+		t.Errorf("a call beyond the scopes: %v", err)
+	}
+	table := operator(t, folder, "account", "key", "list", "--username", demoUser)
+	if !strings.Contains(table, "form") || !strings.Contains(table, "stats:read") || strings.Contains(table, form.key) {
+		t.Errorf("listed:\n%s", table)
+	}
+	answer := operator(t, folder, "account", "key", "revoke", "--username", demoUser, added.ID)
+	if !strings.Contains(answer, added.ID) {
+		t.Errorf("revoked: %s", answer)
+	}
+	if _, err := call(t.Context(), d.base, form.key, "GET", "/account", ""); err == nil {
+		t.Error("the revoked key works")
+	}
+	for _, by := range []string{"form", added.ID} {
+		history := operator(t, folder, "audit", "history", "made", "--by", by)
+		if !strings.Contains(history, "form, key "+added.ID) || strings.Contains(history, "by another key") {
+			t.Errorf("what %s did:\n%s", by, history)
+		}
+	}
+	out, err := exec.CommandContext(
+		t.Context(), program, "account", "key", "revoke", "--username", demoUser, "none", "--data", folder,
+	).CombinedOutput()
+	wantOneLine(t, out, err, `There is no key "none"`)
+	out, err = exec.CommandContext(
+		t.Context(), program, "account", "key", "add", "--username", demoUser, "--scopes", "x", "--data", folder,
+	).CombinedOutput()
+	wantOneLine(t, out, err, "links:read")
+	d.interrupt() // stores the last uses
+
+	again := startDev(t, folder)
+	again.key = d.key
+	decode(strings.Trim(strings.TrimSpace(
+		operator(t, folder, "account", "key", "list", "--username", demoUser, "--json"),
+	), "[]"), &listed)
+	if listed.LastUsed == nil || time.Since(*listed.LastUsed) > 10*time.Minute {
+		t.Errorf("the first key was used %v", listed.LastUsed)
+	}
+	again.interrupt()
+}
+
+// TestRevokedKey revokes a key while clients use it on two service processes. No call that began
+// after the answer is carried out.
+func TestRevokedKey(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	for range 3 {
+		key := c.must(0, "POST", "/keys", `{"name":"soon revoked"}`)["keys"].([]any)[0].(map[string]any)
+		var revoked atomic.Pointer[time.Time]
+		var working, clients sync.WaitGroup
+		working.Add(racers)
+		for client := range racers {
+			clients.Go(func() {
+				works, refusals := sync.OnceFunc(working.Done), 0
+				for refusals < 3 {
+					began := time.Now()
+					_, err := call(t.Context(), c.nodes[client%2], key["key"].(string), "POST", "/urls",
+						`{"urls":[{"long_url":"https://example.com/"}]}`)
+					at := revoked.Load()
+					switch {
+					case err == nil && at != nil && began.After(*at):
+						t.Errorf("a call was carried out that began %v after the answer", began.Sub(*at))
+					case err == nil:
+						works()
+					default:
+						refusals++
+					}
+				}
+				works()
+			})
+		}
+		working.Wait()
+		c.must(1, "DELETE", "/keys/"+key["id"].(string), "")
+		answered := time.Now()
+		revoked.Store(&answered)
+		clients.Wait()
+	}
+}

@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/openapi/openapitest"
+)
+
+var allScopes = []string{
+	"links:read", "links:create", "links:write", "stats:read", "stats:reset", "tags:write", "history:read", "keys",
+}
+
+// withKey returns a client that calls with another key of the same account.
+func (c *client) withKey(fields string) *client {
+	c.t.Helper()
+	added := *c
+	added.key = c.must("POST", "/v3/keys", "{"+fields+"}").Keys[0].Key
+	return &added
+}
+
+// lacks reports whether a call was refused because its key lacks a scope.
+func (a *answer) lacks(scope string) bool {
+	return a.status == http.StatusForbidden && a.Error.Code == apierror.CodeAccessDenied &&
+		strings.HasSuffix(a.Error.Details, "lacks the scope "+scope)
+}
+
+// TestEveryCallNeedsItsScope calls every operation of the description with a key of each scope. The
+// description has exactly the routes that are served, see TestDescriptionHasEveryRoute, so a new
+// route cannot be left out.
+func TestEveryCallNeedsItsScope(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	owner := s.client(t, "owner")
+	clients := map[string]*client{"": owner}
+	for _, scope := range allScopes {
+		clients[scope] = owner.withKey(`"scopes":["` + scope + `"]`)
+	}
+	operations, err := openapitest.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := make(map[string]bool)
+	for name, operation := range operations {
+		method, path, _ := strings.Cut(name, " ")
+		if !strings.HasPrefix(path, "/v3/") || path == "/v3/openapi.json" || path == "/v3/docs" {
+			continue // visitors and readers of the description have no key
+		}
+		path = strings.NewReplacer(":hash", "none", ":label", "none", ":id", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10").
+			Replace(path)
+		needed[operation.Scope] = true
+		for scope, c := range clients {
+			want := operation.Scope != "" && scope != "" && scope != operation.Scope
+			if a := c.call(method, path, ""); a.lacks(operation.Scope) != want {
+				t.Errorf("%s with a key of %q: %d %+v; refused for its scope: want %t", name, scope, a.status, a.Error, want)
+			}
+		}
+	}
+	for _, scope := range allScopes {
+		if !needed[scope] {
+			t.Errorf("no call needs %s", scope)
+		}
+	}
+	reader := clients["links:read"]
+	if a := reader.call("POST", "/v3/urls?hashes=none", "", header("X-HTTP-Method-Override", "DELETE")); !a.lacks("links:write") {
+		t.Errorf("a deletion sent as POST: %d %+v", a.status, a.Error)
+	}
+	if a := clients["links:create"].call("POST", "/v3/urls?disable_long_url_duplicates=1", batch(1)); !a.lacks("links:read") {
+		t.Errorf("a creation that shows existing links: %d %+v", a.status, a.Error)
+	}
+	clients["links:create"].must("POST", "/v3/urls", batch(2))
+}
+
+// TestKeysCannotGiveMoreThanTheyHave adds and changes keys with keys that are restricted themselves.
+func TestKeysCannotGiveMoreThanTheyHave(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	owner := s.client(t, "owner")
+	for name, tc := range map[string]struct{ own, more, within string }{
+		"scopes":            {`"scopes":["keys","links:read"]`, `"scopes":["links:write"]`, `"scopes":["links:read"]`},
+		"all scopes":        {`"scopes":["keys","links:read"]`, ``, `"scopes":["keys"]`},
+		"networks":          {`"networks":["192.0.2.0/24"]`, `"networks":["192.0.2.0/23"]`, `"networks":["192.0.2.7"]`},
+		"no network":        {`"networks":["192.0.2.0/24"]`, ``, `"networks":["192.0.2.0/25","192.0.2.128/25"]`},
+		"last day":          {`"expiration_date":"2026-12-31"`, `"expiration_date":"2027-01-01"`, `"expiration_date":"2026-12-31"`},
+		"no last day":       {`"expiration_date":"2026-12-31"`, ``, `"expiration_date":"2026-06-01"`},
+		"one of two scopes": {`"scopes":["keys","links:read"]`, `"scopes":["links:read","stats:read"]`, `"scopes":["links:read"]`},
+	} {
+		own := owner.withKey(tc.own)
+		here := from("192.0.2.7:1", "x")
+		refused := func(a *answer) {
+			t.Helper()
+			a.is(http.StatusForbidden, apierror.CodeAccessDenied)
+			a.has("only give what it has")
+		}
+		refused(own.call("POST", "/v3/keys", "{"+tc.more+"}", here))
+		id := own.must("POST", "/v3/keys", "{"+tc.within+"}", here).Keys[0].ID
+		if tc.more != "" {
+			refused(own.call("PATCH", "/v3/keys/"+id, "{"+tc.more+"}", here))
+		}
+		own.must("PATCH", "/v3/keys/"+id, "{"+tc.within+`,"name":"`+name+`"}`, here)
+	}
+}

@@ -1,0 +1,189 @@
+// Package keys handles calls that list, add, change and revoke the API keys of an account.
+package keys
+
+import (
+	"slices"
+	"time"
+
+	"linkledger/commands/accounts"
+	"linkledger/events"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/write"
+	"linkledger/queries"
+)
+
+// Handler handles calls about keys.
+type Handler struct {
+	Accounts  *accounts.Accounts
+	Queries   *queries.DB
+	Requests  *write.Requests
+	Waiter    *catchup.Waiter
+	BodyLimit int64 // bytes
+	// LoginsCached is how long any node may accept a key after it was revoked.
+	LoginsCached time.Duration
+}
+
+// keysResponse is the response of all calls about keys.
+type keysResponse struct {
+	response.Envelope
+	Keys []record `json:"keys"`
+}
+
+// record is a key without its secret, unless it was just made.
+type record struct {
+	ID             string              `json:"id"`
+	Name           string              `json:"name"`
+	Scopes         []string            `json:"scopes"`          // null: all
+	Networks       []string            `json:"networks"`        // null: all
+	ExpirationDate *string             `json:"expiration_date"` // null: never
+	CreatedAt      response.Timestamp  `json:"created_at"`
+	LastUsed       *response.Timestamp `json:"last_used"`     // null: never
+	Key            string              `json:"key,omitempty"` // only of a new key
+}
+
+// List returns the keys of the account that are not revoked.
+func (h *Handler) List(c *request.Context) (any, error) {
+	found, err := h.Queries.Keys(c.Context(), c.Account.ID)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	resp := keysResponse{Envelope: response.Succeeded(), Keys: make([]record, len(found))}
+	for i, key := range found {
+		resp.Keys[i] = record{
+			ID: key.ID, Name: key.Name, Scopes: key.Scopes, Networks: key.Networks,
+			ExpirationDate: dateOrNull(key.ExpirationDate),
+			CreatedAt:      response.Timestamp(key.CreatedAt),
+			LastUsed:       (*response.Timestamp)(key.LastUsed),
+		}
+	}
+	return resp, nil
+}
+
+func dateOrNull(date string) *string {
+	if date == "" {
+		return nil
+	}
+	return &date
+}
+
+// Add adds a key and returns it with its secret.
+func (h *Handler) Add(c *request.Context) (any, error) {
+	change, err := h.read(c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.Requests.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	terms := change.Apply(events.KeyTerms{})
+	outcome, err := h.Accounts.AddKey(c.Context(), r, c.Account.ID.String(), terms)
+	if err != nil {
+		return nil, err
+	}
+	h.Waiter.AwaitWrite(c, catchup.Positions{Accounts: outcome.Position.Commit})
+	return written(outcome), nil
+}
+
+// Change changes the name, scopes, networks or expiration date of the key that the path names.
+func (h *Handler) Change(c *request.Context) (any, error) {
+	change, err := h.read(c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.Requests.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := h.Accounts.ChangeKey(
+		c.Context(), r, c.Account.ID.String(), c.Param("id"), change,
+	)
+	if err != nil {
+		return nil, err
+	}
+	return written(outcome), h.awaitAllNodes(c, outcome)
+}
+
+// Revoke revokes the key that the path names. When it answers, no node accepts the key any more.
+func (h *Handler) Revoke(c *request.Context) (any, error) {
+	r, err := h.Requests.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := h.Accounts.RevokeKey(
+		c.Context(), r, c.Account.ID.String(), c.Param("id"),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return response.Succeeded(), h.awaitAllNodes(c, outcome)
+}
+
+// awaitAllNodes waits until every node knows the key as a command left it: the read models show it,
+// and what nodes have cached before is out of date.
+func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome) error {
+	if !h.Waiter.AwaitAccounts(c, outcome.Position.Commit) {
+		return &apierror.Error{
+			Code: apierror.CodeUnknown, Status: 503,
+			Details: "The change of the key is stored, but may not have taken effect yet: repeat " +
+				"the call to wait for it",
+		}
+	}
+	select {
+	case <-time.After(h.LoginsCached):
+		return nil
+	case <-c.Context().Done():
+		return c.Context().Err()
+	}
+}
+
+func written(outcome accounts.KeyOutcome) keysResponse {
+	key := outcome.Key
+	return keysResponse{Envelope: response.Succeeded(), Keys: []record{{
+		ID: key.ID, Name: key.Name, Scopes: key.Scopes, Networks: key.Networks,
+		ExpirationDate: dateOrNull(key.Expires), CreatedAt: response.Timestamp(key.AddedAt),
+		Key: outcome.Secret,
+	}}}
+}
+
+// fields are the fields of a key that calls set.
+var fields = []string{"name", "scopes", "networks", "expiration_date"}
+
+// read reads the fields of a key from the body. It refuses other fields: a misspelled restriction
+// would be none.
+func (h *Handler) read(c *request.Context) (accounts.KeyChange, error) {
+	body, err := decode.Body(c, h.BodyLimit)
+	if err != nil {
+		return accounts.KeyChange{}, err
+	}
+	for name := range body.Values {
+		if !slices.Contains(fields, name) {
+			return accounts.KeyChange{}, apierror.WrongInput("A key has no field %q", name)
+		}
+	}
+	change := accounts.KeyChange{
+		Name: body.Text("name"), Scopes: list(&body, "scopes"),
+		Networks: list(&body, "networks"), Expires: body.Text("expiration_date"),
+	}
+	if body.IsNull("expiration_date") {
+		change.Expires = new("")
+	}
+	if body.Err == nil && change.Scopes != nil && len(*change.Scopes) == 0 &&
+		!body.IsNull("scopes") {
+		return change, apierror.WrongInput("scopes is empty: name some, or send null for all")
+	}
+	return change, body.Err
+}
+
+// list returns a field that is a list, an empty one for null, or nil if the field is absent.
+func list(body *decode.Object, name string) *[]string {
+	if _, given := body.Values[name]; !given {
+		return nil
+	}
+	values := body.List(name)
+	return &values
+}

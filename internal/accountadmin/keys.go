@@ -1,0 +1,150 @@
+package accountadmin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands/accounts"
+	"linkledger/commands/domain"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/internal/installation"
+	"linkledger/internal/usage"
+	"linkledger/queries"
+)
+
+// KeyTerms are what a new API key is for.
+type KeyTerms = events.KeyTerms
+
+// printedKey is an API key as it is printed.
+type printedKey struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Scopes    []string   `json:"scopes"`   // null: all
+	Networks  []string   `json:"networks"` // null: all
+	Expires   string     `json:"expires"`  // YYYY-MM-DD, or empty for never
+	CreatedAt time.Time  `json:"created_at"`
+	LastUsed  *time.Time `json:"last_used"`         // null: never
+	APIKey    string     `json:"api_key,omitempty"` // of a new key only
+}
+
+func (k printedKey) row() table.Row {
+	used := "never"
+	if k.LastUsed != nil {
+		used = k.LastUsed.UTC().Format(time.DateTime)
+	}
+	return table.Row{
+		k.ID, k.Name, cmp.Or(strings.Join(k.Scopes, "\n"), "all"),
+		cmp.Or(strings.Join(k.Networks, "\n"), "all"), cmp.Or(k.Expires, "never"),
+		k.CreatedAt.UTC().Format(time.DateTime), used,
+	}
+}
+
+// AddKey adds an API key to an account and prints it.
+func AddKey(
+	ctx context.Context, o installation.Operator, username string, terms KeyTerms,
+) error {
+	var outcome accounts.KeyOutcome
+	err := run(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (eventstore.Position, error) {
+		account, err := a.ID(ctx, username)
+		if err != nil {
+			return eventstore.Position{}, err
+		}
+		outcome, err = a.AddKey(ctx, r, account, terms)
+		return outcome.Position, err
+	})
+	if err != nil {
+		return err
+	}
+	key := printedKey{
+		ID: outcome.Key.ID, Name: outcome.Key.Name, Scopes: outcome.Key.Scopes,
+		Networks: outcome.Key.Networks, Expires: outcome.Key.Expires,
+		CreatedAt: outcome.Key.AddedAt, APIKey: outcome.Secret,
+	}
+	if o.JSON {
+		//nolint:gosec // the new key is what the operator asked for
+		return json.NewEncoder(o.Stdout).Encode(key)
+	}
+	rows := table.NewWriter()
+	rows.SetStyle(table.StyleLight)
+	rows.AppendRows([]table.Row{
+		{"id", key.ID},
+		{"name", key.Name},
+		{"scopes", cmp.Or(strings.Join(key.Scopes, ", "), "all")},
+		{"networks", cmp.Or(strings.Join(key.Networks, ", "), "all")},
+		{"expires", cmp.Or(key.Expires, "never")},
+		{"API key", key.APIKey},
+		{"", "shown once, it is stored nowhere"},
+	})
+	_, err = fmt.Fprintln(o.Stdout, rows.Render())
+	return err
+}
+
+// ListKeys prints the API keys of an account that are not revoked.
+func ListKeys(ctx context.Context, o installation.Operator, username string) error {
+	var keys []queries.KeyRecord
+	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) error {
+		account, err := q.AccountByUsername(ctx, username)
+		if err != nil {
+			return err
+		}
+		keys, err = q.Keys(ctx, account.ID)
+		return err
+	})
+	if errors.Is(err, queries.ErrNotFound) {
+		return usage.Errorf("there is no account %q", username)
+	}
+	if err != nil {
+		return err
+	}
+	printed := make([]printedKey, len(keys))
+	for i, k := range keys {
+		printed[i] = printedKey{
+			ID: k.ID, Name: k.Name, Scopes: k.Scopes, Networks: k.Networks,
+			Expires: k.ExpirationDate, CreatedAt: k.CreatedAt, LastUsed: k.LastUsed,
+		}
+	}
+	if o.JSON {
+		//nolint:gosec // without the keys themselves, which are stored nowhere
+		return json.NewEncoder(o.Stdout).Encode(printed)
+	}
+	rows := table.NewWriter()
+	rows.SetStyle(table.StyleLight)
+	rows.AppendHeader(
+		table.Row{"id", "name", "scopes", "networks", "expires", "added", "last used"},
+	)
+	for _, key := range printed {
+		rows.AppendRow(key.row())
+	}
+	_, err = fmt.Fprintln(o.Stdout, rows.Render())
+	return err
+}
+
+// RevokeKey revokes an API key of an account. When it returns, no node accepts the key any more.
+func RevokeKey(ctx context.Context, o installation.Operator, username, id string) error {
+	err := run(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (eventstore.Position, error) {
+		account, err := a.ID(ctx, username)
+		if err != nil {
+			return eventstore.Position{}, err
+		}
+		outcome, err := a.RevokeKey(ctx, r, account, id)
+		return outcome.Position, err
+	})
+	if err != nil {
+		return err
+	}
+	awaitNodes(ctx)
+	_, err = fmt.Fprintf(o.Stdout, "the key %s of %s is revoked\n", id, username)
+	return err
+}

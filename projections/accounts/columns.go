@@ -1,0 +1,41 @@
+package accounts
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
+)
+
+type (
+	account = readmodel.Account
+	key     = readmodel.AccountKey
+)
+
+var accountColumns = sqlbatch.Columns[account]{
+	sqlbatch.UUIDColumn("id", func(a *account) *uuid.UUID { return &a.ID }),
+	sqlbatch.TextColumn("username", func(a *account) *string { return &a.Username }),
+	sqlbatch.TextColumn("plan", func(a *account) *string { return &a.Plan }),
+	sqlbatch.BoolColumn("active", func(a *account) *bool { return &a.Active }),
+	sqlbatch.DateColumn("expiration_date", func(a *account) **time.Time {
+		return &a.ExpirationDate
+	}),
+	sqlbatch.BoolColumn("erased", func(a *account) *bool { return &a.Erased }),
+	sqlbatch.TimeColumn("created_at", func(a *account) *time.Time { return &a.CreatedAt }),
+	sqlbatch.BigintColumn("changed", func(a *account) *int64 { return &a.Changed }),
+}
+
+var keyColumns = sqlbatch.Columns[key]{
+	sqlbatch.UUIDColumn("account_id", func(k *key) *uuid.UUID { return &k.AccountID }),
+	sqlbatch.TextColumn("id", func(k *key) *string { return &k.ID }),
+	sqlbatch.TextColumn("hash", func(k *key) *string { return &k.Hash }),
+	sqlbatch.TextColumn("name", func(k *key) *string { return &k.Name }),
+	sqlbatch.TextColumn("scopes", func(k *key) *string { return &k.Scopes }),
+	sqlbatch.TextColumn("tags", func(k *key) *string { return &k.Tags }),
+	sqlbatch.TextColumn("networks", func(k *key) *string { return &k.Networks }),
+	sqlbatch.DateColumn("expiration_date", func(k *key) **time.Time { return &k.ExpirationDate }),
+	sqlbatch.TimeColumn("created_at", func(k *key) *time.Time { return &k.CreatedAt }),
+	sqlbatch.TimeColumn("revoked_at", func(k *key) *time.Time { return &k.RevokedAt }),
+}
