@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -55,7 +56,7 @@ func (h *Handler) commit(
 	return URLOutcome{URL: url, Position: appended.Position, Changed: true}, nil
 }
 
-// find loads a live link of the account.
+// find loads a live link of the account that the caller sees.
 func (h *Handler) find(
 	ctx context.Context, r domain.Request, ref Ref,
 ) (domain.Link, streams.History, error) {
@@ -68,12 +69,14 @@ func (h *Handler) find(
 	}
 	url := domain.FoldLink(loaded.Events)
 	repeated := loaded.Has(r.Command, events.LinkStream(ref.ID))
-	if url.Account == r.Account && (url.Live() || repeated) {
-		return url, loaded, nil
+	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", ref.ID)
+	if url.Account != r.Account || !url.Live() && !repeated {
+		return domain.Link{}, streams.History{}, missing
 	}
-	return domain.Link{}, streams.History{}, domain.Refuse(
-		domain.URLNotFound, "There is no URL with the id %q", ref.ID,
-	)
+	if sees, err := h.sees(ctx, r, url); err != nil || !sees {
+		return domain.Link{}, streams.History{}, cmp.Or(err, missing)
+	}
+	return url, loaded, nil
 }
 
 // urlByHash loads the account's live link with a hash, which the hash's own stream names. A link
@@ -81,7 +84,7 @@ func (h *Handler) find(
 func (h *Handler) urlByHash(
 	ctx context.Context, r domain.Request, hash string,
 ) (domain.Link, streams.History, error) {
-	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the hash %q", hash)
+	missing := domain.ErrNoURL(hash)
 	if !hashes.Valid(hash) {
 		return domain.Link{}, streams.History{}, domain.Refuse(
 			domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -",
@@ -100,10 +103,14 @@ func (h *Handler) urlByHash(
 		return domain.Link{}, streams.History{}, err
 	}
 	url := domain.FoldLink(loaded.Events)
-	if url.Live() && url.Hash == hash || loaded.Has(r.Command, events.LinkStream(claim.URLID)) {
-		return url, loaded, nil
+	if (!url.Live() || url.Hash != hash) &&
+		!loaded.Has(r.Command, events.LinkStream(claim.URLID)) {
+		return domain.Link{}, streams.History{}, missing
 	}
-	return domain.Link{}, streams.History{}, missing
+	if sees, err := h.sees(ctx, r, url); err != nil || !sees {
+		return domain.Link{}, streams.History{}, cmp.Or(err, missing)
+	}
+	return url, loaded, nil
 }
 
 // releaseAfter releases a hash that a link has left. A failure is logged only: the link's own

@@ -114,7 +114,10 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 	if err := domain.CheckLabels(item.Tags); err != nil {
 		return err
 	}
-	return domain.CheckTagCount(item.Tags)
+	if err := domain.CheckTagCount(item.Tags); err != nil {
+		return err
+	}
+	return h.createsWithin(r, item)
 }
 
 func (h *Handler) createURL(

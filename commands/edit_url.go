@@ -155,6 +155,9 @@ func (h *Handler) tryEditURL(
 	if change, err = h.withinTagBound(ctx, url, change, tags); err != nil {
 		return URLOutcome{}, err
 	}
+	if err := h.staysWithin(ctx, r, url, url.Edit(change, h.streams.Now())); err != nil {
+		return URLOutcome{}, err
+	}
 	if change.Hash != nil && *change.Hash != url.Hash {
 		if change.Claim, err = h.hashes.Claim(
 			ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash),

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,8 +48,12 @@ func (h *Handler) tryUndo(
 	if r.Operator {
 		r.Account = url.Account
 	}
+	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", id)
 	if url.ID == "" || url.Account != r.Account {
-		return URLOutcome{}, domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", id)
+		return URLOutcome{}, missing
+	}
+	if sees, err := h.sees(ctx, r, url); err != nil || !sees {
+		return URLOutcome{}, cmp.Or(err, missing)
 	}
 	if loaded.Has(r.Command, events.LinkStream(id)) {
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil

@@ -72,8 +72,8 @@ func TestAuditHistory(t *testing.T) {
 	rows, err := csv.NewReader(
 		strings.NewReader(operator(t, folder, "audit", "history", "two", "--format", "csv", "--clicks")),
 	).ReadAll()
-	if err != nil || len(rows) < 6 || rows[0][14] != "field" || rows[0][11] != "visitor" ||
-		rows[len(rows)-1][5] != "clicks.recorded.v1" || rows[len(rows)-1][11] == "" {
+	if err != nil || len(rows) < 6 || rows[0][15] != "field" || rows[0][12] != "visitor" ||
+		rows[len(rows)-1][5] != "clicks.recorded.v1" || rows[len(rows)-1][12] == "" {
 		t.Errorf("csv: %v, %v", rows, err)
 	}
 	lines := strings.Split(

@@ -39,10 +39,11 @@ func TestKeys(t *testing.T) {
 		t.Fatalf("the account begins with %+v", first)
 	}
 	added := owner.must("POST", "/v3/keys", `{"name":" report ","scopes":["stats:read","links:read","stats:read"],
-		"networks":["192.0.2.77/24","2001:DB8::1","192.0.2.0/24"],"expiration_date":"2026-12-31"}`)
+		"networks":["192.0.2.77/24","2001:DB8::1","192.0.2.0/24"],"expiration_date":"2026-12-31","tags":" +news&~old "}`)
 	key := added.Keys[0]
 	if key.Name != "report" || fmt.Sprintf("%v %v %s", key.Scopes, key.Networks, *key.ExpirationDate) !=
-		"[links:read stats:read] [192.0.2.0/24 2001:db8::1/128] 2026-12-31" || key.Key == "" || key.LastUsed != nil {
+		"[links:read stats:read] [192.0.2.0/24 2001:db8::1/128] 2026-12-31" || key.Key == "" || key.LastUsed != nil ||
+		*key.Tags != "+news&~old" {
 		t.Errorf("added %+v", key)
 	}
 	listed := owner.keyNamed("report")
@@ -50,9 +51,9 @@ func TestKeys(t *testing.T) {
 		fmt.Sprint(key.ID, key.Scopes, key.Networks, *key.ExpirationDate) {
 		t.Errorf("listed %+v", listed)
 	}
-	changed := owner.must("PATCH", "/v3/keys/"+key.ID, `{"name":"","scopes":null,"networks":null,"expiration_date":null}`).Keys[0]
+	changed := owner.must("PATCH", "/v3/keys/"+key.ID, `{"name":"","scopes":null,"tags":null,"networks":null,"expiration_date":null}`).Keys[0]
 	if changed.Name != "" || changed.Scopes != nil || changed.Networks != nil || changed.ExpirationDate != nil ||
-		changed.ID != key.ID || changed.Key != "" {
+		changed.ID != key.ID || changed.Key != "" || changed.Tags != nil {
 		t.Errorf("changed to %+v", changed)
 	}
 	user := *owner
@@ -65,6 +66,9 @@ func TestKeys(t *testing.T) {
 	owner.call("PATCH", "/v3/keys/"+key.ID, `{"name":"x"}`).is(http.StatusNotFound, apierror.CodeInvalidResource)
 	owner.call("DELETE", "/v3/keys/none", "").is(http.StatusNotFound, apierror.CodeInvalidResource)
 	for body, code := range map[string]apierror.Code{
+		`{"tags":"+news&"}`:                           apierror.CodeWrongInput,
+		`{"tags":"+news|visited"}`:                    apierror.CodeWrongInput,
+		`{"tags":["news"]}`:                           apierror.CodeWrongInput,
 		`{"scopes":[]}`:                               apierror.CodeWrongInput,
 		`{"scopes":["links:rea"]}`:                    apierror.CodeWrongInput,
 		`{"scopes":"links:read"}`:                     apierror.CodeWrongInput,

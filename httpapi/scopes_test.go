@@ -21,6 +21,10 @@ func (c *client) withKey(fields string) *client {
 	return &added
 }
 
+var fillIn = strings.NewReplacer(
+	":hash", "none", ":label", "none", ":id", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10",
+)
+
 // lacks reports whether a call was refused because its key lacks a scope.
 func (a *answer) lacks(scope string) bool {
 	return a.status == http.StatusForbidden && a.Error.Code == apierror.CodeAccessDenied &&
@@ -48,14 +52,25 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 		if !strings.HasPrefix(path, "/v3/") || path == "/v3/openapi.json" || path == "/v3/docs" {
 			continue // visitors and readers of the description have no key
 		}
-		path = strings.NewReplacer(":hash", "none", ":label", "none", ":id", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10").
-			Replace(path)
+		path = fillIn.Replace(path)
 		needed[operation.Scope] = true
 		for scope, c := range clients {
 			want := operation.Scope != "" && scope != "" && scope != operation.Scope
 			if a := c.call(method, path, ""); a.lacks(operation.Scope) != want {
 				t.Errorf("%s with a key of %q: %d %+v; refused for its scope: want %t", name, scope, a.status, a.Error, want)
 			}
+		}
+	}
+	bound := owner.withKey(`"tags":"+news"`)
+	for name, operation := range operations {
+		method, path, _ := strings.Cut(name, " ")
+		if operation.Scope == "" {
+			continue
+		}
+		a := bound.call(method, fillIn.Replace(path), "")
+		refused := a.status == http.StatusForbidden && strings.Contains(a.Error.Details, "bound to tags")
+		if refused != (operation.Bound != nil && !*operation.Bound) {
+			t.Errorf("%s with a bound key: %d %+v", name, a.status, a.Error)
 		}
 	}
 	for _, scope := range allScopes {

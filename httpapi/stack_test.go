@@ -268,6 +268,7 @@ type shownKey struct {
 	ID             string   `json:"id"`
 	Name           string   `json:"name"`
 	Scopes         []string `json:"scopes"`
+	Tags           *string  `json:"tags"`
 	Networks       []string `json:"networks"`
 	ExpirationDate *string  `json:"expiration_date"`
 	CreatedAt      string   `json:"created_at"`

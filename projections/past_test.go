@@ -20,7 +20,7 @@ import (
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // library is a database with all read models that can be filled from different logs in sequence.
@@ -190,7 +190,7 @@ func mustDecode(t *rapid.T, r eventstore.Recorded) events.Event {
 
 func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) linklist.Query {
 	list := linklist.Query{
-		Account: a.id, Reverse: rapid.Bool().Draw(t, "reverse"),
+		Owner: linklist.Owner{Account: a.id}, Reverse: rapid.Bool().Draw(t, "reverse"),
 		Order: rapid.SampledFrom([]linklist.Order{linklist.NewestFirst, linklist.ModifiedFirst, linklist.ByHash}).Draw(
 			t, "order",
 		),

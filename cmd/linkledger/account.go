@@ -53,6 +53,7 @@ type accountKeyAdd struct {
 	Username string   `help:"User name of the account." required:""`
 	Name     string   `help:"Name of the key, which lists and histories show."`
 	Scopes   []string `help:"${scopes}" placeholder:"SCOPE"`
+	Tags     string   `help:"${tags}" placeholder:"EXPRESSION"`
 	Networks []string `help:"${networks}" placeholder:"NETWORK"`
 	Expires  string   `help:"Last day of the key: YYYY-MM-DD, UTC." placeholder:"DATE"`
 }
@@ -60,7 +61,7 @@ type accountKeyAdd struct {
 // Run adds an API key and prints it.
 func (c *accountKeyAdd) Run(ctx context.Context, p *process) error {
 	return accountadmin.AddKey(ctx, c.by(p), c.Username, accountadmin.KeyTerms{
-		Name: c.Name, Scopes: c.Scopes, Networks: c.Networks, Expires: c.Expires,
+		Name: c.Name, Scopes: c.Scopes, Tags: c.Tags, Networks: c.Networks, Expires: c.Expires,
 	})
 }
 

@@ -27,6 +27,8 @@ var helpTexts = config.HelpTexts{
 	// accountKeyAdd.
 	"scopes": "What the key may do: links:read, links:create, links:write, stats:read, " +
 		"stats:reset, tags:write, history:read or keys. By default everything.",
+	"tags": "Tag expression of the links that the key sees, creates and changes, such as +news. " +
+		"By default all links.",
 	"networks": "Networks that the key may be used from, such as 192.0.2.0/24. By default all.",
 
 	// auditCommand.

@@ -9,6 +9,7 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/events"
+	"linkledger/tagexpr"
 )
 
 // Bounds of the terms of a key.
@@ -33,7 +34,27 @@ func Checked(terms events.KeyTerms) (events.KeyTerms, error) {
 	if terms.Networks, err = checkedNetworks(terms.Networks); err != nil {
 		return terms, err
 	}
+	if terms.Tags = strings.TrimSpace(terms.Tags); terms.Tags != "" {
+		if _, err := Bound(terms.Tags); err != nil {
+			return terms, err
+		}
+	}
 	return terms, domain.CheckDate(terms.Expires)
+}
+
+// Bound returns the expression of the links that a key sees. It refuses with InvalidValue: commands
+// have to decide whether a link matches, and do not know its clicks.
+func Bound(tags string) (*tagexpr.Expr, error) {
+	expr, err := tagexpr.Parse(tags)
+	if err != nil {
+		return nil, domain.Refuse(domain.InvalidValue, "tags cannot be read %v", err)
+	}
+	if expr.DependsOnClicks() {
+		return nil, domain.Refuse(
+			domain.InvalidValue, "A key cannot be bound to clicks: leave out visited",
+		)
+	}
+	return expr, nil
 }
 
 func checkedScopes(list []string) ([]string, error) {

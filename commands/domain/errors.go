@@ -48,6 +48,11 @@ func Refuse(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Details: fmt.Sprintf(format, args...)}
 }
 
+// ErrNoURL refuses a hash that no URL of the account has, or none that the caller sees.
+func ErrNoURL(hash string) error {
+	return Refuse(URLNotFound, "There is no URL with the hash %q", hash)
+}
+
 // KindOf returns the Kind of err, or 0 if err is not an Error.
 func KindOf(err error) Kind {
 	if refused, ok := errors.AsType[*Error](err); ok {

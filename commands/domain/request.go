@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/tagexpr"
 )
 
 // Request identifies a command and its caller.
@@ -20,6 +21,9 @@ type Request struct {
 	// ShortHost is the host by which the caller reached the service; links must not lead to it. It
 	// is set only if no base URL is configured. See destination.Rules.
 	ShortHost string
+
+	// Bound is the expression of the links that the caller sees; nil: all of the account.
+	Bound *tagexpr.Expr
 
 	// Operator is true if an operator acts for the account, or for all accounts if Account is
 	// empty.

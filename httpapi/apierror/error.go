@@ -51,6 +51,11 @@ func Need(scopes, needed access.Scopes) error {
 	}
 }
 
+// ErrBound refuses a call about more than the links that its key is bound to.
+var ErrBound = &Error{
+	Code: CodeAccessDenied, Details: "A key that is bound to tags may not make this call",
+}
+
 // unavailableError marks an error of a query that failed because the database did.
 type unavailableError struct{ err error }
 

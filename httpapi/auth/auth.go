@@ -84,13 +84,21 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 	}
 	if refused == nil {
 		a.cfg.Used(c.Account.ID, c.Key.ID)
-		return nil
+		return bind(c)
 	}
 	select {
 	case <-time.After(minFailureTime - time.Since(began)):
 	case <-c.Context().Done():
 	}
 	return a.refuseLogin(c, username, refused)
+}
+
+// bind sets c.Bound to what the key is bound to.
+func bind(c *request.Context) (err error) {
+	if c.Key.Tags != "" {
+		c.Bound, err = access.Bound(c.Key.Tags)
+	}
+	return err
 }
 
 // minFailureTime is the least duration of a login that fails. The work takes less, so response

@@ -112,6 +112,7 @@ type mediaDoc struct {
 type Operation struct {
 	OperationID, Summary string
 	Scope                string `json:"x-scope"` // that the key of a call needs; empty: none
+	Bound                *bool  `json:"x-bound"` // whether bound keys may call; nil: they may
 	Tags                 []string
 	Security             *[]any // nil: the default, which needs credentials
 	Parameters           []Parameter

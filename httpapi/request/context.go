@@ -16,6 +16,8 @@ import (
 
 	"linkledger/commands/access"
 	"linkledger/queries"
+	"linkledger/queries/linklist"
+	"linkledger/tagexpr"
 )
 
 // The headers of requests.
@@ -43,6 +45,7 @@ type Context struct {
 	params       bunrouter.Params
 	Account      queries.Account // account that calls; zero before authentication
 	Key          queries.Key     // the key of the call, as Account
+	Bound        *tagexpr.Expr   // of the links that the key sees; nil: all
 	Status       int             // status of the response; 0: not yet set
 	Payload      map[string]any  // decoded body; nil: not read
 	Disconnected <-chan struct{} // closed when the client disconnects
@@ -134,6 +137,11 @@ func (c *Context) OverrideMethod() {
 
 // Scopes returns what the key of the call may do.
 func (c *Context) Scopes() access.Scopes { return access.ScopesOf(c.Key.Scopes) }
+
+// Owner returns whose links the call sees.
+func (c *Context) Owner() linklist.Owner {
+	return linklist.Owner{Account: c.Account.ID, Bound: c.Bound}
+}
 
 // ErrDisconnected is the error of an operation that did not begin because the client disconnected.
 var ErrDisconnected = errors.New("the client has left")

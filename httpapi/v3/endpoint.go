@@ -28,6 +28,19 @@ func (a *API) endpoint(
 	})
 }
 
+// unbound is endpoint for calls about more than some links, which keys that are bound to tags may
+// not make.
+func (a *API) unbound(
+	scope access.Scopes, handle func(c *request.Context) (any, error),
+) bunrouter.HandlerFunc {
+	return a.endpoint(scope, func(c *request.Context) (any, error) {
+		if c.Bound != nil {
+			return nil, apierror.ErrBound
+		}
+		return handle(c)
+	})
+}
+
 // endpointAt is endpoint for handlers that read the parameter at.
 func (a *API) endpointAt(
 	scope access.Scopes, handle func(c *request.Context) (any, error),

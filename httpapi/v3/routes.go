@@ -27,8 +27,8 @@ func (a *API) Routes() []router.Route {
 		router.Patch("/v3/urls/:hash", a.endpoint(access.LinksWrite, a.urls.EditOne)),
 		router.Delete("/v3/urls/:hash", a.endpoint(access.LinksWrite, a.urls.DeleteOne)),
 		router.Get("/v3/urls/:hash/dimensions", a.endpoint(access.StatsRead, a.stats.Dimensions)),
-		router.Get("/v3/urls/:hash/history", a.endpoint(access.HistoryRead, a.stats.History)),
-		router.Post("/v3/urls/:hash/restore", a.endpoint(access.LinksWrite, a.urls.Restore)),
+		router.Get("/v3/urls/:hash/history", a.unbound(access.HistoryRead, a.stats.History)),
+		router.Post("/v3/urls/:hash/restore", a.unbound(access.LinksWrite, a.urls.Restore)),
 		router.Post("/v3/batches/:id/undo", a.endpoint(access.LinksWrite, a.changes.Undo)),
 
 		router.Delete("/v3/stats", a.endpoint(access.StatsReset, a.stats.Reset)),
@@ -36,14 +36,14 @@ func (a *API) Routes() []router.Route {
 		router.Delete("/v3/stats/:hash", a.endpoint(access.StatsReset, a.stats.ResetOne)),
 
 		router.Get("/v3/tags", a.endpoint(access.LinksRead, a.tags.List)),
-		router.Post("/v3/tags", a.endpoint(access.TagsWrite, a.tags.Create)),
-		router.Patch("/v3/tags/:label", a.endpoint(access.TagsWrite, a.tags.Rename)),
-		router.Delete("/v3/tags/:label", a.endpoint(access.TagsWrite, a.tags.Delete)),
+		router.Post("/v3/tags", a.unbound(access.TagsWrite, a.tags.Create)),
+		router.Patch("/v3/tags/:label", a.unbound(access.TagsWrite, a.tags.Rename)),
+		router.Delete("/v3/tags/:label", a.unbound(access.TagsWrite, a.tags.Delete)),
 
-		router.Get("/v3/keys", a.endpoint(access.Keys, a.keys.List)),
-		router.Post("/v3/keys", a.endpoint(access.Keys, a.keys.Add)),
-		router.Patch("/v3/keys/:id", a.endpoint(access.Keys, a.keys.Change)),
-		router.Delete("/v3/keys/:id", a.endpoint(access.Keys, a.keys.Revoke)),
+		router.Get("/v3/keys", a.unbound(access.Keys, a.keys.List)),
+		router.Post("/v3/keys", a.unbound(access.Keys, a.keys.Add)),
+		router.Patch("/v3/keys/:id", a.unbound(access.Keys, a.keys.Change)),
+		router.Delete("/v3/keys/:id", a.unbound(access.Keys, a.keys.Revoke)),
 	}
 }
 

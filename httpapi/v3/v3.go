@@ -20,6 +20,7 @@ import (
 	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/account"
 	"linkledger/httpapi/v3/asof"
+	"linkledger/httpapi/v3/bound"
 	"linkledger/httpapi/v3/bulk"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/keys"
@@ -94,9 +95,10 @@ func New(cfg Config) *API {
 		Pseudonyms: cfg.Pseudonyms, Proxies: cfg.Proxies, Base: cfg.Base,
 	}
 	pages := selection.PageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}
+	within := bound.Reader{Lists: cfg.Lists}
 	changes := bulk.New(bulk.Config{
 		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists,
-		Requests: requests, Waiter: waiter,
+		Requests: requests, Waiter: waiter, Bound: within,
 		Timeout: cfg.OperationTimeout, MaxHashes: cfg.GroupLimit, MaxFailed: cfg.MaxPageSize,
 	})
 	return &API{
@@ -105,7 +107,8 @@ func New(cfg Config) *API {
 			Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
 		}),
 		account: &account.Handler{
-			Queries: cfg.Queries, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans, AsOf: asOf,
+			Queries: cfg.Queries, Lists: cfg.Lists, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
+			AsOf: asOf,
 		},
 		changes: changes,
 		domains: &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},
@@ -115,10 +118,10 @@ func New(cfg Config) *API {
 		},
 		stats: &stats.Handler{
 			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Changes: changes,
-			Waiter: waiter, Pages: pages,
+			Waiter: waiter, Bound: within, Pages: pages,
 		},
 		tags: &tags.Handler{
-			Commands: cfg.Commands, Queries: cfg.Queries, Requests: requests, Waiter: waiter,
+			Commands: cfg.Commands, Lists: cfg.Lists, Requests: requests, Waiter: waiter,
 			BodyLimit: cfg.BodyLimit,
 		},
 		urls: &urls.Handler{
@@ -127,7 +130,7 @@ func New(cfg Config) *API {
 			Records: &record.Builder{
 				Base: cfg.Base, Queries: cfg.Queries, Waiter: waiter, Logger: cfg.Logger,
 			},
-			Waiter: waiter, AsOf: asOf,
+			Waiter: waiter, AsOf: asOf, Bound: within,
 			Limits: payload.Limits{Body: cfg.BodyLimit, Items: cfg.GroupLimit}, Pages: pages,
 			Logger: cfg.Logger,
 		},

@@ -28,6 +28,7 @@ type printedKey struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
 	Scopes    []string   `json:"scopes"`   // null: all
+	Tags      string     `json:"tags"`     // tag expression, or empty for all links
 	Networks  []string   `json:"networks"` // null: all
 	Expires   string     `json:"expires"`  // YYYY-MM-DD, or empty for never
 	CreatedAt time.Time  `json:"created_at"`
@@ -41,7 +42,7 @@ func (k printedKey) row() table.Row {
 		used = k.LastUsed.UTC().Format(time.DateTime)
 	}
 	return table.Row{
-		k.ID, k.Name, cmp.Or(strings.Join(k.Scopes, "\n"), "all"),
+		k.ID, k.Name, cmp.Or(strings.Join(k.Scopes, "\n"), "all"), cmp.Or(k.Tags, "all links"),
 		cmp.Or(strings.Join(k.Networks, "\n"), "all"), cmp.Or(k.Expires, "never"),
 		k.CreatedAt.UTC().Format(time.DateTime), used,
 	}
@@ -67,7 +68,7 @@ func AddKey(
 	}
 	key := printedKey{
 		ID: outcome.Key.ID, Name: outcome.Key.Name, Scopes: outcome.Key.Scopes,
-		Networks: outcome.Key.Networks, Expires: outcome.Key.Expires,
+		Tags: outcome.Key.Tags, Networks: outcome.Key.Networks, Expires: outcome.Key.Expires,
 		CreatedAt: outcome.Key.AddedAt, APIKey: outcome.Secret,
 	}
 	if o.JSON {
@@ -80,6 +81,7 @@ func AddKey(
 		{"id", key.ID},
 		{"name", key.Name},
 		{"scopes", cmp.Or(strings.Join(key.Scopes, ", "), "all")},
+		{"tags", cmp.Or(key.Tags, "all links")},
 		{"networks", cmp.Or(strings.Join(key.Networks, ", "), "all")},
 		{"expires", cmp.Or(key.Expires, "never")},
 		{"API key", key.APIKey},
@@ -109,8 +111,9 @@ func ListKeys(ctx context.Context, o installation.Operator, username string) err
 	printed := make([]printedKey, len(keys))
 	for i, k := range keys {
 		printed[i] = printedKey{
-			ID: k.ID, Name: k.Name, Scopes: k.Scopes, Networks: k.Networks,
-			Expires: k.ExpirationDate, CreatedAt: k.CreatedAt, LastUsed: k.LastUsed,
+			ID: k.ID, Name: k.Name, Scopes: k.Scopes, Tags: k.Tags,
+			Networks: k.Networks,
+			Expires:  k.ExpirationDate, CreatedAt: k.CreatedAt, LastUsed: k.LastUsed,
 		}
 	}
 	if o.JSON {
@@ -120,7 +123,9 @@ func ListKeys(ctx context.Context, o installation.Operator, username string) err
 	rows := table.NewWriter()
 	rows.SetStyle(table.StyleLight)
 	rows.AppendHeader(
-		table.Row{"id", "name", "scopes", "networks", "expires", "added", "last used"},
+		table.Row{
+			"id", "name", "scopes", "tags", "networks", "expires", "added", "last used",
+		},
 	)
 	for _, key := range printed {
 		rows.AppendRow(key.row())

@@ -34,6 +34,9 @@ func NonEmptyRow(table string) bun.Safe {
 // SetOfTag returns the name of the set of links with a tag.
 func SetOfTag(id uuid.UUID) string { return "tag:" + id.String() }
 
+// TagSets is the condition that a row is of a set of SetOfTag.
+const TagSets = "name > 'tag:' AND name < 'tag;'"
+
 // SetOfDay returns the name of the set of links that were created on a day, UTC. The names sort
 // like the days.
 func SetOfDay(at time.Time) string { return "day:" + at.UTC().Format(time.DateOnly) }

@@ -3,14 +3,23 @@ package linklist
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
 	"linkledger/queries/asof"
 	"linkledger/queries/linkset"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
+
+// Owner is an account whose links are read, or the part of them that a key may see.
+type Owner struct {
+	Account uuid.UUID
+	Bound   *tagexpr.Expr // only links that match; nil: all
+}
 
 // UnknownTagError means that an expression names a tag that the account does not have.
 type UnknownTagError struct {
@@ -24,20 +33,35 @@ func (e *UnknownTagError) Error() string { return fmt.Sprintf("There is no tag %
 // expression. It returns an *UnknownTagError if the account did not have a tag of the expression
 // then.
 func (r *Reader) tagged(
-	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time,
+	ctx context.Context, of Owner, expr *tagexpr.Expr, at asof.Time,
 ) (*linkset.Query, error) {
 	bits := linkset.Clause{SQL: "bit_or(bits) FILTER (WHERE name = 'live')"}
 	rows := linkset.Clause{SQL: "name = 'live'"}
-	if expr != nil {
-		tagID, err := r.tagIDs(ctx, account, expr, at)
+	restrict := func(to *tagexpr.Expr, tagID func(string) uuid.UUID) {
+		matching, read := setsOf(to, tagID)
+		bits = linkset.Clause{
+			SQL:  bits.SQL + " & (" + matching.SQL + ")",
+			Args: slices.Concat(bits.Args, matching.Args),
+		}
+		rows = linkset.Clause{
+			SQL: rows.SQL + " OR " + read.SQL, Args: slices.Concat(rows.Args, read.Args),
+		}
+	}
+	if of.Bound != nil {
+		tagID, err := r.boundTagIDs(ctx, of, at)
 		if err != nil {
 			return nil, err
 		}
-		matching, bitsArgs, read, rowsArgs := expr.SQL(tagID)
-		bits = linkset.Clause{SQL: bits.SQL + " & (" + matching + ")", Args: bitsArgs}
-		rows = linkset.Clause{SQL: rows.SQL + " OR " + read, Args: rowsArgs}
+		restrict(of.Bound, tagID)
 	}
-	return linkset.NewQuery(r.db, account, at, bits, rows), nil
+	if expr != nil {
+		tagID, err := r.tagIDs(ctx, of, expr, at)
+		if err != nil {
+			return nil, err
+		}
+		restrict(expr, tagID)
+	}
+	return linkset.NewQuery(r.db, of.Account, at, bits, rows), nil
 }
 
 // clicked returns the query for the account's links with clicks since their last reset.
@@ -46,18 +70,43 @@ func (r *Reader) clicked(account uuid.UUID) *linkset.Query {
 }
 
 // tagIDs returns a function that gives the id of each tag of an expression. Tags are found by label
-// under Unicode simple case folding.
+// under Unicode simple case folding. It returns an *UnknownTagError if there is no such tag among
+// those that Tags returns.
 func (r *Reader) tagIDs(
-	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time,
+	ctx context.Context, of Owner, expr *tagexpr.Expr, at asof.Time,
 ) (func(label string) uuid.UUID, error) {
 	labels := expr.Labels()
 	if len(labels) == 0 {
 		return nil, nil //nolint:nilnil // without labels it is never called
 	}
-	tags, err := r.queries.TagsAt(ctx, account, at)
+	tags, err := r.tags(ctx, of, at)
 	if err != nil {
 		return nil, err
 	}
+	ids := labelled(tags, labels)
+	for _, label := range labels {
+		if _, ok := ids[label]; !ok {
+			return nil, &UnknownTagError{Label: label}
+		}
+	}
+	return func(label string) uuid.UUID { return ids[label] }, nil
+}
+
+// boundTagIDs is tagIDs for the bound of an owner. A tag that does not exist has the zero id, which
+// is that of no link.
+func (r *Reader) boundTagIDs(
+	ctx context.Context, of Owner, at asof.Time,
+) (func(label string) uuid.UUID, error) {
+	tags, err := r.queries.TagsAt(ctx, of.Account, at)
+	if err != nil {
+		return nil, err
+	}
+	ids := labelled(tags, of.Bound.Labels())
+	return func(label string) uuid.UUID { return ids[label] }, nil
+}
+
+// labelled returns the ids of the tags with the labels, by label.
+func labelled(tags []queries.Tag, labels []string) map[string]uuid.UUID {
 	ids := make(map[string]uuid.UUID, len(labels))
 	for _, label := range labels {
 		for _, tag := range tags {
@@ -65,9 +114,34 @@ func (r *Reader) tagIDs(
 				ids[label] = tag.ID
 			}
 		}
-		if _, ok := ids[label]; !ok {
-			return nil, &UnknownTagError{Label: label}
-		}
 	}
-	return func(label string) uuid.UUID { return ids[label] }, nil
+	return ids
+}
+
+// Tags returns the tags of the account in the order of their creation. Of a bound owner, it returns
+// those of the links that match the bound.
+func (r *Reader) Tags(ctx context.Context, of Owner) ([]queries.Tag, error) {
+	return r.tags(ctx, of, asof.Now)
+}
+
+func (r *Reader) tags(ctx context.Context, of Owner, at asof.Time) ([]queries.Tag, error) {
+	tags, err := r.queries.TagsAt(ctx, of.Account, at)
+	if err != nil || of.Bound == nil {
+		return tags, err
+	}
+	within, err := r.tagged(ctx, of, nil, at)
+	if err != nil {
+		return nil, err
+	}
+	links, err := within.All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("tags: %w", err)
+	}
+	sets, err := linkset.Meeting(ctx, r.db, of.Account, at, readmodel.TagSets, links)
+	if err != nil {
+		return nil, fmt.Errorf("tags: %w", err)
+	}
+	return slices.DeleteFunc(tags, func(tag queries.Tag) bool {
+		return !slices.Contains(sets, readmodel.SetOfTag(tag.ID))
+	}), nil
 }

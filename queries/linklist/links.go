@@ -9,13 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/asof"
 	"linkledger/queries/linkset"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // ErrNoPast means that the read models do not have the answer for a past moment.
@@ -43,8 +41,8 @@ const (
 
 // Query selects a page of an account's live links. A field without a value does not restrict them.
 type Query struct {
-	At      time.Time // see the links as they were then; zero: now
-	Account uuid.UUID
+	Owner
+	At      time.Time     // see the links as they were then; zero: now
 	Hashes  []string      // only links with these hashes; nil: all
 	Search  string        // only links with this in hash, note or long URL, in any case
 	Tags    *tagexpr.Expr // only links that match
@@ -74,7 +72,7 @@ func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
 	if at.Past() && needsClicks {
 		return Page{}, fmt.Errorf("links: %w", ErrNoPast)
 	}
-	tagged, err := r.tagged(ctx, list.Account, list.Tags, at)
+	tagged, err := r.tagged(ctx, list.Owner, list.Tags, at)
 	if err != nil {
 		return Page{}, err
 	}

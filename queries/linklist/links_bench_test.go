@@ -15,7 +15,7 @@ import (
 
 	"linkledger/projections/readmodel"
 	"linkledger/queries/queriestest"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 var manyLinks = flag.Int("links", 1_000_000, "links of the account in BenchmarkLinks")

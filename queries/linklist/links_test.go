@@ -14,8 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/projections/readmodel"
+	"linkledger/queries"
 	"linkledger/queries/queriestest"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // hashesOf returns the hashes of a page, and checks the total.
@@ -225,7 +226,7 @@ func TestTagExpressions(t *testing.T) {
 			rt.Fatalf("%s: %v", drawn.text, err)
 		}
 		list := Query{
-			Account: w.Account, Tags: expr, Order: Order(rapid.IntRange(0, 3).Draw(rt, "order")),
+			Owner: Owner{Account: w.Account}, Tags: expr, Order: Order(rapid.IntRange(0, 3).Draw(rt, "order")),
 			Reverse: rapid.Bool().Draw(rt, "reverse"),
 			Offset:  rapid.IntRange(0, 70).Draw(rt, "offset"),
 			Limit:   rapid.SampledFrom([]int{1, 2, 7, 100}).Draw(rt, "limit"),
@@ -233,13 +234,41 @@ func TestTagExpressions(t *testing.T) {
 		if rapid.Bool().Draw(rt, "all") {
 			list.Tags, drawn.meets = nil, func(readmodel.Link, bool) bool { return true }
 		}
+		seen := slices.Clone(links) // by a key that is bound
+		if bound := drawExpression(rt, tags, rapid.IntRange(0, 3).Draw(rt, "depth of the bound")); rapid.Bool().Draw(rt, "bound") {
+			if list.Bound, err = tagexpr.Parse(bound.text); err != nil {
+				rt.Fatalf("%s: %v", bound.text, err)
+			}
+			seen = slices.DeleteFunc(seen, func(l readmodel.Link) bool { return !bound.meets(l, visited[l.ID]) })
+			for _, link := range links {
+				if list.Bound.DependsOnClicks() {
+					break
+				}
+				if got, want := list.Bound.Matches(subjectOf(link, tags)), bound.meets(link, false); got != want {
+					rt.Fatalf("%s matches %+v: %t, want %t", bound.text, link, got, want)
+				}
+			}
+		}
+		labels, err := w.lists.Tags(context.Background(), list.Owner)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, tag := range tags {
+			carried := slices.ContainsFunc(seen, func(l readmodel.Link) bool { return slices.Contains(l.TagIDs, tag.ID) })
+			listed := slices.ContainsFunc(labels, func(t queries.Tag) bool { return t.ID == tag.ID })
+			if listed != (carried || list.Bound == nil) {
+				rt.Fatalf("bound to %+v, the tag %s is listed: %t", list.Bound, tag.Label, listed)
+			}
+		}
 		page, err := w.lists.Links(context.Background(), list)
+		if unknown, ok := errors.AsType[*UnknownTagError](err); ok && list.Bound != nil && !slices.ContainsFunc(
+			labels, func(t queries.Tag) bool { return strings.EqualFold(t.Label, unknown.Label) }) {
+			return // the tag is on no link that the key sees
+		}
 		if err != nil {
 			rt.Fatalf("%s: %v", drawn.text, err)
 		}
-		met := slices.DeleteFunc(
-			slices.Clone(links), func(l readmodel.Link) bool { return !drawn.meets(l, visited[l.ID]) },
-		)
+		met := slices.DeleteFunc(seen, func(l readmodel.Link) bool { return !drawn.meets(l, visited[l.ID]) })
 		slices.SortFunc(met, func(a, b readmodel.Link) int {
 			return -cmp.Or(map[Order]int{
 				ModifiedFirst: a.ModifiedAt.Compare(b.ModifiedAt), ClicksFirst: cmp.Compare(clicks[a.ID], clicks[b.ID]),
@@ -262,6 +291,20 @@ func TestTagExpressions(t *testing.T) {
 	})
 }
 
+func subjectOf(link readmodel.Link, tags []readmodel.Tag) tagexpr.Subject {
+	subject := tagexpr.Subject{CreatedAt: link.CreatedAt, Flag: func(name string) bool {
+		return map[string]bool{
+			"archived": link.Archived, "ping": link.Ping, "protected": link.Protected, "email_stats": link.EmailStats,
+		}[name]
+	}}
+	for _, tag := range tags {
+		if slices.Contains(link.TagIDs, tag.ID) {
+			subject.Labels = append(subject.Labels, tag.Label)
+		}
+	}
+	return subject
+}
+
 func TestUnknownTags(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -270,8 +313,8 @@ func TestUnknownTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, listed := w.lists.Links(queriestest.WithTimeout(t), Query{Account: w.Account, Tags: expr, Limit: 1})
-		_, selected := w.lists.Select(queriestest.WithTimeout(t), w.Account, expr)
+		_, listed := w.lists.Links(queriestest.WithTimeout(t), Query{Owner: Owner{Account: w.Account}, Tags: expr, Limit: 1})
+		_, selected := w.lists.Select(queriestest.WithTimeout(t), Owner{Account: w.Account}, expr)
 		for _, err := range []error{listed, selected} {
 			if unknown, ok := errors.AsType[*UnknownTagError](err); !ok || unknown.Label != label {
 				t.Errorf("%s: %v, want the label %s", text, err, label)
@@ -291,7 +334,7 @@ func TestSelection(t *testing.T) {
 	for i := range 5 {
 		want = append(want, w.addLink(t, fmt.Sprint("l", i), int64(30+i), func(*readmodel.Link) {}).ID)
 	}
-	selected, err := w.lists.Select(queriestest.WithTimeout(t), w.Account, expr)
+	selected, err := w.lists.Select(queriestest.WithTimeout(t), Owner{Account: w.Account}, expr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +366,7 @@ func TestSelection(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("selected %v, want %v", got, want)
 	}
-	none, err := w.lists.Select(queriestest.WithTimeout(t), uuid.New(), expr)
+	none, err := w.lists.Select(queriestest.WithTimeout(t), Owner{Account: uuid.New()}, expr)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func (r *Reader) pageByClicks(ctx context.Context, c pageQuery) ([]int, error) {
 
 // restrict restricts the query for all links to the selected ones.
 func (c *pageQuery) restrict(links *bun.SelectQuery) *bun.SelectQuery {
-	if c.Hashes == nil && c.Search == "" && c.Tags == nil {
+	if c.Hashes == nil && c.Search == "" && c.Tags == nil && c.Bound == nil {
 		return links
 	}
 	return c.selected.Restrict(links, c.small())

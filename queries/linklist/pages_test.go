@@ -44,13 +44,13 @@ func TestLinksPages(t *testing.T) {
 		{2, 1, []queries.Link{}},
 		{0, 0, []queries.Link{}},
 	} {
-		page, err := w.lists.Links(ctx, Query{Account: w.Account, Offset: tc.offset, Limit: tc.limit})
+		page, err := w.lists.Links(ctx, Query{Owner: Owner{Account: w.Account}, Offset: tc.offset, Limit: tc.limit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		queriestest.EqualJSON(t, page, Page{Links: tc.want, Total: 2})
 	}
-	page, err := w.lists.Links(ctx, Query{Account: uuid.New(), Limit: 50})
+	page, err := w.lists.Links(ctx, Query{Owner: Owner{Account: uuid.New()}, Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestOutageIsNoAbsence(t *testing.T) {
 	if _, err := w.DB.ExecContext(ctx, "DROP SCHEMA linkledger CASCADE"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.lists.Links(ctx, Query{Account: w.Account, Limit: 1}); err == nil ||
+	if _, err := w.lists.Links(ctx, Query{Owner: Owner{Account: w.Account}, Limit: 1}); err == nil ||
 		errors.Is(err, queries.ErrNotFound) {
 		t.Errorf("a list without a database: %v", err)
 	}

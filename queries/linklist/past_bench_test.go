@@ -10,7 +10,7 @@ import (
 	"linkledger/queries"
 	"linkledger/queries/asof"
 	"linkledger/queries/queriestest"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // loadHistory creates the history of an account with many links, with five events each. A link is

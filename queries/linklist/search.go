@@ -46,6 +46,7 @@ func (r *Reader) search(
 		return r.db.NewSelect().TableExpr(at.SearchTexts()).Where("account_id = ?", list.Account).
 			Where("number <= ?", last[0]) // at an early moment, few of the links existed
 	}
+	bounded := list.Hashes != nil || list.Tags != nil || list.Bound != nil
 	few := selected.Count() < maxSearchedByNumber
 	// Only notes have line breaks. In a search text, line breaks separate the fields, so a match
 	// could cross two fields, and the notes themselves are searched too.
@@ -63,9 +64,14 @@ func (r *Reader) search(
 		missed, err := selected.Matching(ctx, texts().Where(lacks, []byte(text)))
 		return selected.Minus(missed), err
 	}
-	indexed := !at.Past() && hits <= maxRareHits &&
+	// The index has the texts of all links, also of those that a bound hides.
+	indexed := !at.Past() && hits <= maxRareHits && list.Bound == nil &&
 		utf8.RuneCountInString(text) >= minIndexedLength
-	search := texts().Where(contains, []byte(text))
+	search := texts()
+	if bounded && few || list.Bound != nil { // first, so that no other text is compared
+		selected.Restrict(search, few)
+	}
+	search.Where(contains, []byte(text))
 	if indexed {
 		search.Where(mayContain, containing(text))
 	}
@@ -73,9 +79,6 @@ func (r *Reader) search(
 		search.Where(`EXISTS (SELECT FROM `+at.Links()+` AS l
 			WHERE l.account_id = link.account_id AND l.number = link.number AND l.note ILIKE ?)`,
 			containing(list.Search))
-	}
-	if few && (list.Hashes != nil || list.Tags != nil) {
-		selected.Restrict(search, few)
 	}
 	return selected.Matching(ctx, search)
 }

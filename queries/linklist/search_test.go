@@ -11,7 +11,7 @@ import (
 
 	"linkledger/queries/asof"
 	"linkledger/queries/queriestest"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // TestSearchOfManyLinks checks that a search of many links has the same result whether it collects
@@ -55,21 +55,25 @@ func TestSearchOfManyLinks(t *testing.T) {
 					Scan(t.Context(), &want); err != nil {
 					t.Fatal(err)
 				}
-				chosen, err := q.tagged(t.Context(), account, tags, then)
-				if err != nil {
-					t.Fatal(err)
-				}
-				met, err := chosen.All(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				found, err := q.search(t.Context(), Query{At: at, Account: account, Search: text, Tags: tags}, met)
-				if err != nil {
-					t.Fatal(err)
-				}
-				numbers := found.Numbers(0, links, true)
-				if !slices.Equal(numbers, want) {
-					t.Errorf("%q at %s, %v: %d links, want %d", text, at, tags, len(numbers), len(want))
+				for _, list := range []Query{
+					{At: at, Owner: Owner{Account: account}, Search: text, Tags: tags},
+					{At: at, Owner: Owner{Account: account, Bound: tags}, Search: text},
+				} {
+					chosen, err := q.tagged(t.Context(), list.Owner, list.Tags, then)
+					if err != nil {
+						t.Fatal(err)
+					}
+					met, err := chosen.All(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					found, err := q.search(t.Context(), list, met)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if numbers := found.Numbers(0, links, true); !slices.Equal(numbers, want) {
+						t.Errorf("%q at %s, %+v: %d links, want %d", text, at, list, len(numbers), len(want))
+					}
 				}
 			}
 		}

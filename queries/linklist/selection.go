@@ -10,26 +10,26 @@ import (
 
 	"linkledger/queries/asof"
 	"linkledger/queries/linkset"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // Selection is the set of an account's links that matched an expression when it was made, read in
 // portions. It holds one bit for each link of the account, and neither a lock nor a connection.
 type Selection struct {
 	reader   *Reader
-	account  uuid.UUID
+	of       Owner
 	tagged   *linkset.Query
 	selected linkset.Set
 	read     int // links of selected that were read
 }
 
-// Select makes a selection of the account's live links. It does not contain links that are created
+// Select makes a selection of the owner's live links. It does not contain links that are created
 // afterwards. A link that changes before its portion is read must still match then. Select returns
 // an *UnknownTagError if the account does not have a tag of the expression.
 func (r *Reader) Select(
-	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr,
+	ctx context.Context, of Owner, expr *tagexpr.Expr,
 ) (*Selection, error) {
-	tagged, err := r.tagged(ctx, account, expr, asof.Now)
+	tagged, err := r.tagged(ctx, of, expr, asof.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (r *Reader) Select(
 	if err != nil {
 		return nil, fmt.Errorf("selection: %w", err)
 	}
-	return &Selection{reader: r, account: account, tagged: tagged, selected: selected}, nil
+	return &Selection{reader: r, of: of, tagged: tagged, selected: selected}, nil
 }
 
 // Next returns the ids of the next portion, at most limit, the oldest first. It returns none after
@@ -59,7 +59,7 @@ func (s *Selection) Next(ctx context.Context, limit int) ([]uuid.UUID, error) {
 		}
 		var ids []uuid.UUID
 		err = s.reader.db.NewSelect().TableExpr("linkledger.links").ColumnExpr("id").
-			Where("account_id = ?", s.account).Where("deleted_at IS NULL").
+			Where("account_id = ?", s.of.Account).Where("deleted_at IS NULL").
 			Where("number = ANY(?::integer[])", pgdialect.Array(numbers)).OrderExpr("number").
 			Scan(ctx, &ids)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/queriestest"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // copyGeneration creates the second generation of a projection as a copy of the first.
@@ -57,14 +57,14 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 	}
 	reads := map[string]func(context.Context) (any, error){
 		"list": func(ctx context.Context) (any, error) {
-			return w.lists.Links(ctx, Query{Account: w.Account, Tags: news, Order: ClicksFirst, Limit: 9})
+			return w.lists.Links(ctx, Query{Owner: Owner{Account: w.Account}, Tags: news, Order: ClicksFirst, Limit: 9})
 		},
 		"search": func(ctx context.Context) (any, error) {
-			return w.lists.Links(ctx, Query{Account: w.Account, Search: "example", Limit: 9})
+			return w.lists.Links(ctx, Query{Owner: Owner{Account: w.Account}, Search: "example", Limit: 9})
 		},
 		"past list": func(ctx context.Context) (any, error) {
 			return w.lists.Links(
-				ctx, Query{Account: w.Account, At: queriestest.Noon, Search: "example", Order: ByHash, Limit: 9},
+				ctx, Query{Owner: Owner{Account: w.Account}, At: queriestest.Noon, Search: "example", Order: ByHash, Limit: 9},
 			)
 		},
 		"link": func(ctx context.Context) (any, error) { return w.q.LinkByHash(ctx, w.Account, w.Full.Hash) },

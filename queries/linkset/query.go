@@ -3,6 +3,7 @@ package linkset
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"slices"
 
 	"github.com/google/uuid"
@@ -70,6 +71,21 @@ func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
 		copy(set[row.Block*readmodel.SetBlock/8:], row.Bits)
 	}
 	return set, nil
+}
+
+// Meeting returns the names of the sets, as of a time, that a condition selects and that have a
+// link of the given set.
+func Meeting(
+	ctx context.Context, db *readmodel.DB, account uuid.UUID, at asof.Time, condition string,
+	links Set,
+) (names []string, err error) {
+	err = db.NewRaw(`
+		SELECT DISTINCT name FROM (
+			SELECT name, block, bits FROM `+at.Sets("account_id = ? AND "+condition)+`) AS sets
+		WHERE bits & substring(?::varbit FROM block * 2048 + 1 FOR 2048)::bit(2048)
+			<> repeat('0', 2048)::bit(2048)`,
+		account, "x"+hex.EncodeToString(links)).Scan(ctx, &names)
+	return names, err
 }
 
 // Matching returns the links of the set that a query of links returns. The query returns them as

@@ -99,6 +99,42 @@ func (e ItemSuccessMessage) Valid() bool {
 	}
 }
 
+// Defines values for KeyPayloadScopes.
+const (
+	HistoryRead KeyPayloadScopes = "history:read"
+	Keys        KeyPayloadScopes = "keys"
+	LinksCreate KeyPayloadScopes = "links:create"
+	LinksRead   KeyPayloadScopes = "links:read"
+	LinksWrite  KeyPayloadScopes = "links:write"
+	StatsRead   KeyPayloadScopes = "stats:read"
+	StatsReset  KeyPayloadScopes = "stats:reset"
+	TagsWrite   KeyPayloadScopes = "tags:write"
+)
+
+// Valid indicates whether the value is a known member of the KeyPayloadScopes enum.
+func (e KeyPayloadScopes) Valid() bool {
+	switch e {
+	case HistoryRead:
+		return true
+	case Keys:
+		return true
+	case LinksCreate:
+		return true
+	case LinksRead:
+		return true
+	case LinksWrite:
+		return true
+	case StatsRead:
+		return true
+	case StatsReset:
+		return true
+	case TagsWrite:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ShortDomainHashCharacterSet.
 const (
 	Restricted ShortDomainHashCharacterSet = "restricted"
@@ -201,6 +237,30 @@ func (e Method) Valid() bool {
 	case MethodPATCH:
 		return true
 	case MethodPOST:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AddKeyParamsXHTTPMethodOverride.
+const (
+	AddKeyParamsXHTTPMethodOverrideDELETE AddKeyParamsXHTTPMethodOverride = "DELETE"
+	AddKeyParamsXHTTPMethodOverrideGET    AddKeyParamsXHTTPMethodOverride = "GET"
+	AddKeyParamsXHTTPMethodOverridePATCH  AddKeyParamsXHTTPMethodOverride = "PATCH"
+	AddKeyParamsXHTTPMethodOverridePOST   AddKeyParamsXHTTPMethodOverride = "POST"
+)
+
+// Valid indicates whether the value is a known member of the AddKeyParamsXHTTPMethodOverride enum.
+func (e AddKeyParamsXHTTPMethodOverride) Valid() bool {
+	switch e {
+	case AddKeyParamsXHTTPMethodOverrideDELETE:
+		return true
+	case AddKeyParamsXHTTPMethodOverrideGET:
+		return true
+	case AddKeyParamsXHTTPMethodOverridePATCH:
+		return true
+	case AddKeyParamsXHTTPMethodOverridePOST:
 		return true
 	default:
 		return false
@@ -364,6 +424,31 @@ type AccountAnswer struct {
 	Version Version `json:"version"`
 }
 
+// AccountKey defines model for AccountKey.
+type AccountKey struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// ExpirationDate The last day, UTC; null: never.
+	ExpirationDate *openapi_types.Date `json:"expiration_date"`
+	Id             string              `json:"id"`
+
+	// Key The key itself, only of a key that this call added.
+	Key *string `json:"key,omitempty"`
+
+	// LastUsed At most a minute old; null: never.
+	LastUsed *time.Time `json:"last_used"`
+	Name     string     `json:"name"`
+
+	// Networks null: all.
+	Networks *[]string `json:"networks"`
+
+	// Scopes null: all.
+	Scopes *[]string `json:"scopes"`
+
+	// Tags Tag expression of the URLs that the key sees; null: all.
+	Tags *string `json:"tags"`
+}
+
 // Counter defines model for Counter.
 type Counter struct {
 	Count int `json:"count"`
@@ -485,6 +570,9 @@ type HistoryEvent struct {
 		// Key Id of the API key.
 		Key *string `json:"key,omitempty"`
 
+		// KeyName Name of the key, also of a revoked one; absent: it has none.
+		KeyName *string `json:"key_name,omitempty"`
+
 		// Kind foreign: another account, of which nothing is told.
 		Kind HistoryEventActorKind `json:"kind"`
 	} `json:"actor"`
@@ -551,6 +639,34 @@ type ItemSuccessDetails string
 
 // ItemSuccessMessage defines model for ItemSuccess.Message.
 type ItemSuccessMessage string
+
+// KeyPayload defines model for KeyPayload.
+type KeyPayload struct {
+	// ExpirationDate The last day, YYYY-MM-DD, UTC; null: never.
+	ExpirationDate *string `json:"expiration_date,omitempty"`
+	Name           *string `json:"name,omitempty"`
+
+	// Networks Networks or addresses that the key may be used from; null: from anywhere.
+	Networks *[]string `json:"networks,omitempty"`
+
+	// Scopes What the key may do; null: everything.
+	Scopes *[]KeyPayloadScopes `json:"scopes,omitempty"`
+
+	// Tags A tag expression without visited. The key sees, creates and changes only URLs that match; null: all.
+	Tags *string `json:"tags,omitempty"`
+}
+
+// KeyPayloadScopes defines model for KeyPayload.Scopes.
+type KeyPayloadScopes string
+
+// KeysAnswer defines model for KeysAnswer.
+type KeysAnswer struct {
+	Error Error        `json:"error"`
+	Keys  []AccountKey `json:"keys"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
+}
 
 // LinkLife defines model for LinkLife.
 type LinkLife struct {
@@ -860,6 +976,9 @@ type Hashes = string
 // Key defines model for key.
 type Key = string
 
+// KeyID defines model for keyID.
+type KeyID = string
+
 // Label defines model for label.
 type Label = string
 
@@ -897,6 +1016,45 @@ type UndoBatchParams struct {
 type ListDomainsParams struct {
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
 	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
+
+// ListKeysParams defines parameters for ListKeys.
+type ListKeysParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
+
+// AddKeyParams defines parameters for AddKey.
+type AddKeyParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
+	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
+
+	// XHTTPMethodOverride Makes the POST a call of this method, with the parameters and the body of that method. A form edits in this way.
+	XHTTPMethodOverride *AddKeyParamsXHTTPMethodOverride `json:"X-HTTP-Method-Override,omitempty"`
+}
+
+// AddKeyParamsXHTTPMethodOverride defines parameters for AddKey.
+type AddKeyParamsXHTTPMethodOverride string
+
+// RevokeKeyParams defines parameters for RevokeKey.
+type RevokeKeyParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
+	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
+}
+
+// ChangeKeyParams defines parameters for ChangeKey.
+type ChangeKeyParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
+	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
 }
 
 // ResetSelectedStatsParams defines parameters for ResetSelectedStats.
@@ -1121,6 +1279,18 @@ type ReadQRCodeParams struct {
 // ReadQRCodeParamsSize defines parameters for ReadQRCode.
 type ReadQRCodeParamsSize string
 
+// AddKeyJSONRequestBody defines body for AddKey for application/json ContentType.
+type AddKeyJSONRequestBody = KeyPayload
+
+// AddKeyFormdataRequestBody defines body for AddKey for application/x-www-form-urlencoded ContentType.
+type AddKeyFormdataRequestBody = KeyPayload
+
+// AddKeyMultipartRequestBody defines body for AddKey for multipart/form-data ContentType.
+type AddKeyMultipartRequestBody = KeyPayload
+
+// ChangeKeyJSONRequestBody defines body for ChangeKey for application/json ContentType.
+type ChangeKeyJSONRequestBody = KeyPayload
+
 // CreateTagJSONRequestBody defines body for CreateTag for application/json ContentType.
 type CreateTagJSONRequestBody = TagPayload
 
@@ -1312,6 +1482,69 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /domains (the `ListDomains` operationId).
 	ListDomains(ctx context.Context, params *ListDomainsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListKeys List the keys that are not revoked
+	//
+	// Corresponds with GET /keys (the `ListKeys` operationId).
+	ListKeys(ctx context.Context, params *ListKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddKeyWithBody Add a key
+	//
+	// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+	//
+	// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /keys (the `AddKey` operationId).
+	AddKeyWithBody(ctx context.Context, params *AddKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddKey Add a key
+	//
+	// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+	//
+	// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /keys (the `AddKey` operationId).
+	AddKey(ctx context.Context, params *AddKeyParams, body AddKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddKeyWithFormdataBody Add a key
+	//
+	// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+	//
+	// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type.
+	//
+	// Corresponds with POST /keys (the `AddKey` operationId).
+	AddKeyWithFormdataBody(ctx context.Context, params *AddKeyParams, body AddKeyFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeKey Revoke a key for ever
+	//
+	// When it is answered, no node accepts the key any more.
+	//
+	// Corresponds with DELETE /keys/{id} (the `RevokeKey` operationId).
+	RevokeKey(ctx context.Context, id KeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeKeyWithBody Change the name, scopes, tags, networks or expiration date of a key
+	//
+	// Fields that are left out stay as they are. null for scopes, tags or networks means all, for expiration_date never. The change has taken effect on all nodes when it is answered.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
+	ChangeKeyWithBody(ctx context.Context, id KeyID, params *ChangeKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeKey Change the name, scopes, tags, networks or expiration date of a key
+	//
+	// Fields that are left out stay as they are. null for scopes, tags or networks means all, for expiration_date never. The change has taken effect on all nodes when it is answered.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
+	ChangeKey(ctx context.Context, id KeyID, params *ChangeKeyParams, body ChangeKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadDescription This description
 	//
@@ -1539,6 +1772,139 @@ func (c *Client) ReadDocs(ctx context.Context, reqEditors ...RequestEditorFn) (*
 // Corresponds with GET /domains (the `ListDomains` operationId).
 func (c *Client) ListDomains(ctx context.Context, params *ListDomainsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDomainsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListKeys List the keys that are not revoked
+//
+// Corresponds with GET /keys (the `ListKeys` operationId).
+func (c *Client) ListKeys(ctx context.Context, params *ListKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListKeysRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddKeyWithBody Add a key
+//
+// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+//
+// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /keys (the `AddKey` operationId).
+func (c *Client) AddKeyWithBody(ctx context.Context, params *AddKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddKeyRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddKey Add a key
+//
+// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+//
+// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /keys (the `AddKey` operationId).
+func (c *Client) AddKey(ctx context.Context, params *AddKeyParams, body AddKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddKeyRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddKeyWithFormdataBody Add a key
+//
+// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+//
+// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type.
+//
+// Corresponds with POST /keys (the `AddKey` operationId).
+func (c *Client) AddKeyWithFormdataBody(ctx context.Context, params *AddKeyParams, body AddKeyFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddKeyRequestWithFormdataBody(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeKey Revoke a key for ever
+//
+// When it is answered, no node accepts the key any more.
+//
+// Corresponds with DELETE /keys/{id} (the `RevokeKey` operationId).
+func (c *Client) RevokeKey(ctx context.Context, id KeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeKeyRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeKeyWithBody Change the name, scopes, tags, networks or expiration date of a key
+//
+// Fields that are left out stay as they are. null for scopes, tags or networks means all, for expiration_date never. The change has taken effect on all nodes when it is answered.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
+func (c *Client) ChangeKeyWithBody(ctx context.Context, id KeyID, params *ChangeKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeKeyRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeKey Change the name, scopes, tags, networks or expiration date of a key
+//
+// Fields that are left out stay as they are. null for scopes, tags or networks means all, for expiration_date never. The change has taken effect on all nodes when it is answered.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
+func (c *Client) ChangeKey(ctx context.Context, id KeyID, params *ChangeKeyParams, body ChangeKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeKeyRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2232,6 +2598,329 @@ func NewListDomainsRequest(server string, params *ListDomainsParams) (*http.Requ
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListKeysRequest constructs an http.Request for the ListKeys method
+func NewListKeysRequest(server string, params *ListKeysParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/keys")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddKeyRequest calls the generic AddKey builder with application/json body
+func NewAddKeyRequest(server string, params *AddKeyParams, body AddKeyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddKeyRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewAddKeyRequestWithFormdataBody calls the generic AddKey builder with application/x-www-form-urlencoded body
+func NewAddKeyRequestWithFormdataBody(server string, params *AddKeyParams, body AddKeyFormdataRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	bodyStr, err := runtime.MarshalForm(body, nil)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = strings.NewReader(bodyStr.Encode())
+	return NewAddKeyRequestWithBody(server, params, "application/x-www-form-urlencoded", bodyReader)
+}
+
+// NewAddKeyRequestWithBody constructs an http.Request for the AddKey method, with any body, and a specified content type
+func NewAddKeyRequestWithBody(server string, params *AddKeyParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/keys")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHTTPMethodOverride != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-HTTP-Method-Override", *params.XHTTPMethodOverride, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-HTTP-Method-Override", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRevokeKeyRequest constructs an http.Request for the RevokeKey method
+func NewRevokeKeyRequest(server string, id KeyID, params *RevokeKeyParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/keys/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewChangeKeyRequest calls the generic ChangeKey builder with application/json body
+func NewChangeKeyRequest(server string, id KeyID, params *ChangeKeyParams, body ChangeKeyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChangeKeyRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewChangeKeyRequestWithBody constructs an http.Request for the ChangeKey method, with any body, and a specified content type
+func NewChangeKeyRequestWithBody(server string, id KeyID, params *ChangeKeyParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/keys/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -3957,6 +4646,73 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /domains (the `ListDomains` operationId).
 	ListDomainsWithResponse(ctx context.Context, params *ListDomainsParams, reqEditors ...RequestEditorFn) (*ListDomainsResponse, error)
 
+	// ListKeysWithResponse List the keys that are not revoked
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /keys (the `ListKeys` operationId).
+	ListKeysWithResponse(ctx context.Context, params *ListKeysParams, reqEditors ...RequestEditorFn) (*ListKeysResponse, error)
+
+	// AddKeyWithBodyWithResponse Add a key
+	//
+	// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+	//
+	// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /keys (the `AddKey` operationId).
+	AddKeyWithBodyWithResponse(ctx context.Context, params *AddKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddKeyResponse, error)
+
+	// AddKeyWithResponse Add a key
+	//
+	// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+	//
+	// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /keys (the `AddKey` operationId).
+	AddKeyWithResponse(ctx context.Context, params *AddKeyParams, body AddKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*AddKeyResponse, error)
+
+	// AddKeyWithFormdataBodyWithResponse Add a key
+	//
+	// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+	//
+	// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /keys (the `AddKey` operationId).
+	AddKeyWithFormdataBodyWithResponse(ctx context.Context, params *AddKeyParams, body AddKeyFormdataRequestBody, reqEditors ...RequestEditorFn) (*AddKeyResponse, error)
+
+	// RevokeKeyWithResponse Revoke a key for ever
+	//
+	// When it is answered, no node accepts the key any more.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /keys/{id} (the `RevokeKey` operationId).
+	RevokeKeyWithResponse(ctx context.Context, id KeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*RevokeKeyResponse, error)
+
+	// ChangeKeyWithBodyWithResponse Change the name, scopes, tags, networks or expiration date of a key
+	//
+	// Fields that are left out stay as they are. null for scopes, tags or networks means all, for expiration_date never. The change has taken effect on all nodes when it is answered.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
+	ChangeKeyWithBodyWithResponse(ctx context.Context, id KeyID, params *ChangeKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeKeyResponse, error)
+
+	// ChangeKeyWithResponse Change the name, scopes, tags, networks or expiration date of a key
+	//
+	// Fields that are left out stay as they are. null for scopes, tags or networks means all, for expiration_date never. The change has taken effect on all nodes when it is answered.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
+	ChangeKeyWithResponse(ctx context.Context, id KeyID, params *ChangeKeyParams, body ChangeKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeKeyResponse, error)
+
 	// ReadDescriptionWithResponse This description
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -4333,6 +5089,198 @@ func (r ListDomainsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListDomainsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListKeysResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *KeysAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListKeysResponse) GetJSON200() *KeysAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListKeysResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListKeysResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListKeysResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListKeysResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListKeysResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AddKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *KeysAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AddKeyResponse) GetJSON200() *KeysAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r AddKeyResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AddKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AddKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AddKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RevokeKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Envelope
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevokeKeyResponse) GetJSON200() *Envelope {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r RevokeKeyResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ChangeKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *KeysAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChangeKeyResponse) GetJSON200() *KeysAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ChangeKeyResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ChangeKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChangeKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChangeKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChangeKeyResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -5351,6 +6299,115 @@ func (c *ClientWithResponses) ListDomainsWithResponse(ctx context.Context, param
 	return ParseListDomainsResponse(rsp)
 }
 
+// ListKeysWithResponse List the keys that are not revoked
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /keys (the `ListKeys` operationId).
+func (c *ClientWithResponses) ListKeysWithResponse(ctx context.Context, params *ListKeysParams, reqEditors ...RequestEditorFn) (*ListKeysResponse, error) {
+	rsp, err := c.ListKeys(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListKeysResponse(rsp)
+}
+
+// AddKeyWithBodyWithResponse Add a key
+//
+// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+//
+// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /keys (the `AddKey` operationId).
+func (c *ClientWithResponses) AddKeyWithBodyWithResponse(ctx context.Context, params *AddKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddKeyResponse, error) {
+	rsp, err := c.AddKeyWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddKeyResponse(rsp)
+}
+
+// AddKeyWithResponse Add a key
+//
+// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+//
+// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /keys (the `AddKey` operationId).
+func (c *ClientWithResponses) AddKeyWithResponse(ctx context.Context, params *AddKeyParams, body AddKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*AddKeyResponse, error) {
+	rsp, err := c.AddKey(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddKeyResponse(rsp)
+}
+
+// AddKeyWithFormdataBodyWithResponse Add a key
+//
+// The answer has the key itself, which is shown once and stored nowhere. A repeat with the same Idempotency-Key finds the key that was added, but cannot show it again.
+//
+// A key can only give what it has: scopes, networks and expiration date of the new key must lie within its own. A key that is bound to tags manages no keys.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /keys (the `AddKey` operationId).
+func (c *ClientWithResponses) AddKeyWithFormdataBodyWithResponse(ctx context.Context, params *AddKeyParams, body AddKeyFormdataRequestBody, reqEditors ...RequestEditorFn) (*AddKeyResponse, error) {
+	rsp, err := c.AddKeyWithFormdataBody(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddKeyResponse(rsp)
+}
+
+// RevokeKeyWithResponse Revoke a key for ever
+//
+// When it is answered, no node accepts the key any more.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /keys/{id} (the `RevokeKey` operationId).
+func (c *ClientWithResponses) RevokeKeyWithResponse(ctx context.Context, id KeyID, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*RevokeKeyResponse, error) {
+	rsp, err := c.RevokeKey(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeKeyResponse(rsp)
+}
+
+// ChangeKeyWithBodyWithResponse Change the name, scopes, tags, networks or expiration date of a key
+//
+// Fields that are left out stay as they are. null for scopes, tags or networks means all, for expiration_date never. The change has taken effect on all nodes when it is answered.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
+func (c *ClientWithResponses) ChangeKeyWithBodyWithResponse(ctx context.Context, id KeyID, params *ChangeKeyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeKeyResponse, error) {
+	rsp, err := c.ChangeKeyWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeKeyResponse(rsp)
+}
+
+// ChangeKeyWithResponse Change the name, scopes, tags, networks or expiration date of a key
+//
+// Fields that are left out stay as they are. null for scopes, tags or networks means all, for expiration_date never. The change has taken effect on all nodes when it is answered.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
+func (c *ClientWithResponses) ChangeKeyWithResponse(ctx context.Context, id KeyID, params *ChangeKeyParams, body ChangeKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeKeyResponse, error) {
+	rsp, err := c.ChangeKey(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeKeyResponse(rsp)
+}
+
 // ReadDescriptionWithResponse This description
 //
 // Returns a wrapper object for the known response body format(s).
@@ -5826,6 +6883,138 @@ func ParseListDomainsResponse(rsp *http.Response) (*ListDomainsResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest DomainsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListKeysResponse parses an HTTP response from a ListKeysWithResponse call
+func ParseListKeysResponse(rsp *http.Response) (*ListKeysResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListKeysResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest KeysAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddKeyResponse parses an HTTP response from a AddKeyWithResponse call
+func ParseAddKeyResponse(rsp *http.Response) (*AddKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest KeysAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRevokeKeyResponse parses an HTTP response from a RevokeKeyWithResponse call
+func ParseRevokeKeyResponse(rsp *http.Response) (*RevokeKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseChangeKeyResponse parses an HTTP response from a ChangeKeyWithResponse call
+func ParseChangeKeyResponse(rsp *http.Response) (*ChangeKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChangeKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest KeysAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

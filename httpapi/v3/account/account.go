@@ -15,6 +15,8 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/asof"
 	"linkledger/queries"
+	"linkledger/queries/linklist"
+	"linkledger/tagexpr"
 )
 
 const (
@@ -27,6 +29,7 @@ const (
 // Handler handles calls about the calling account, and meters its calls.
 type Handler struct {
 	Queries    *queries.DB
+	Lists      *linklist.Reader
 	UsageMeter *metering.Meter
 	Plans      map[string]domain.Plan // by name
 	AsOf       asof.Reader
@@ -66,6 +69,9 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 		return h.readAccountAt(c, at)
 	}
 	counters, err := h.Queries.AccountCounters(c.Context(), c.Account.ID, h.AsOf.Now())
+	if err == nil && c.Bound != nil {
+		counters, err = h.boundCounters(c, h.AsOf.Now(), time.Time{})
+	}
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
@@ -86,12 +92,37 @@ func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 			Details: "The account was opened on " + c.Account.CreatedAt.Format(time.RFC3339),
 		}
 	}
+	if err == nil && c.Bound != nil {
+		counters, err = h.boundCounters(c, at, at)
+	}
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
 	resp := h.newResponse(account, counters)
 	resp.Past = asof.PastOf(at)
 	return resp, nil
+}
+
+// boundCounters counts the URLs that a key sees, as of a time: all, and those that were created in
+// the month of now.
+func (h *Handler) boundCounters(
+	c *request.Context, now, at time.Time,
+) (counters queries.Counters, err error) {
+	now = now.UTC()
+	lastMonth := time.Date(now.Year(), now.Month(), 0, 0, 0, 0, 0, time.UTC)
+	for _, counted := range []struct {
+		tags *tagexpr.Expr
+		into *int64
+	}{{nil, &counters.URLs}, {tagexpr.CreatedAfter(lastMonth), &counters.MonthURLs}} {
+		found, err := h.Lists.Links(
+			c.Context(), linklist.Query{Owner: c.Owner(), At: at, Tags: counted.tags},
+		)
+		if err != nil {
+			return queries.Counters{}, err
+		}
+		*counted.into = found.Total
+	}
+	return counters, nil
 }
 
 func (h *Handler) newResponse(account queries.Account, counters queries.Counters) accountResponse {

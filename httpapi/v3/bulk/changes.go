@@ -13,12 +13,13 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/bound"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // Change is a command on several URLs that needs no payload.
@@ -31,6 +32,7 @@ type Config struct {
 	Lists    *linklist.Reader
 	Requests *write.Requests
 	Waiter   *catchup.Waiter
+	Bound    bound.Reader
 
 	Timeout   time.Duration // of an operation on any number of URLs
 	MaxHashes int           // the most hashes of a call
@@ -50,6 +52,9 @@ func New(cfg Config) *Changes { return &Changes{cfg: cfg, queues: newQueues()} }
 func (b *Changes) One(c *request.Context, do Change) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.cfg.Bound.Need(c, hash); err != nil {
 		return nil, err
 	}
 	r, err := b.cfg.Requests.Begin(c)
@@ -83,11 +88,15 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 		}
 		return response.Succeeded(), nil
 	}
+	visible, err := b.cfg.Bound.Visible(c, chosen.Hashes)
+	if err != nil {
+		return nil, err
+	}
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {
 		return nil, err
 	}
-	outcomes := do(c.Context(), r, commands.ByHash(chosen.Hashes...))
+	outcomes := do(c.Context(), r, commands.ByHash(visible...))
 	if err := write.FirstFault(outcomes); err != nil {
 		return nil, err
 	}
@@ -150,7 +159,7 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 	if expression.DependsOnClicks() {
 		b.cfg.Waiter.AwaitClicks(c, catchup.Links)
 	}
-	tagged, err := b.cfg.Lists.Select(c.Context(), c.Account.ID, expression)
+	tagged, err := b.cfg.Lists.Select(c.Context(), c.Owner(), expression)
 	if err != nil {
 		return apierror.Unavailable(err)
 	}

@@ -1,9 +1,12 @@
 package bulk
 
 import (
+	"slices"
+
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -58,6 +61,11 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 			texts[i] = id.String()
 		}
 		outcomes := b.cfg.Commands.UndoBatch(c.Context(), r, batch.String(), texts)
+		if c.Bound != nil { // the key does not see URLs that are not found
+			outcomes = slices.DeleteFunc(outcomes, func(o commands.URLOutcome) bool {
+				return apierror.RefusedAs(o.Err, domain.URLNotFound)
+			})
+		}
 		if err := op.addOutcomes(outcomes); err != nil {
 			return nil, err
 		}

@@ -38,6 +38,7 @@ type record struct {
 	ID             string              `json:"id"`
 	Name           string              `json:"name"`
 	Scopes         []string            `json:"scopes"`          // null: all
+	Tags           *string             `json:"tags"`            // null: all URLs
 	Networks       []string            `json:"networks"`        // null: all
 	ExpirationDate *string             `json:"expiration_date"` // null: never
 	CreatedAt      response.Timestamp  `json:"created_at"`
@@ -54,20 +55,20 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	resp := keysResponse{Envelope: response.Succeeded(), Keys: make([]record, len(found))}
 	for i, key := range found {
 		resp.Keys[i] = record{
-			ID: key.ID, Name: key.Name, Scopes: key.Scopes, Networks: key.Networks,
-			ExpirationDate: dateOrNull(key.ExpirationDate),
-			CreatedAt:      response.Timestamp(key.CreatedAt),
-			LastUsed:       (*response.Timestamp)(key.LastUsed),
+			ID: key.ID, Name: key.Name, Scopes: key.Scopes, Tags: textOrNull(key.Tags),
+			Networks: key.Networks, ExpirationDate: textOrNull(key.ExpirationDate),
+			CreatedAt: response.Timestamp(key.CreatedAt),
+			LastUsed:  (*response.Timestamp)(key.LastUsed),
 		}
 	}
 	return resp, nil
 }
 
-func dateOrNull(date string) *string {
-	if date == "" {
+func textOrNull(text string) *string {
+	if text == "" {
 		return nil
 	}
-	return &date
+	return &text
 }
 
 // Add adds a key and returns it with its secret.
@@ -89,7 +90,7 @@ func (h *Handler) Add(c *request.Context) (any, error) {
 	return written(outcome), nil
 }
 
-// Change changes the name, scopes, networks or expiration date of the key that the path names.
+// Change changes the terms of the key that the path names.
 func (h *Handler) Change(c *request.Context) (any, error) {
 	change, err := h.read(c)
 	if err != nil {
@@ -144,14 +145,15 @@ func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome)
 func written(outcome accounts.KeyOutcome) keysResponse {
 	key := outcome.Key
 	return keysResponse{Envelope: response.Succeeded(), Keys: []record{{
-		ID: key.ID, Name: key.Name, Scopes: key.Scopes, Networks: key.Networks,
-		ExpirationDate: dateOrNull(key.Expires), CreatedAt: response.Timestamp(key.AddedAt),
-		Key: outcome.Secret,
+		ID: key.ID, Name: key.Name, Scopes: key.Scopes, Tags: textOrNull(key.Tags),
+		Networks: key.Networks, ExpirationDate: textOrNull(key.Expires),
+		CreatedAt: response.Timestamp(key.AddedAt),
+		Key:       outcome.Secret,
 	}}}
 }
 
 // fields are the fields of a key that calls set.
-var fields = []string{"name", "scopes", "networks", "expiration_date"}
+var fields = []string{"name", "scopes", "tags", "networks", "expiration_date"}
 
 // read reads the fields of a key from the body. It refuses other fields: a misspelled restriction
 // would be none.
@@ -167,7 +169,11 @@ func (h *Handler) read(c *request.Context) (accounts.KeyChange, error) {
 	}
 	change := accounts.KeyChange{
 		Name: body.Text("name"), Scopes: list(&body, "scopes"),
-		Networks: list(&body, "networks"), Expires: body.Text("expiration_date"),
+		Tags: body.Text("tags"), Networks: list(&body, "networks"),
+		Expires: body.Text("expiration_date"),
+	}
+	if body.IsNull("tags") {
+		change.Tags = new("")
 	}
 	if body.IsNull("expiration_date") {
 		change.Expires = new("")

@@ -12,7 +12,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // URLs is a selection of URLs by parameters.

@@ -41,6 +41,9 @@ func (h *Handler) Dimensions(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.Bound.Need(c, dimensions.Hash); err != nil {
+		return nil, err
+	}
 	h.Waiter.AwaitClicks(c, catchup.Dimensions)
 	values, err := h.Queries.Dimensions(c.Context(), dimensions)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/bound"
 	"linkledger/httpapi/v3/bulk"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
@@ -21,6 +22,7 @@ type Handler struct {
 	Queries  *queries.DB
 	Changes  *bulk.Changes
 	Waiter   *catchup.Waiter
+	Bound    bound.Reader
 	Pages    selection.PageSizes
 }
 
@@ -47,6 +49,9 @@ type dayRecord struct {
 func (h *Handler) Read(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
+		return nil, err
+	}
+	if err := h.Bound.Need(c, hash); err != nil {
 		return nil, err
 	}
 	h.Waiter.AwaitClicks(c, catchup.Links)

@@ -10,13 +10,13 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/write"
-	"linkledger/queries"
+	"linkledger/queries/linklist"
 )
 
 // Handler handles calls about tags.
 type Handler struct {
 	Commands  *commands.Handler
-	Queries   *queries.DB
+	Lists     *linklist.Reader
 	Requests  *write.Requests
 	Waiter    *catchup.Waiter
 	BodyLimit int64 // bytes
@@ -37,9 +37,9 @@ type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
 }
 
-// List returns all tags of the account.
+// List returns all tags of the account, or those of the URLs that its key is bound to.
 func (h *Handler) List(c *request.Context) (any, error) {
-	tags, err := h.Queries.Tags(c.Context(), c.Account.ID)
+	tags, err := h.Lists.Tags(c.Context(), c.Owner())
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}

@@ -14,11 +14,16 @@ import (
 // Create creates URLs. Each item succeeds or fails on its own.
 func (h *Handler) Create(c *request.Context) (any, error) {
 	unique, err := uniqueLongURLs(c)
-	if err == nil && unique { // the response shows links that existed before
-		err = apierror.Need(c.Scopes(), access.LinksRead)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if unique { // the response shows URLs that existed before, of the whole account
+		if err := apierror.Need(c.Scopes(), access.LinksRead); err != nil {
+			return nil, err
+		}
+		if c.Bound != nil {
+			return nil, apierror.ErrBound
+		}
 	}
 	payloads, err := h.Limits.URLs(c)
 	if err != nil {

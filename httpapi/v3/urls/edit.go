@@ -2,16 +2,19 @@ package urls
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/payload"
 	"linkledger/httpapi/v3/selection"
 	"linkledger/httpapi/v3/write"
-	"linkledger/queries/tagexpr"
+	"linkledger/tagexpr"
 )
 
 // EditOne edits the URL that the path names.
@@ -114,6 +117,10 @@ func (h *Handler) editEach(
 				"in each item",
 		}
 	}
+	hidden, err := h.hidden(c, payloads)
+	if err != nil {
+		return urlsResponse{}, commands.URLsOutcome{}, err
+	}
 	r, err := h.Requests.Begin(c)
 	if err != nil {
 		return urlsResponse{}, commands.URLsOutcome{}, err
@@ -121,6 +128,9 @@ func (h *Handler) editEach(
 	edits := make([]commands.EditURL, len(payloads))
 	for i, p := range payloads {
 		edits[i] = p.Edit()
+		if hidden[edits[i].Hash] {
+			edits[i].Ref = commands.Ref{}
+		}
 	}
 	outcome := h.Commands.EditURLs(c.Context(), r, edits)
 	for i, p := range payloads {
@@ -128,6 +138,8 @@ func (h *Handler) editEach(
 			outcome.Items[i] = commands.URLOutcome{
 				Err: &apierror.Error{Code: apierror.CodeMissingInput, Details: "hash is missing"},
 			}
+		} else if hidden[*p.Hash] {
+			outcome.Items[i] = commands.URLOutcome{Err: domain.ErrNoURL(*p.Hash)}
 		}
 	}
 	if err := write.Outage(outcome.Items); err != nil {
@@ -136,6 +148,24 @@ func (h *Handler) editEach(
 	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
 	links := h.Records.WithClicks(c, outcome.Items)
 	return h.writtenURLs(c, payloads, outcome.Items, links), outcome, nil
+}
+
+// hidden returns the hashes whose URLs the key of the call does not see.
+func (h *Handler) hidden(c *request.Context, payloads []payload.URL) (map[string]bool, error) {
+	if c.Bound == nil {
+		return nil, nil //nolint:nilnil // nothing is hidden
+	}
+	hidden := make(map[string]bool)
+	for _, p := range payloads {
+		if p.Hash != nil && hashes.Valid(*p.Hash) {
+			hidden[*p.Hash] = true
+		}
+	}
+	visible, err := h.Bound.Visible(c, slices.Collect(maps.Keys(hidden)))
+	for _, hash := range visible {
+		delete(hidden, hash)
+	}
+	return hidden, err
 }
 
 func anyHash(payloads []payload.URL) bool {

@@ -52,7 +52,7 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 		return linklist.Query{}, err
 	}
 	return linklist.Query{
-		At: at, Account: c.Account.ID,
+		At: at, Owner: c.Owner(),
 		Hashes: chosen.Hashes, Search: query.Get("search"), Tags: chosen.Tags,
 		Order: sorting, Reverse: reverse, Offset: page.Offset, Limit: page.Limit,
 	}, nil
@@ -103,9 +103,12 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	}
 	h.awaitClicksUntil(c, at)
 	var link queries.Link
-	if at.IsZero() {
+	switch {
+	case c.Bound != nil:
+		link, err = h.visible(c, hash, at)
+	case at.IsZero():
 		link, err = h.Queries.LinkByHash(c.Context(), c.Account.ID, hash)
-	} else {
+	default:
 		link, err = h.Queries.LinkAt(c.Context(), c.Account.ID, hash, at)
 		if errors.Is(err, queries.ErrNotFound) {
 			return nil, h.gone(c, hash, at)
@@ -118,6 +121,20 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)},
 		Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
 	}, nil
+}
+
+// visible returns the URL that has a hash, if the key of the call, which is bound to tags, sees it.
+func (h *Handler) visible(c *request.Context, hash string, at time.Time) (queries.Link, error) {
+	found, err := h.Lists.Links(c.Context(), linklist.Query{
+		Owner: c.Owner(), At: at, Hashes: []string{hash}, Limit: 1,
+	})
+	if err == nil && len(found.Links) == 0 {
+		err = queries.ErrNotFound
+	}
+	if err != nil {
+		return queries.Link{}, err
+	}
+	return found.Links[0], nil
 }
 
 // awaitClicksUntil waits for the clicks of this node if they may belong to the day of a time. The

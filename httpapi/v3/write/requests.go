@@ -44,6 +44,7 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 		ID:      c.ID,
 		Command: uuid.New(),
 		Plan:    q.Plans[c.Account.Plan],
+		Bound:   c.Bound,
 	}
 	if q.Base == "" {
 		// The host is for the check that links do not redirect to short links. An error means that
@@ -56,6 +57,9 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 			return domain.Request{}, apierror.WrongInput(
 				"The Idempotency-Key header must have 1 to 255 visible ASCII characters",
 			)
+		}
+		if c.Bound != nil { // a call of another key may have created links that this one hides
+			key = c.Key.ID + " " + key
 		}
 		r.Command = uuid.NewSHA1(
 			c.Account.ID, []byte(c.Request.Method+"\n"+c.Request.URL.Path+"\n"+key),

@@ -1,5 +1,5 @@
-// Package tagexpr parses tag expressions, which select links by their tags, and compiles them to
-// operations on the read model's sets of links.
+// Package tagexpr parses and evaluates tag expressions, which select links by their tags. It MUST
+// NOT import other packages of Linkledger.
 //
 //	+banana&+boxed          both            +banana|+boxed        either
 //	+banana&~boxed          first, not second        (+a|+b)&(+c|~d)   brackets

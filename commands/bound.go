@@ -1,0 +1,51 @@
+package commands
+
+import (
+	"context"
+	"strings"
+
+	"linkledger/commands/domain"
+	"linkledger/events"
+)
+
+// sees reports whether a link matches the bound of the caller.
+func (h *Handler) sees(ctx context.Context, r domain.Request, u domain.Link) (bool, error) {
+	if r.Bound == nil {
+		return true, nil
+	}
+	tags, err := h.streams.Load(ctx, events.StreamTags+r.Account)
+	if err != nil {
+		return false, err
+	}
+	return u.Matches(r.Bound, domain.FoldTags(tags.Events).Labels(u.Tags)), nil
+}
+
+// staysWithin refuses changes by which a link would leave the bound of the caller.
+func (h *Handler) staysWithin(
+	ctx context.Context, r domain.Request, u domain.Link, changes []events.Event,
+) error {
+	if r.Bound == nil {
+		return nil
+	}
+	after := u.Clone()
+	for _, e := range changes {
+		after.Apply(e)
+	}
+	if within, err := h.sees(ctx, r, after); err != nil || within {
+		return err
+	}
+	return domain.ErrLeavesBound
+}
+
+// createsWithin refuses to create a link outside the bound of the caller.
+func (h *Handler) createsWithin(r domain.Request, item CreateURL) error {
+	labels := make([]string, len(item.Tags))
+	for i, label := range item.Tags {
+		labels[i] = strings.TrimSpace(label)
+	}
+	u := domain.Link{CreatedAt: h.streams.Now(), Settings: item.Settings}
+	if u.Matches(r.Bound, labels) {
+		return nil
+	}
+	return domain.ErrLeavesBound
+}

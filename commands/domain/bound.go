@@ -1,0 +1,29 @@
+package domain
+
+import (
+	"linkledger/events"
+	"linkledger/tagexpr"
+)
+
+// Matches reports whether the link, with the labels of its tags, matches an expression. The
+// expression MUST NOT depend on clicks. nil stands for an expression that all links match.
+func (u *Link) Matches(expr *tagexpr.Expr, labels []string) bool {
+	return expr == nil || expr.Matches(tagexpr.Subject{
+		Labels: labels, CreatedAt: u.CreatedAt,
+		Flag: func(name string) bool {
+			for _, s := range events.AllSettings {
+				if s.Name == name {
+					return s.Get(&u.Settings) == true
+				}
+			}
+			return false
+		},
+	})
+}
+
+// ErrLeavesBound refuses a change by which a link would no longer match the bound of the caller.
+var ErrLeavesBound = &Error{
+	Kind: AccessDenied,
+	Details: "The key of this call is bound to tags, and the link would not match them: give it " +
+		"tags that match, and take none of them off",
+}
