@@ -66,7 +66,7 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 			return err
 		}},
 		"undo": {events: 2 * changes, do: func(ctx context.Context, s *stack) error {
-			return s.UndoBatch(ctx, request("a"), "of nothing", []string{id})[0].Err
+			return s.Undo(ctx, toUndo(request("a"), "of nothing"), []string{id})[0].Err
 		}},
 		"restore": {events: changes, do: func(ctx context.Context, s *stack) error {
 			return s.RestoreURL(ctx, request("a"), RestoreURL{Hash: "one"}).Err

@@ -162,9 +162,7 @@ func TestRestoreWithoutErasedNotes(t *testing.T) {
 	)
 	undoing := ownBatch("")
 	undoing.Operator = true
-	if outcome := fresh.UndoBatch(
-		t.Context(), undoing, operator.Batch, []string{outcome.URL.ID},
-	)[0]; outcome.Err != nil ||
+	if outcome := fresh.Undo(t.Context(), toUndo(undoing, operator.Batch), []string{outcome.URL.ID})[0]; outcome.Err != nil ||
 		outcome.URL.LongURL != "https://example.com/2" {
 		t.Fatalf("undone: %+v", outcome)
 	}

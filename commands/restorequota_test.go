@@ -42,7 +42,7 @@ func TestRestoredLinksNeedReservations(t *testing.T) {
 		}
 	})
 	refused := 0
-	for _, outcome := range l.nodes[1].UndoBatch(t.Context(), limited(plan), batch.Batch, deleted) {
+	for _, outcome := range l.nodes[1].Undo(t.Context(), toUndo(limited(plan), batch.Batch), deleted) {
 		if domain.KindOf(outcome.Err) == domain.URLLimitReached {
 			refused++
 		} else if outcome.Err != nil {
@@ -58,7 +58,7 @@ func TestRestoredLinksNeedReservations(t *testing.T) {
 		}
 	}
 	plan.MonthURLs = 1
-	for _, outcome := range l.nodes[1].UndoBatch(t.Context(), limited(plan), batch.Batch, deleted) {
+	for _, outcome := range l.nodes[1].Undo(t.Context(), toUndo(limited(plan), batch.Batch), deleted) {
 		if outcome.Err != nil {
 			t.Error(outcome.Err)
 		}

@@ -11,16 +11,15 @@ import (
 	"linkledger/events"
 )
 
-// UndoBatch undoes the changes that one call made to the links with these ids, concurrently. Links
-// that the call created are deleted. Links that it deleted are restored under their hashes. Fields
-// and tags get their values from before, and the clicks from before a stats reset count again.
+// Undo takes back changes of the links with these ids, concurrently: those of one call, or of one
+// API key since a time, as r.Undoes says. Links that were created are deleted. Links that were
+// deleted are restored under their hashes. Fields and tags get their values from before, and the
+// clicks from before a stats reset count again.
 //
-// A link is refused with URLChanged and the names of the fields if another call has changed them
-// since. A field that already has its value from before needs no event, so UndoBatch may be
-// repeated. It also refuses as DeleteURLs and RestoreURL do.
-func (h *Handler) UndoBatch(
-	ctx context.Context, r domain.Request, batch string, ids []string,
-) []URLOutcome {
+// A link is refused with URLChanged and the names of the fields if others have changed them since.
+// A field that already has its value from before needs no event, so Undo may be repeated. It also
+// refuses as DeleteURLs and RestoreURL do.
+func (h *Handler) Undo(ctx context.Context, r domain.Request, ids []string) []URLOutcome {
 	refs := make([]Ref, len(ids))
 	for i, id := range ids {
 		refs[i].ID = id
@@ -28,19 +27,19 @@ func (h *Handler) UndoBatch(
 	return h.eachURL(
 		r, refs,
 		func(r domain.Request, ref Ref) (URLOutcome, error) {
-			return h.tryUndo(ctx, r, ref.ID, batch)
+			return h.tryUndo(ctx, r, ref.ID)
 		},
 	)
 }
 
 func (h *Handler) tryUndo(
-	ctx context.Context, r domain.Request, id, batch string,
+	ctx context.Context, r domain.Request, id string,
 ) (URLOutcome, error) {
 	loaded, err := h.streams.Load(ctx, events.LinkStream(id))
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	changes, err := batchChanges(ctx, loaded, batch)
+	changes, err := changesToUndo(ctx, loaded, r.Undoes)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -90,9 +89,9 @@ func (h *Handler) undo(
 	return h.restoreTo(ctx, r, url, loaded, was, restored...)
 }
 
-// batchChanges folds a link's stream into the changes of one batch.
-func batchChanges(
-	ctx context.Context, loaded streams.History, batch string,
+// changesToUndo folds a link's stream into the changes to undo.
+func changesToUndo(
+	ctx context.Context, loaded streams.History, undone domain.Undone,
 ) (*domain.BatchChanges, error) {
 	changes := domain.NewBatchChanges()
 	for i, r := range loaded.Recorded {
@@ -105,7 +104,7 @@ func batchChanges(
 				return nil, fmt.Errorf("metadata of event %d of %s: %w", r.Revision, r.Stream, err)
 			}
 		}
-		changes.Apply(loaded.Events[i], r.Revision, metadata.BatchID == batch)
+		changes.Apply(loaded.Events[i], r.Revision, undone.Includes(metadata, r.Time))
 	}
 	return changes, nil
 }

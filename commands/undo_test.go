@@ -17,6 +17,12 @@ import (
 )
 
 // ownBatch returns a request with its own batch id.
+// toUndo returns the request of a command that undoes a batch.
+func toUndo(r domain.Request, batch string) domain.Request {
+	r.Undoes.Batch = batch
+	return r
+}
+
 func ownBatch(account string) domain.Request {
 	r := request(account)
 	r.Batch = r.Command.String()
@@ -26,7 +32,7 @@ func ownBatch(account string) domain.Request {
 // undo undoes the changes of a batch to a link, in another batch.
 func (s *stack) undo(t *testing.T, batch, id string) URLOutcome {
 	t.Helper()
-	return s.UndoBatch(t.Context(), ownBatch("a"), batch, []string{id})[0]
+	return s.Undo(t.Context(), toUndo(ownBatch("a"), batch), []string{id})[0]
 }
 
 func (s *stack) mustLoad(t *testing.T, id string) (domain.Link, eventstore.Revision) {
@@ -84,7 +90,7 @@ func TestUndoEveryKindOfChange(t *testing.T) {
 			}
 			changed, _ := s.mustLoad(t, made.ID)
 			undoing := ownBatch("a")
-			if err := s.UndoBatch(t.Context(), undoing, r.Batch, []string{made.ID})[0].Err; err != nil {
+			if err := s.Undo(t.Context(), toUndo(undoing, r.Batch), []string{made.ID})[0].Err; err != nil {
 				t.Fatal(err)
 			}
 			undone, at := s.mustLoad(t, made.ID)
@@ -168,7 +174,7 @@ func TestUndoDeletionOfGivenHash(t *testing.T) {
 		!slices.Equal(refused.Fields, []string{"hash"}) {
 		t.Errorf("undone: %+v", outcome)
 	}
-	if outcome := s.UndoBatch(t.Context(), ownBatch("b"), r.Batch, []string{first.ID})[0]; domain.KindOf(
+	if outcome := s.Undo(t.Context(), toUndo(ownBatch("b"), r.Batch), []string{first.ID})[0]; domain.KindOf(
 		outcome.Err,
 	) != domain.URLNotFound {
 		t.Errorf("by another account: %+v", outcome)
@@ -190,7 +196,7 @@ func TestUndoStatsReset(t *testing.T) {
 	wantChanged(t, s.undo(t, first.Batch, made.ID), "stats") // the second reset removed the clicks after the first
 	undoing := ownBatch("a")
 	for _, batch := range []string{second.Batch, first.Batch, first.Batch, second.Batch} {
-		if outcome := s.UndoBatch(t.Context(), undoing, batch, []string{made.ID})[0]; outcome.Err != nil {
+		if outcome := s.Undo(t.Context(), toUndo(undoing, batch), []string{made.ID})[0]; outcome.Err != nil {
 			t.Fatal(outcome.Err)
 		}
 		undoing.Command = uuid.New()
@@ -240,7 +246,7 @@ func TestUndoBatchOf50(t *testing.T) {
 	s.mustEdit(t, "h7", EditURL{Note: new("mine")})
 	s.mustDelete(t, "h9")
 	for range 2 {
-		for i, outcome := range s.UndoBatch(t.Context(), ownBatch("a"), r.Batch, ids) {
+		for i, outcome := range s.Undo(t.Context(), toUndo(ownBatch("a"), r.Batch), ids) {
 			switch i {
 			case 7:
 				wantChanged(t, outcome, "note")

@@ -1,5 +1,7 @@
 package events
 
+import "time"
+
 // Event is one struct of this package. EventType returns the literal string that is stored beside
 // the body.
 type Event interface {
@@ -19,6 +21,11 @@ type Metadata struct {
 	Address   string `json:"address,omitempty"`
 	RequestID string `json:"request,omitempty"`
 	BatchID   string `json:"batch,omitempty"` // shared by all events of one API call
+	// Undoes is the batch that this call undoes.
+	Undoes string `json:"undoes,omitempty"`
+	// UndoesKey is the API key whose changes since UndoesSince this call undoes.
+	UndoesKey   string    `json:"undoes_key,omitempty"`
+	UndoesSince time.Time `json:"undoes_since,omitzero"`
 	// TraceParent is the W3C trace context of the append, or empty if it was not traced.
 	TraceParent string `json:"traceparent,omitempty"`
 }

@@ -43,8 +43,12 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 			edited := c.must("PATCH", "/v3/urls/spring-sale", `{"urls":[{"note":"x"}]}`)
 			path = strings.ReplaceAll(path, pathExample(operation), edited.header.Get(response.HeaderBatchID))
 		}
-		if operation.OperationID == "changeKey" || operation.OperationID == "revokeKey" {
-			path = strings.ReplaceAll(path, pathExample(operation), c.must("POST", "/v3/keys", "{}").Keys[0].ID)
+		if operation.OperationID == "changeKey" || operation.OperationID == "revokeKey" || operation.OperationID == "undoKey" {
+			added := c.must("POST", "/v3/keys", "{}").Keys[0]
+			path = strings.ReplaceAll(path, pathExample(operation), added.ID)
+			user := *c
+			user.key = added.Key
+			user.call("POST", "/v3/urls", batch(1))
 		}
 		c.must(operation.Method, path, operation.ExampleBody())
 		if operation.ExampleForm() == nil {

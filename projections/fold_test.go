@@ -188,6 +188,8 @@ func (h *drawnHistory) check(ctx context.Context, w *workshop) {
 		h.checkTags(ctx, db)
 	case Accounts:
 		h.checkAccounts(ctx, db)
+	case Activity:
+		h.checkActivity(ctx, db)
 	case Tree:
 		h.checkTree(ctx, db)
 	}

@@ -101,7 +101,9 @@ func (h *drawnHistory) append(stream string, e events.Event) {
 func (h *drawnHistory) appendTo(l *expectedLink, e events.Event) {
 	h.append(events.LinkStream(l.id.String()), e)
 	batch := rapid.SampledFrom([]string{"", "no id", uuid.Nil.String(), uuid.Max.String()}).Draw(h.t, "batch")
-	h.log[len(h.log)-1].Metadata = []byte(`{"batch":"` + batch + `"}`)
+	h.log[len(h.log)-1].Metadata = fmt.Appendf(nil, `{"batch":%q,"account":%q,"key":%q,"undoes":%q}`,
+		batch, l.account.id, rapid.SampledFrom([]string{"", "k"}).Draw(h.t, "key"),
+		rapid.SampledFrom([]string{"", uuid.Max.String()}).Draw(h.t, "undoes"))
 	if uuid.Validate(batch) == nil && !slices.Contains(l.batches, batch) {
 		l.batches = append(l.batches, batch)
 	}

@@ -7,6 +7,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections/accounts"
+	"linkledger/projections/activity"
 	"linkledger/projections/dimensions"
 	"linkledger/projections/engine"
 	"linkledger/projections/engine/deadletter"
@@ -31,13 +32,14 @@ const (
 	Dimensions = dimensions.Name
 	Tree       = tree.Name
 	History    = history.Name
+	Activity   = activity.Name
 )
 
 // all returns the projections of this program.
 func all() projection.Set {
 	return projection.Set{
 		links.Projection(), tags.Projection(), accounts.Projection(), dimensions.Projection(),
-		tree.Projection(), history.Projection(),
+		tree.Projection(), history.Projection(), activity.Projection(),
 	}
 }
 

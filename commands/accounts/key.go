@@ -63,10 +63,11 @@ func (a *Account) working(id string) (*Key, error) {
 	if k := a.key(id); k != nil && k.RevokedAt.IsZero() {
 		return k, nil
 	}
-	return nil, keyNotFound(id)
+	return nil, ErrNoKey(id)
 }
 
-func keyNotFound(id string) error {
+// ErrNoKey refuses the id of a key that the account does not have.
+func ErrNoKey(id string) error {
 	return domain.Refuse(domain.KeyNotFound, "There is no key %q", id)
 }
 

@@ -79,7 +79,7 @@ func (s *Accounts) RevokeKey(
 	return s.changeKey(ctx, r, account, id, func(a Account) ([]events.Event, error) {
 		key := a.key(id)
 		if key == nil {
-			return nil, keyNotFound(id)
+			return nil, ErrNoKey(id)
 		}
 		if !key.RevokedAt.IsZero() {
 			return nil, nil

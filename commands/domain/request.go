@@ -29,6 +29,9 @@ type Request struct {
 	// empty.
 	Operator bool
 
+	// Undoes says what the command undoes, if it is an undo.
+	Undoes Undone
+
 	// Command identifies the command: event ids derive from it, so a command with the same id runs
 	// once.
 	Command uuid.UUID
@@ -56,7 +59,26 @@ func (r Request) Metadata() events.Metadata {
 		Address:       r.Address,
 		RequestID:     r.ID,
 		BatchID:       r.Batch,
+		Undoes:        r.Undoes.Batch,
+		UndoesKey:     r.Undoes.Key,
+		UndoesSince:   r.Undoes.Since,
 	}
+}
+
+// Undone says which events an undo takes back: those of a call, or those of an API key since a
+// time.
+type Undone struct {
+	Batch string
+	Key   string
+	Since time.Time // by the clock of the event store
+}
+
+// Includes reports whether the undo takes back an event.
+func (u Undone) Includes(m events.Metadata, recorded time.Time) bool {
+	if u.Key != "" {
+		return m.Key == u.Key && !recorded.Before(u.Since)
+	}
+	return u.Batch != "" && m.BatchID == u.Batch
 }
 
 // Creating returns the request of a creation under a hash at a time. The creations of two

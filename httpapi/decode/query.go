@@ -54,6 +54,30 @@ func Date(query url.Values, name string, into *time.Time) error {
 	return nil
 }
 
+// Time returns a parameter that is a time in RFC 3339 or a calendar date, which means its beginning
+// in UTC. It returns the zero time if the parameter is not given.
+func Time(query url.Values, name string) (time.Time, error) {
+	text := query.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	// A + that the client has not escaped arrives as a space.
+	at, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1))
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, text)
+	}
+	at = at.UTC()
+	// PostgreSQL has no year 0, and JSON none after 9999.
+	if err != nil || at.IsZero() || at.Year() < 1 || at.Year() > 9999 {
+		return time.Time{}, &apierror.Error{
+			Code: apierror.CodeInvalidDate,
+			Details: name + " must be a time as 2026-01-31T12:00:00Z, or a day, which means its " +
+				"beginning",
+		}
+	}
+	return at, nil
+}
+
 // repaired returns a query string that net/url reads as the client meant it. Clients of this API do
 // not escape the operators ; and & of tag expressions. Some use jQuery with the settings of their
 // previous call, which appends the JSON body of that call to the parameters of a GET.

@@ -44,6 +44,8 @@ func (a *API) Routes() []router.Route {
 		router.Post("/v3/keys", a.unbound(access.Keys, a.keys.Add)),
 		router.Patch("/v3/keys/:id", a.unbound(access.Keys, a.keys.Change)),
 		router.Delete("/v3/keys/:id", a.unbound(access.Keys, a.keys.Revoke)),
+		router.Post("/v3/keys/:id/undo", a.unbound(access.LinksWrite, a.changes.UndoKey)),
+		router.Get("/v3/activity", a.unbound(access.HistoryRead, a.activity.List)),
 	}
 }
 

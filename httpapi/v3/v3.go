@@ -19,6 +19,7 @@ import (
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/account"
+	"linkledger/httpapi/v3/activity"
 	"linkledger/httpapi/v3/asof"
 	"linkledger/httpapi/v3/bound"
 	"linkledger/httpapi/v3/bulk"
@@ -73,14 +74,15 @@ type Config struct {
 
 // API serves the calls of the API.
 type API struct {
-	auth    *auth.Authenticator
-	account *account.Handler
-	changes *bulk.Changes
-	domains *domainHandler
-	keys    *keys.Handler
-	stats   *stats.Handler
-	tags    *tags.Handler
-	urls    *urls.Handler
+	auth     *auth.Authenticator
+	account  *account.Handler
+	activity *activity.Handler
+	changes  *bulk.Changes
+	domains  *domainHandler
+	keys     *keys.Handler
+	stats    *stats.Handler
+	tags     *tags.Handler
+	urls     *urls.Handler
 }
 
 // New returns the API.
@@ -110,8 +112,9 @@ func New(cfg Config) *API {
 			Queries: cfg.Queries, Lists: cfg.Lists, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
 			AsOf: asOf,
 		},
-		changes: changes,
-		domains: &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},
+		activity: &activity.Handler{Queries: cfg.Queries, Waiter: waiter, Pages: pages},
+		changes:  changes,
+		domains:  &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},
 		keys: &keys.Handler{
 			Accounts: cfg.Accounts, Queries: cfg.Queries, Requests: requests, Waiter: waiter,
 			BodyLimit: cfg.BodyLimit, LoginsCached: cache.TrustedFor,

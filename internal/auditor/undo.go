@@ -108,6 +108,7 @@ func undoBatch(
 	ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID,
 ) (printedUndo, eventstore.Position, error) {
 	request := installation.NewRequest()
+	request.Undoes.Batch = batch.String()
 	view := printedUndo{Batch: batch.String(), Refused: []printedRefusal{}}
 	var last eventstore.Position
 	for after := uuid.Nil; ; {
@@ -120,7 +121,7 @@ func undoBatch(
 		for i, id := range ids {
 			texts[i] = id.String()
 		}
-		for _, outcome := range handler.UndoBatch(ctx, request, batch.String(), texts) {
+		for _, outcome := range handler.Undo(ctx, request, texts) {
 			if outcome.Position.After(last) {
 				last = outcome.Position
 			}

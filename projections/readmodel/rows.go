@@ -149,6 +149,30 @@ type AccountKey struct {
 	RevokedAt      time.Time  `bun:"revoked_at,nullzero"` // zero: it is not revoked
 }
 
+// Activity is a row of activity: a call that has changed something.
+type Activity struct {
+	bun.BaseModel `bun:"table:linkledger.activity,alias:activity"`
+
+	Batch       uuid.UUID `bun:"batch,pk,type:uuid"`
+	AccountID   uuid.UUID `bun:"account_id,type:uuid"` // zero: an operator
+	Position    int64     `bun:"position"`             // commit position of its first event
+	At          time.Time `bun:"at"`                   // by the clock of the event store
+	LastAt      time.Time `bun:"last_at"`
+	LastStream  string    `bun:"last_stream"` // of its last event
+	Key         string    `bun:"key_id"`
+	Request     string    `bun:"request"`
+	Created     int       `bun:"created"` // links
+	Edited      int       `bun:"edited"`
+	Deleted     int       `bun:"deleted"`
+	Restored    int       `bun:"restored"`
+	Reset       int       `bun:"reset"`
+	Tags        int       `bun:"tags"`                  // changes of tags
+	Account     int       `bun:"account"`               // changes of the account and its keys
+	Undoes      uuid.UUID `bun:"undoes,type:uuid"`      // the call that it undoes; zero: none
+	UndoesKey   string    `bun:"undoes_key"`            // the key whose changes it undoes
+	UndoesSince time.Time `bun:"undoes_since,nullzero"` // for UndoesKey
+}
+
 // TreeTile is a row of tree_tiles.
 type TreeTile struct {
 	bun.BaseModel `bun:"table:linkledger.tree_tiles,alias:tile"`

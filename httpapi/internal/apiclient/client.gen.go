@@ -267,6 +267,30 @@ func (e AddKeyParamsXHTTPMethodOverride) Valid() bool {
 	}
 }
 
+// Defines values for UndoKeyParamsXHTTPMethodOverride.
+const (
+	UndoKeyParamsXHTTPMethodOverrideDELETE UndoKeyParamsXHTTPMethodOverride = "DELETE"
+	UndoKeyParamsXHTTPMethodOverrideGET    UndoKeyParamsXHTTPMethodOverride = "GET"
+	UndoKeyParamsXHTTPMethodOverridePATCH  UndoKeyParamsXHTTPMethodOverride = "PATCH"
+	UndoKeyParamsXHTTPMethodOverridePOST   UndoKeyParamsXHTTPMethodOverride = "POST"
+)
+
+// Valid indicates whether the value is a known member of the UndoKeyParamsXHTTPMethodOverride enum.
+func (e UndoKeyParamsXHTTPMethodOverride) Valid() bool {
+	switch e {
+	case UndoKeyParamsXHTTPMethodOverrideDELETE:
+		return true
+	case UndoKeyParamsXHTTPMethodOverrideGET:
+		return true
+	case UndoKeyParamsXHTTPMethodOverridePATCH:
+		return true
+	case UndoKeyParamsXHTTPMethodOverridePOST:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CreateTagParamsXHTTPMethodOverride.
 const (
 	CreateTagParamsXHTTPMethodOverrideDELETE CreateTagParamsXHTTPMethodOverride = "DELETE"
@@ -447,6 +471,61 @@ type AccountKey struct {
 
 	// Tags Tag expression of the URLs that the key sees; null: all.
 	Tags *string `json:"tags"`
+}
+
+// Activity defines model for Activity.
+type Activity struct {
+	// Account Changes of the account and its keys.
+	Account int `json:"account"`
+
+	// Batch Shared by all events of the call; by it the call can be undone.
+	Batch openapi_types.UUID `json:"batch"`
+
+	// Key Id of the API key.
+	Key string `json:"key"`
+
+	// KeyName Also of a revoked key; empty: it has none.
+	KeyName string `json:"key_name"`
+
+	// Request The X-Request-Id of the call.
+	Request string `json:"request"`
+
+	// Tags Changes of tags.
+	Tags int `json:"tags"`
+
+	// Time When the event store recorded the first event.
+	Time time.Time `json:"time"`
+
+	// Undoes The call that this one undoes; absent: none.
+	Undoes *openapi_types.UUID `json:"undoes,omitempty"`
+
+	// UndoesKey The key whose changes since undoes_since this call undoes; absent: none.
+	UndoesKey   *string    `json:"undoes_key,omitempty"`
+	UndoesSince *time.Time `json:"undoes_since,omitempty"`
+
+	// UndoneBy The call that undid this one and was not undone itself; null: none.
+	UndoneBy *openapi_types.UUID `json:"undone_by"`
+
+	// Urls How many URLs the call changed, and how.
+	Urls struct {
+		Created int `json:"created"`
+		Deleted int `json:"deleted"`
+		Edited  int `json:"edited"`
+
+		// Reset URLs whose clicks were reset.
+		Reset    int `json:"reset"`
+		Restored int `json:"restored"`
+	} `json:"urls"`
+}
+
+// ActivityAnswer defines model for ActivityAnswer.
+type ActivityAnswer struct {
+	Activity []Activity `json:"activity"`
+	Error    Error      `json:"error"`
+	Page     Page       `json:"page"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
 }
 
 // Counter defines model for Counter.
@@ -923,7 +1002,11 @@ type URLsAnswer struct {
 type UndoAnswer struct {
 	Error Error `json:"error"`
 	Undo  struct {
-		Batch string `json:"batch"`
+		// Batch The batch that was undone.
+		Batch *string `json:"batch,omitempty"`
+
+		// Key The key whose changes were undone.
+		Key *string `json:"key,omitempty"`
 
 		// Refused URLs that were left as they are.
 		Refused int `json:"refused"`
@@ -1003,6 +1086,27 @@ type ReadAccountParams struct {
 	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
 }
 
+// ListActivityParams defines parameters for ListActivity.
+type ListActivityParams struct {
+	// Key Only calls with this key, by its id; it may be revoked.
+	Key *string `form:"key,omitempty" json:"key,omitempty"`
+
+	// From Only calls since this time, or since the beginning of this day, UTC.
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only calls before this time, or before this day, UTC.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Offset Calls to skip.
+	Offset *int `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Limit The most calls of the answer.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
+
 // UndoBatchParams defines parameters for UndoBatch.
 type UndoBatchParams struct {
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
@@ -1056,6 +1160,24 @@ type ChangeKeyParams struct {
 	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
 	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
 }
+
+// UndoKeyParams defines parameters for UndoKey.
+type UndoKeyParams struct {
+	// Since A time, or a day, which means its beginning in UTC, by the clock of the event store.
+	Since string `form:"since" json:"since"`
+
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
+	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
+
+	// XHTTPMethodOverride Makes the POST a call of this method, with the parameters and the body of that method. A form edits in this way.
+	XHTTPMethodOverride *UndoKeyParamsXHTTPMethodOverride `json:"X-HTTP-Method-Override,omitempty"`
+}
+
+// UndoKeyParamsXHTTPMethodOverride defines parameters for UndoKey.
+type UndoKeyParamsXHTTPMethodOverride string
 
 // ResetSelectedStatsParams defines parameters for ResetSelectedStats.
 type ResetSelectedStatsParams struct {
@@ -1468,6 +1590,13 @@ type ClientInterface interface {
 	// Corresponds with GET /account (the `ReadAccount` operationId).
 	ReadAccount(ctx context.Context, params *ReadAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListActivity List the calls that changed something of the account, the latest first
+	//
+	// What operators did is in the histories of URLs alone.
+	//
+	// Corresponds with GET /activity (the `ListActivity` operationId).
+	ListActivity(ctx context.Context, params *ListActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// UndoBatch Undo all that a call changed of the account's URLs, but for URLs that were changed since
 	//
 	// Corresponds with POST /batches/{id}/undo (the `UndoBatch` operationId).
@@ -1545,6 +1674,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
 	ChangeKey(ctx context.Context, id KeyID, params *ChangeKeyParams, body ChangeKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UndoKey Undo all that a key changed of the account's URLs since a time, but for URLs that others changed since
+	//
+	// The key may be revoked. Changes of tags, of the account and of its keys are not undone. The undo is a batch of its own, which can be undone.
+	//
+	// Corresponds with POST /keys/{id}/undo (the `UndoKey` operationId).
+	UndoKey(ctx context.Context, id KeyID, params *UndoKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadDescription This description
 	//
@@ -1737,6 +1873,23 @@ func (c *Client) ReadAccount(ctx context.Context, params *ReadAccountParams, req
 	return c.Client.Do(req)
 }
 
+// ListActivity List the calls that changed something of the account, the latest first
+//
+// What operators did is in the histories of URLs alone.
+//
+// Corresponds with GET /activity (the `ListActivity` operationId).
+func (c *Client) ListActivity(ctx context.Context, params *ListActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListActivityRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // UndoBatch Undo all that a call changed of the account's URLs, but for URLs that were changed since
 //
 // Corresponds with POST /batches/{id}/undo (the `UndoBatch` operationId).
@@ -1905,6 +2058,23 @@ func (c *Client) ChangeKeyWithBody(ctx context.Context, id KeyID, params *Change
 // Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
 func (c *Client) ChangeKey(ctx context.Context, id KeyID, params *ChangeKeyParams, body ChangeKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewChangeKeyRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UndoKey Undo all that a key changed of the account's URLs since a time, but for URLs that others changed since
+//
+// The key may be revoked. Changes of tags, of the account and of its keys are not undone. The undo is a batch of its own, which can be undone.
+//
+// Corresponds with POST /keys/{id}/undo (the `UndoKey` operationId).
+func (c *Client) UndoKey(ctx context.Context, id KeyID, params *UndoKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUndoKeyRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2446,6 +2616,120 @@ func NewReadAccountRequest(server string, params *ReadAccountParams) (*http.Requ
 	return req, nil
 }
 
+// NewListActivityRequest constructs an http.Request for the ListActivity method
+func NewListActivityRequest(server string, params *ListActivityParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/activity")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Key != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "key", *params.Key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewUndoBatchRequest constructs an http.Request for the UndoBatch method
 func NewUndoBatchRequest(server string, id Batch, params *UndoBatchParams) (*http.Request, error) {
 	var err error
@@ -2919,6 +3203,101 @@ func NewChangeKeyRequestWithBody(server string, id KeyID, params *ChangeKeyParam
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUndoKeyRequest constructs an http.Request for the UndoKey method
+func NewUndoKeyRequest(server string, id KeyID, params *UndoKeyParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/keys/%s/undo", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHTTPMethodOverride != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-HTTP-Method-Override", *params.XHTTPMethodOverride, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-HTTP-Method-Override", headerParam1)
 		}
 
 	}
@@ -4625,6 +5004,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /account (the `ReadAccount` operationId).
 	ReadAccountWithResponse(ctx context.Context, params *ReadAccountParams, reqEditors ...RequestEditorFn) (*ReadAccountResponse, error)
 
+	// ListActivityWithResponse List the calls that changed something of the account, the latest first
+	//
+	// What operators did is in the histories of URLs alone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /activity (the `ListActivity` operationId).
+	ListActivityWithResponse(ctx context.Context, params *ListActivityParams, reqEditors ...RequestEditorFn) (*ListActivityResponse, error)
+
 	// UndoBatchWithResponse Undo all that a call changed of the account's URLs, but for URLs that were changed since
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -4712,6 +5100,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /keys/{id} (the `ChangeKey` operationId).
 	ChangeKeyWithResponse(ctx context.Context, id KeyID, params *ChangeKeyParams, body ChangeKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeKeyResponse, error)
+
+	// UndoKeyWithResponse Undo all that a key changed of the account's URLs since a time, but for URLs that others changed since
+	//
+	// The key may be revoked. Changes of tags, of the account and of its keys are not undone. The undo is a batch of its own, which can be undone.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /keys/{id}/undo (the `UndoKey` operationId).
+	UndoKeyWithResponse(ctx context.Context, id KeyID, params *UndoKeyParams, reqEditors ...RequestEditorFn) (*UndoKeyResponse, error)
 
 	// ReadDescriptionWithResponse This description
 	//
@@ -4959,6 +5356,54 @@ func (r ReadAccountResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ReadAccountResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListActivityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ActivityAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListActivityResponse) GetJSON200() *ActivityAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListActivityResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListActivityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListActivityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListActivityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListActivityResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -5281,6 +5726,54 @@ func (r ChangeKeyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ChangeKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UndoKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UndoAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UndoKeyResponse) GetJSON200() *UndoAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r UndoKeyResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UndoKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UndoKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UndoKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UndoKeyResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6260,6 +6753,21 @@ func (c *ClientWithResponses) ReadAccountWithResponse(ctx context.Context, param
 	return ParseReadAccountResponse(rsp)
 }
 
+// ListActivityWithResponse List the calls that changed something of the account, the latest first
+//
+// What operators did is in the histories of URLs alone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /activity (the `ListActivity` operationId).
+func (c *ClientWithResponses) ListActivityWithResponse(ctx context.Context, params *ListActivityParams, reqEditors ...RequestEditorFn) (*ListActivityResponse, error) {
+	rsp, err := c.ListActivity(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListActivityResponse(rsp)
+}
+
 // UndoBatchWithResponse Undo all that a call changed of the account's URLs, but for URLs that were changed since
 //
 // Returns a wrapper object for the known response body format(s).
@@ -6406,6 +6914,21 @@ func (c *ClientWithResponses) ChangeKeyWithResponse(ctx context.Context, id KeyI
 		return nil, err
 	}
 	return ParseChangeKeyResponse(rsp)
+}
+
+// UndoKeyWithResponse Undo all that a key changed of the account's URLs since a time, but for URLs that others changed since
+//
+// The key may be revoked. Changes of tags, of the account and of its keys are not undone. The undo is a batch of its own, which can be undone.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /keys/{id}/undo (the `UndoKey` operationId).
+func (c *ClientWithResponses) UndoKeyWithResponse(ctx context.Context, id KeyID, params *UndoKeyParams, reqEditors ...RequestEditorFn) (*UndoKeyResponse, error) {
+	rsp, err := c.UndoKey(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUndoKeyResponse(rsp)
 }
 
 // ReadDescriptionWithResponse This description
@@ -6818,6 +7341,39 @@ func ParseReadAccountResponse(rsp *http.Response) (*ReadAccountResponse, error) 
 	return response, nil
 }
 
+// ParseListActivityResponse parses an HTTP response from a ListActivityWithResponse call
+func ParseListActivityResponse(rsp *http.Response) (*ListActivityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListActivityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ActivityAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseUndoBatchResponse parses an HTTP response from a UndoBatchWithResponse call
 func ParseUndoBatchResponse(rsp *http.Response) (*UndoBatchResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -7015,6 +7571,39 @@ func ParseChangeKeyResponse(rsp *http.Response) (*ChangeKeyResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest KeysAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUndoKeyResponse parses an HTTP response from a UndoKeyWithResponse call
+func ParseUndoKeyResponse(rsp *http.Response) (*UndoKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UndoKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UndoAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

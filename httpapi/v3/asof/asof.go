@@ -4,10 +4,10 @@ package asof
 
 import (
 	"net/url"
-	"strings"
 	"time"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
@@ -48,23 +48,11 @@ type Reader struct {
 // returns a recent time, it waits until the history projection shows it, or until the wait times
 // out.
 func (r Reader) Time(c *request.Context, query url.Values) (time.Time, error) {
-	text := query.Get("at")
-	if text == "" {
-		return time.Time{}, nil
-	}
-	// A + that the client has not escaped arrives as a space.
-	at, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1))
-	if err != nil {
-		at, err = time.Parse(time.DateOnly, text)
-	}
+	at, err := decode.Time(query, "at")
 	now := r.Now()
 	switch {
-	case err != nil || at.IsZero() || at.UTC().Year() < 1: // PostgreSQL has no year 0
-		return time.Time{}, &apierror.Error{
-			Code: apierror.CodeInvalidDate,
-			Details: "at must be a time as 2026-01-31T12:00:00Z, or a day, which means its " +
-				"beginning",
-		}
+	case err != nil || at.IsZero():
+		return time.Time{}, err
 	case at.After(now):
 		return time.Time{}, &apierror.Error{
 			Code:    apierror.CodeInvalidDate,
@@ -73,5 +61,5 @@ func (r Reader) Time(c *request.Context, query url.Values) (time.Time, error) {
 	case at.After(now.Add(-recently)):
 		r.Waiter.AwaitHistory(c)
 	}
-	return at.UTC(), nil
+	return at, nil
 }

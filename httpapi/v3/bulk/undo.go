@@ -2,18 +2,21 @@ package bulk
 
 import (
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/record"
 )
 
-// undoResponse is the response of a call that undid a batch.
+// undoResponse is the response of a call that undid changes.
 type undoResponse struct {
 	response.Envelope
 	Undo undoRecord `json:"undo"`
@@ -22,9 +25,10 @@ type undoResponse struct {
 }
 
 type undoRecord struct {
-	Batch   string `json:"batch"`
-	Undone  int    `json:"undone"`  // URLs that are as they were before the batch
-	Refused int    `json:"refused"` // URLs that were left unchanged
+	Batch   string `json:"batch,omitempty"` // that was undone
+	Key     string `json:"key,omitempty"`   // whose changes were undone
+	Undone  int    `json:"undone"`          // URLs that are as they were before the changes
+	Refused int    `json:"refused"`         // URLs that were left unchanged
 }
 
 // Undo undoes the changes of a batch. If it fails, it has undone only the first URLs. The client
@@ -34,33 +38,86 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.WrongInput("The id of a batch is a UUID, not %q", c.Param("id"))
 	}
+	after := uuid.Nil
+	return b.undo(c, domain.Undone{Batch: batch.String()}, func() ([]uuid.UUID, error) {
+		ids, err := b.cfg.Queries.BatchLinks(c.Context(), c.Account.ID, batch, after, portion)
+		if len(ids) > 0 {
+			after = ids[len(ids)-1]
+		}
+		return ids, err
+	})
+}
+
+// UndoKey undoes the changes that calls with a key have made since a time.
+func (b *Changes) UndoKey(c *request.Context) (any, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return nil, err
+	}
+	since, err := decode.Time(query, "since")
+	if err != nil {
+		return nil, err
+	}
+	if since.IsZero() {
+		return nil, &apierror.Error{
+			Code: apierror.CodeMissingInput, Details: "since is missing: the changes of the key " +
+				"since then are undone",
+		}
+	}
+	since = since.Truncate(time.Microsecond) // as PostgreSQL keeps the times of calls
+	key := c.Param("id")
+	known, err := b.cfg.Queries.HasKey(c.Context(), c.Account.ID, key)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	if !known {
+		return nil, accounts.ErrNoKey(key)
+	}
+	b.cfg.Waiter.AwaitActivity(c)
+	var left []uuid.UUID
+	begun := false
+	return b.undo(c, domain.Undone{Key: key, Since: since}, func() (ids []uuid.UUID, err error) {
+		if !begun {
+			begun = true
+			left, err = b.cfg.Queries.KeyLinks(c.Context(), c.Account.ID, key, since)
+		}
+		n := min(portion, len(left))
+		ids, left = left[:n], left[n:]
+		return ids, err
+	})
+}
+
+// undo takes back changes of the URLs that next returns, portion by portion, until it returns none.
+func (b *Changes) undo(
+	c *request.Context, undone domain.Undone, next func() ([]uuid.UUID, error),
+) (any, error) {
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {
 		return nil, err
 	}
+	r.Undoes = undone
 	op, end, err := b.begin(c)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
 	resp := undoResponse{
-		Envelope: response.Succeeded(), Undo: undoRecord{Batch: batch.String()},
-		URLs: []record.Failed{},
+		Envelope: response.Succeeded(), URLs: []record.Failed{},
+		Undo: undoRecord{Batch: undone.Batch, Key: undone.Key},
 	}
-	for after := uuid.Nil; ; {
-		ids, err := b.cfg.Queries.BatchLinks(c.Context(), c.Account.ID, batch, after, portion)
+	for {
+		ids, err := next()
 		if err != nil {
 			return nil, apierror.Unavailable(err)
 		}
 		if len(ids) == 0 {
 			break
 		}
-		after = ids[len(ids)-1]
 		texts := make([]string, len(ids))
 		for i, id := range ids {
 			texts[i] = id.String()
 		}
-		outcomes := b.cfg.Commands.UndoBatch(c.Context(), r, batch.String(), texts)
+		outcomes := b.cfg.Commands.Undo(c.Context(), r, texts)
 		if c.Bound != nil { // the key does not see URLs that are not found
 			outcomes = slices.DeleteFunc(outcomes, func(o commands.URLOutcome) bool {
 				return apierror.RefusedAs(o.Err, domain.URLNotFound)
@@ -74,7 +131,7 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 	if resp.Undo.Undone+resp.Undo.Refused == 0 {
 		return nil, &apierror.Error{
 			Code:    apierror.CodeURLNotFound,
-			Details: "There is no URL of this account that a batch with this id changed",
+			Details: "There is no URL of this account that the batch or the key changed",
 		}
 	}
 	b.cfg.Waiter.AwaitWrite(c, op.written)

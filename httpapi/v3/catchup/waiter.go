@@ -21,6 +21,7 @@ const (
 	Dimensions = "dimensions"
 
 	accounts = "accounts"
+	activity = "activity"
 	tags     = "tags"
 	history  = "history"
 )
@@ -115,12 +116,18 @@ func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 
 // AwaitHistory waits until the history projection has all changes that other projections may have
 // shown already.
-func (w *Waiter) AwaitHistory(c *request.Context) {
+func (w *Waiter) AwaitHistory(c *request.Context) { w.awaitOthers(c, history) }
+
+// AwaitActivity is AwaitHistory for the activity projection.
+func (w *Waiter) AwaitActivity(c *request.Context) { w.awaitOthers(c, activity) }
+
+func (w *Waiter) awaitOthers(c *request.Context, projection string) {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()
-	err := w.WaitForOthers(ctx, history, Links, tags, accounts)
+	err := w.WaitForOthers(ctx, projection, Links, tags, accounts)
 	if err != nil && !errors.Is(err, progress.ErrUnowned) {
-		w.Logger.WarnContext(c.Context(), "read answered before the history shows all changes",
-			slog.String("request", c.ID), slog.Any("error", err))
+		w.Logger.WarnContext(c.Context(), "read answered before the read models show all changes",
+			slog.String("request", c.ID), slog.String("projection", projection),
+			slog.Any("error", err))
 	}
 }

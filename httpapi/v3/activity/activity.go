@@ -1,0 +1,107 @@
+// Package activity handles calls about what the keys of an account have changed.
+package activity
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/selection"
+	"linkledger/queries"
+)
+
+// Handler handles calls about the activity.
+type Handler struct {
+	Queries *queries.DB
+	Waiter  *catchup.Waiter
+	Pages   selection.PageSizes
+}
+
+type activityResponse struct {
+	response.Envelope
+	Activity []record      `json:"activity"`
+	Page     response.Page `json:"page"`
+}
+
+// record is a call that has changed something.
+type record struct {
+	Batch   uuid.UUID  `json:"batch"`
+	Time    time.Time  `json:"time"`
+	Key     string     `json:"key"`
+	KeyName string     `json:"key_name"`
+	Request string     `json:"request"`
+	URLs    urlsRecord `json:"urls"`
+	Tags    int        `json:"tags"`    // changes of tags
+	Account int        `json:"account"` // changes of the account and its keys
+
+	Undoes      *uuid.UUID `json:"undoes,omitempty"`       // the call that it undoes
+	UndoesKey   string     `json:"undoes_key,omitempty"`   // the key whose changes it undoes
+	UndoesSince *time.Time `json:"undoes_since,omitempty"` // with undoes_key
+	UndoneBy    *uuid.UUID `json:"undone_by"`              // null: it is not undone
+}
+
+// urlsRecord counts the URLs that a call changed.
+type urlsRecord struct {
+	Created  int `json:"created"`
+	Edited   int `json:"edited"`
+	Deleted  int `json:"deleted"`
+	Restored int `json:"restored"`
+	Reset    int `json:"reset"` // URLs whose clicks were reset
+}
+
+// List returns a page of the calls that have changed something of the account.
+func (h *Handler) List(c *request.Context) (any, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return nil, err
+	}
+	page, err := h.Pages.Read(query)
+	if err != nil {
+		return nil, err
+	}
+	from, fromErr := decode.Time(query, "from")
+	to, toErr := decode.Time(query, "to")
+	if err := errors.Join(fromErr, toErr); err != nil {
+		return nil, err
+	}
+	h.Waiter.AwaitActivity(c)
+	calls, total, err := h.Queries.Activity(c.Context(), queries.ActivityQuery{
+		Account: c.Account.ID, Key: query.Get("key"), From: from, To: to, Offset: page.Offset,
+		Limit: page.Limit,
+	})
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	resp := activityResponse{
+		Envelope: response.Succeeded(), Activity: make([]record, len(calls)),
+		Page: response.Page{
+			ResultsCount: len(calls), TotalCount: total, Offset: page.Offset,
+		},
+	}
+	for i, call := range calls {
+		resp.Activity[i] = record{
+			Batch: call.Batch, Time: call.At.UTC(), Key: call.Key, KeyName: call.KeyName,
+			Request: call.Request, Tags: call.Tags, Account: call.Account,
+			URLs: urlsRecord{
+				Created: call.Created, Edited: call.Edited, Deleted: call.Deleted,
+				Restored: call.Restored, Reset: call.Reset,
+			},
+			Undoes: idOrNull(call.Undoes), UndoesKey: call.UndoesKey,
+			UndoesSince: call.UndoesSince, UndoneBy: idOrNull(call.UndoneBy),
+		}
+	}
+	return resp, nil
+}
+
+func idOrNull(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}

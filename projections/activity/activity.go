@@ -1,0 +1,168 @@
+package activity
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/events"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
+)
+
+// Name is the name of the projection.
+const Name = "activity"
+
+// minDelay is the shortest time between two batches. Only readers of the activity wait for it.
+const minDelay = 500 * time.Millisecond
+
+// Projection returns the projection of the calls. It is raw: what a call did shows in the types of
+// its events and in their metadata.
+func Projection() projection.Definition {
+	return projection.Definition{
+		Name: Name, Folds: projection.FoldsOf(newFold), Raw: true,
+		Filter: projection.Streams(
+			events.StreamURL, events.StreamHash, events.StreamTags, events.StreamAccount,
+		),
+		NeverAwaited: true, MinDelay: minDelay,
+	}
+}
+
+// fold updates the table of calls. It holds the calls that a batch of events belongs to, as they
+// are after the events applied so far.
+type fold struct {
+	calls map[uuid.UUID]*call
+}
+
+type call struct {
+	readmodel.Activity
+	stored bool // the table has a row of it
+}
+
+func newFold() projection.Fold { return &fold{calls: make(map[uuid.UUID]*call)} }
+
+// metadata is the part of events.Metadata that the projection reads.
+type metadata struct {
+	Batch       string    `json:"batch"`
+	Account     string    `json:"account"`
+	Key         string    `json:"key"`
+	Request     string    `json:"request"`
+	Undoes      string    `json:"undoes"`
+	UndoesKey   string    `json:"undoes_key"`
+	UndoesSince time.Time `json:"undoes_since"`
+}
+
+// read returns the metadata of an event and the id of its call. It returns false for an event that
+// changed nothing that the activity shows, and for one without a call whose id is a UUID.
+func read(event projection.Event) (m metadata, id uuid.UUID, ok bool, err error) {
+	if projection.IsForeign(event.Recorded) || len(event.Metadata) == 0 ||
+		kindOf(event) == nil {
+		return metadata{}, uuid.Nil, false, nil
+	}
+	if err := json.Unmarshal(event.Metadata, &m); err != nil {
+		return metadata{}, uuid.Nil, false, fmt.Errorf("metadata: %w", err)
+	}
+	id, err = uuid.Parse(m.Batch)
+	return m, id, err == nil, nil
+}
+
+func (f *fold) Read(s *sqlbatch.Batch, batch []projection.Event) {
+	seen := make(map[uuid.UUID]struct{})
+	var ids sqlbatch.UUIDs
+	for _, event := range batch {
+		_, id, ok, _ := read(event) // Apply returns the error
+		if _, again := seen[id]; ok && !again {
+			seen[id] = struct{}{}
+			ids = append(ids, sqlbatch.UUID(id))
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	s.Queue(`SELECT `+columns.List("")+` FROM ?schema.activity WHERE batch = ANY($1::uuid[])`,
+		ids).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			row := &call{stored: true}
+			if err := rows.Scan(columns.Scan(&row.Activity)...); err != nil {
+				return err
+			}
+			f.calls[row.Batch] = row
+		}
+		return rows.Err()
+	})
+}
+
+func (f *fold) Apply(event projection.Event) error {
+	m, id, ok, err := read(event)
+	if err != nil || !ok {
+		return err
+	}
+	row := f.calls[id]
+	if row == nil {
+		row = &call{Activity: readmodel.Activity{
+			Batch: id, AccountID: idOrNil(m.Account), Position: event.CommitPosition(),
+			At: event.Time, Key: storable(m.Key), Request: storable(m.Request),
+			Undoes: idOrNil(m.Undoes), UndoesKey: storable(m.UndoesKey),
+			UndoesSince: m.UndoesSince,
+		}}
+		f.calls[id] = row
+	}
+	row.LastAt = event.Time
+	if event.Stream != row.LastStream { // all events of one append are about one thing
+		row.LastStream = event.Stream
+		*kindOf(event)(&row.Activity)++
+	}
+	return projection.CheckTime(event.Time)
+}
+
+// kindOf returns the counter of an event that begins an append, or nil if the activity does not
+// show it.
+func kindOf(event projection.Event) func(*readmodel.Activity) *int {
+	if strings.HasPrefix(event.Stream, events.StreamTags) {
+		return func(a *readmodel.Activity) *int { return &a.Tags }
+	}
+	if strings.HasPrefix(event.Stream, events.StreamAccount) {
+		return func(a *readmodel.Activity) *int { return &a.Account }
+	}
+	return kinds[event.Type]
+}
+
+func idOrNil(text string) uuid.UUID {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil
+	}
+	return id
+}
+
+// storable returns a text that PostgreSQL can store.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
+}
+
+func (f *fold) Size() int { return len(f.calls) }
+
+func (f *fold) Write(s *sqlbatch.Batch) []string {
+	var fresh, stored []*readmodel.Activity
+	for _, row := range f.calls {
+		if row.stored {
+			stored = append(stored, &row.Activity)
+		} else {
+			fresh = append(fresh, &row.Activity)
+		}
+	}
+	s.Copy("activity", columns.Names(), len(fresh), func(r *sqlbatch.Row, i int) {
+		columns.Copy(r, fresh[i])
+	})
+	if len(stored) > 0 {
+		s.Queue(columns.Insert("?schema.activity")+`
+			ON CONFLICT (batch) DO UPDATE SET `+columns.Assign("EXCLUDED"),
+			columns.Arrays(stored)...)
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+-- The calls that have changed something. Calls of operators have the zero account.
+CREATE TABLE ?schema.activity (
+    batch        uuid        PRIMARY KEY,  -- shared by all events of the call
+    account_id   uuid        NOT NULL,
+    position     bigint      NOT NULL,     -- commit position of its first event
+    at           timestamptz NOT NULL,     -- when the event store recorded its first event
+    last_at      timestamptz NOT NULL,
+    last_stream  text        NOT NULL,     -- of its last event, to count each change once
+    key_id       text        NOT NULL,
+    request      text        NOT NULL,
+    created      integer     NOT NULL,     -- links
+    edited       integer     NOT NULL,
+    deleted      integer     NOT NULL,
+    restored     integer     NOT NULL,
+    reset        integer     NOT NULL,     -- links whose clicks were reset
+    tags         integer     NOT NULL,     -- changes of tags
+    account      integer     NOT NULL,     -- changes of the account and its keys
+    undoes       uuid        NOT NULL,     -- the call that this one undoes; zero: none
+    undoes_key   text        NOT NULL,     -- the key whose changes this call undoes; empty: none
+    undoes_since timestamptz               -- changes since then, for undoes_key
+) WITH (fillfactor = 90);
+
+CREATE INDEX activity_account ON ?schema.activity (account_id, position) INCLUDE (key_id);
+CREATE INDEX activity_undoes ON ?schema.activity (undoes)
+    WHERE undoes <> '00000000-0000-0000-0000-000000000000';
+CREATE INDEX activity_undoes_key ON ?schema.activity (account_id, undoes_key)
+    WHERE undoes_key <> '';
