@@ -180,7 +180,7 @@ func TestPauseAndOverview(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, at = w.link(account, "b")
-	progress.wait(t, at, Tree, History)
+	progress.wait(t, at, Tree, History, Activity)
 	overviews, err := Overviews(ctx, db, store)
 	if err != nil || len(overviews) != len(Names()) {
 		t.Fatalf("%+v, %v", overviews, err)

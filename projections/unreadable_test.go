@@ -78,7 +78,7 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 	start := func() { run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board}) }
 	if !building {
 		start()
-		progress.wait(t, tags, Tags, History, Tree)
+		progress.wait(t, tags, Tags, History, Tree, Activity)
 	}
 	for _, stream := range []string{events.StreamURL + link.String(), events.StreamTags + account.String()} {
 		tc.do(t, server.URL(), stream)
@@ -96,7 +96,7 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 		start()
 	}
 	progress.wait(t, after, Links)
-	progress.wait(t, last, Tags, History, Tree)
+	progress.wait(t, last, Tags, History, Tree, Activity)
 	for _, s := range board.All() {
 		if s.Err != nil || s.Stopped {
 			t.Errorf("building %v: status %+v", building, s)

@@ -22,8 +22,8 @@ const (
 // creates measures calls that create one and fifty links. The links are durable and readable when
 // the call is answered.
 func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.Result, error) {
-	ours := caller.New(s.Base, s.Client, creators)
-	bare := caller.New(b.control.web, s.Client, creators)
+	ours := caller.New(s.Base, creators, s.Creators...)
+	bare := caller.New(b.control.web, creators, s.Client)
 	defer ours.Close()
 	defer bare.Close()
 	var results []report.Result

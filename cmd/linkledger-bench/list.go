@@ -26,7 +26,7 @@ const (
 func (b *bench) lists(
 	ctx context.Context, s *installation.Service,
 ) (results []report.Result, err error) {
-	ours := caller.New(s.Base, s.Lister, listers)
+	ours := caller.New(s.Base, listers, s.Lister)
 	defer ours.Close()
 	databases := make([]*pgx.Conn, listers)
 	for i := range databases {
@@ -35,10 +35,10 @@ func (b *bench) lists(
 		}
 		defer func() { err = errors.Join(err, databases[i].Close(ctx)) }()
 	}
-	for _, offset := range []int{0, b.links / 2} {
+	for _, offset := range []int{0, b.size.Links / 2} {
 		path := fmt.Sprintf("/urls?limit=%d&offset=%d", pageLinks, offset)
 		r, err := b.Compare(ctx, load.Comparison{
-			Name: fmt.Sprintf("pages of %d links, from %d", b.links, offset), Unit: "pages",
+			Name: fmt.Sprintf("pages of %d links, from %d", b.size.Links, offset), Unit: "pages",
 			Control: "bare SELECT",
 			Workers: listers, Each: 1, Server: s.Process,
 			Ours: func(ctx context.Context, _ int) error {
@@ -46,7 +46,7 @@ func (b *bench) lists(
 				return err
 			},
 			Bare: func(ctx context.Context, worker int) error {
-				return selectPage(ctx, databases[worker], s.Lister.ID, b.links-offset)
+				return selectPage(ctx, databases[worker], s.Lister.ID, b.size.Links-offset)
 			},
 		})
 		if err != nil {

@@ -17,16 +17,18 @@ import (
 
 // measureCommand measures all parts. The load is the same on every machine.
 type measureCommand struct {
-	Program string   `help:"The linkledger to measure." default:"./linkledger" type:"path"`
-	Output  string   `help:"File for the report." default:"bench.json"`
-	Results string   `help:"${results}" placeholder:"FILE"`
-	Compare string   `help:"An older report, to show what has changed since." placeholder:"FILE"`
-	Folder  string   `help:"${folder}" default:"." type:"path"`
-	Runs    int      `help:"Runs. The report has their medians." default:"3"`
-	Turns   int      `help:"Turns of 6 s of the program and its control per run." default:"2"`
-	Links   int      `help:"Links of the account that is listed and rebuilt." default:"1000000"`
-	Only    []string `help:"Parts to measure: ${enum}." enum:"${parts}" default:"${parts}"`
-	Short   bool     `help:"${short}"`
+	Program  string   `help:"The linkledger to measure." default:"./linkledger" type:"path"`
+	Output   string   `help:"File for the report." default:"bench.json"`
+	Results  string   `help:"${results}" placeholder:"FILE"`
+	Compare  string   `help:"An older report, to show what has changed since." placeholder:"FILE"`
+	Folder   string   `help:"${folder}" default:"." type:"path"`
+	Runs     int      `help:"Runs. The report has their medians." default:"3"`
+	Turns    int      `help:"Turns of 6 s of the program and its control per run." default:"2"`
+	Links    int      `help:"Links of the account that is listed and rebuilt." default:"1000000"`
+	Accounts int      `help:"${accounts}" default:"1"`
+	Keys     int      `help:"API keys of each of these accounts." default:"1"`
+	Only     []string `help:"Parts to measure: ${enum}." enum:"${parts}" default:"${parts}"`
+	Short    bool     `help:"${short}"`
 }
 
 // redirectedLinks is the number of links in the measurement of redirects over many links.
@@ -37,7 +39,7 @@ type bench struct {
 	load.Plan
 	program    string // path
 	folder     string // of all data
-	links      int
+	size       installation.Size
 	redirected int
 	only       []string // parts
 	outage     time.Duration
@@ -47,8 +49,9 @@ type bench struct {
 
 // Run measures the program beside its control and writes the report.
 func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
-	if min(c.Runs, c.Turns) < 1 || c.Links < 2 {
-		return errors.New("--runs and --turns must be at least 1, --links at least 2")
+	if min(c.Runs, c.Turns, c.Accounts, c.Keys) < 1 || c.Links < 2 {
+		return errors.New("--runs, --turns, --accounts and --keys must be at least 1, --links " +
+			"at least 2")
 	}
 	var before *report.Report
 	if c.Compare != "" { // first, because a wrong name would waste the measurement
@@ -58,12 +61,13 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 	}
 	b := bench{
 		Plan:   load.Plan{Runs: c.Runs, Turns: c.Turns, Turn: 6 * time.Second},
-		outage: 20 * time.Second, program: c.Program, links: c.Links, redirected: redirectedLinks,
+		outage: 20 * time.Second, program: c.Program, redirected: redirectedLinks,
+		size: installation.Size{Links: c.Links, Accounts: c.Accounts, Keys: c.Keys},
 		only: c.Only, progress: p.stderr,
 	}
 	if c.Short {
 		b.Plan = load.Plan{Runs: 1, Turns: 1, Turn: 200 * time.Millisecond}
-		b.links, b.redirected, b.outage = 1000, 100, 200*time.Millisecond
+		b.size.Links, b.redirected, b.outage = 1000, 100, 200*time.Millisecond
 	}
 	if b.folder, err = dataFolder(c.Folder); err != nil {
 		return err
@@ -117,8 +121,8 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 		}
 		r.Results = append(r.Results, appended)
 	}
-	b.announce("a log of %d links, and the read models of it", b.links)
-	s, err := installation.Start(ctx, b.program, b.path("data"), b.links)
+	b.announce("a log of %d links, and the read models of it", b.size.Links)
+	s, err := installation.Start(ctx, b.program, b.path("data"), b.size)
 	if err != nil {
 		return err
 	}

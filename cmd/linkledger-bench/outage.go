@@ -62,7 +62,7 @@ func (b *bench) startNode(ctx context.Context, store, database string) (*node, e
 func (b *bench) outages(
 	ctx context.Context, s *installation.Service,
 ) (_ []report.Result, err error) {
-	owner := caller.New(s.Base, s.Owner, 1)
+	owner := caller.New(s.Base, 1, s.Owner)
 	defer owner.Close()
 	var hashes []string
 	for len(hashes) < outageLinks {

@@ -34,7 +34,7 @@ func (b *bench) rebuild(
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("rebuild of %d links", b.links)
+	name := fmt.Sprintf("rebuild of %d links", b.size.Links)
 	followed := report.Result{
 		Name: name, Unit: "links", Control: report.Control{Name: "bare subscription"},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
+	"linkledger/events/eventstore"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
@@ -37,6 +38,8 @@ func Projection() projection.Definition {
 // are after the events applied so far.
 type fold struct {
 	calls map[uuid.UUID]*call
+	// read has the metadata that Read has decoded, so that Apply need not.
+	read map[eventstore.Position]metadata
 }
 
 type call struct {
@@ -44,10 +47,16 @@ type call struct {
 	stored bool // the table has a row of it
 }
 
-func newFold() projection.Fold { return &fold{calls: make(map[uuid.UUID]*call)} }
+func newFold() projection.Fold {
+	return &fold{
+		calls: make(map[uuid.UUID]*call), read: make(map[eventstore.Position]metadata),
+	}
+}
 
 // metadata is the part of events.Metadata that the projection reads.
 type metadata struct {
+	id uuid.UUID // of Batch
+
 	Batch       string    `json:"batch"`
 	Account     string    `json:"account"`
 	Key         string    `json:"key"`
@@ -57,28 +66,32 @@ type metadata struct {
 	UndoesSince time.Time `json:"undoes_since"`
 }
 
-// read returns the metadata of an event and the id of its call. It returns false for an event that
-// changed nothing that the activity shows, and for one without a call whose id is a UUID.
-func read(event projection.Event) (m metadata, id uuid.UUID, ok bool, err error) {
+// metadataOf returns the metadata of an event. It returns false for an event that changed nothing
+// that the activity shows, and for one without a call whose id is a UUID.
+func metadataOf(event projection.Event) (m metadata, ok bool, err error) {
 	if projection.IsForeign(event.Recorded) || len(event.Metadata) == 0 ||
 		kindOf(event) == nil {
-		return metadata{}, uuid.Nil, false, nil
+		return metadata{}, false, nil
 	}
 	if err := json.Unmarshal(event.Metadata, &m); err != nil {
-		return metadata{}, uuid.Nil, false, fmt.Errorf("metadata: %w", err)
+		return metadata{}, false, fmt.Errorf("metadata: %w", err)
 	}
-	id, err = uuid.Parse(m.Batch)
-	return m, id, err == nil, nil
+	m.id, err = uuid.Parse(m.Batch)
+	return m, err == nil, nil
 }
 
 func (f *fold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	seen := make(map[uuid.UUID]struct{})
 	var ids sqlbatch.UUIDs
 	for _, event := range batch {
-		_, id, ok, _ := read(event) // Apply returns the error
-		if _, again := seen[id]; ok && !again {
-			seen[id] = struct{}{}
-			ids = append(ids, sqlbatch.UUID(id))
+		m, ok, _ := metadataOf(event) // Apply returns the error
+		if !ok {
+			continue
+		}
+		f.read[event.Position] = m
+		if _, again := seen[m.id]; !again {
+			seen[m.id] = struct{}{}
+			ids = append(ids, sqlbatch.UUID(m.id))
 		}
 	}
 	if len(ids) == 0 {
@@ -98,19 +111,22 @@ func (f *fold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 }
 
 func (f *fold) Apply(event projection.Event) error {
-	m, id, ok, err := read(event)
-	if err != nil || !ok {
-		return err
+	m, ok := f.read[event.Position]
+	if !ok {
+		var err error
+		if m, ok, err = metadataOf(event); err != nil || !ok {
+			return err
+		}
 	}
-	row := f.calls[id]
+	row := f.calls[m.id]
 	if row == nil {
 		row = &call{Activity: readmodel.Activity{
-			Batch: id, AccountID: idOrNil(m.Account), Position: event.CommitPosition(),
+			Batch: m.id, AccountID: idOrNil(m.Account), Position: event.CommitPosition(),
 			At: event.Time, Key: storable(m.Key), Request: storable(m.Request),
 			Undoes: idOrNil(m.Undoes), UndoesKey: storable(m.UndoesKey),
 			UndoesSince: m.UndoesSince,
 		}}
-		f.calls[id] = row
+		f.calls[m.id] = row
 	}
 	row.LastAt = event.Time
 	if event.Stream != row.LastStream { // all events of one append are about one thing

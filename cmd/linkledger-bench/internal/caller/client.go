@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"time"
 )
@@ -19,14 +20,14 @@ const clickPoll = 200 * time.Millisecond
 
 // Client calls the API over as many connections as there are workers.
 type Client struct {
-	http    *http.Client
-	base    string
-	account Account
+	http     *http.Client
+	base     string
+	accounts []Account
 }
 
-// New returns a client with the key of an account.
-func New(base string, as Account, workers int) *Client {
-	return &Client{base: base, account: as, http: &http.Client{
+// New returns a client with the keys of accounts, one of which is drawn for each call.
+func New(base string, workers int, as ...Account) *Client {
+	return &Client{base: base, accounts: as, http: &http.Client{
 		Timeout: answerTimeout,
 		Transport: &http.Transport{
 			MaxConnsPerHost: workers, MaxIdleConnsPerHost: workers, DisableCompression: true,
@@ -47,7 +48,9 @@ func (c *Client) Call(
 	if err != nil {
 		return nil, err
 	}
-	request.SetBasicAuth(c.account.Username, c.account.Key)
+	//nolint:gosec // any even choice will do
+	account := c.accounts[rand.IntN(len(c.accounts))]
+	request.SetBasicAuth(account.Username, account.Key)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -18,7 +18,7 @@ func TestClicksAreCounted(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"error":{"code":0},"urls":[{"total_clicks":2},{"total_clicks":%d}]}`, calls.Add(1))
 	}))
 	defer server.Close()
-	c := New(server.URL, Account{}, 1)
+	c := New(server.URL, 1, Account{})
 	defer c.Close()
 	if counted, err := c.AwaitClicks(t.Context(), 4); counted != 4 || err != nil {
 		t.Errorf("%d, %v; want 4", counted, err)

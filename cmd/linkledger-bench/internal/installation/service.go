@@ -21,6 +21,7 @@ import (
 
 	"linkledger/cmd/linkledger-bench/internal/caller"
 	"linkledger/cmd/linkledger-bench/internal/child"
+	"linkledger/commands/accounts"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
@@ -35,11 +36,21 @@ type Service struct {
 	Base   string         // URL
 	Lister caller.Account // has many links
 	Client caller.Account // creates its own
-	Owner  caller.Account // of the links that are visited in an outage
-	Last   uint64         // commit position of the last of the many
+	// Creators are as many other accounts as Size.Accounts, each once for each of its keys; if
+	// there is one account, only Client.
+	Creators []caller.Account
+	Owner    caller.Account // of the links that are visited in an outage
+	Last     uint64         // commit position of the last of the many
 	where
 	Store *eventstore.Store
 	db    *readmodel.DB
+}
+
+// Size is how much an installation has before it is measured.
+type Size struct {
+	Links    int // of the lister
+	Accounts int // that create links
+	Keys     int // of each of these accounts
 }
 
 // where are the connection strings of a running dev, as it writes them for operator commands.
@@ -61,9 +72,9 @@ var baseLine = regexp.MustCompile(`(?m)^  API +(\S+)/v3$`)
 
 // Start creates a log of many links and runs everything on it. It starts the program twice, so that
 // the memory of the second process has nothing of catching up.
-func Start(ctx context.Context, program, folder string, links int) (*Service, error) {
+func Start(ctx context.Context, program, folder string, size Size) (*Service, error) {
 	s := &Service{Folder: folder}
-	if err := s.fill(ctx, program, links); err != nil {
+	if err := s.fill(ctx, program, size); err != nil {
 		return nil, fmt.Errorf("make the log: %w", err)
 	}
 	args := []string{
@@ -139,7 +150,7 @@ func (s *Service) Settle(ctx context.Context) error {
 func lagging(p status.Overview) bool { return p.Name == projections.Links && p.LagEvents > 0 }
 
 // fill opens the accounts and appends the events that create the links of the lister.
-func (s *Service) fill(ctx context.Context, program string, links int) (err error) {
+func (s *Service) fill(ctx context.Context, program string, size Size) (err error) {
 	// Filling is not measured, so it need not sync.
 	c, url, err := StartStore(ctx, program, filepath.Join(s.Folder, "events"), "--unsafe-no-sync")
 	if err != nil {
@@ -160,12 +171,21 @@ func (s *Service) fill(ctx context.Context, program string, links int) (err erro
 		return err
 	}
 	defer store.Close()
+	s.Creators = []caller.Account{s.Client}
+	var more []eventstore.Write
+	if size.Accounts > 1 {
+		more, s.Creators = creators(size)
+	}
 	var next atomic.Int64
 	all, writing := errgroup.WithContext(ctx)
 	for range writers {
 		all.Go(func() error {
-			for n := next.Add(1); n <= int64(links); n = next.Add(1) {
-				if _, err := store.Append(writing, creation(s.Lister.ID, n)); err != nil {
+			for n := next.Add(1); n <= int64(size.Links+len(more)); n = next.Add(1) {
+				write := creation(s.Lister.ID, n)
+				if n > int64(size.Links) {
+					write = more[n-int64(size.Links)-1]
+				}
+				if _, err := store.Append(writing, write); err != nil {
 					return err
 				}
 			}
@@ -178,6 +198,37 @@ func (s *Service) fill(ctx context.Context, program string, links int) (err erro
 	head, err := store.Head(ctx)
 	s.Last = head.Commit
 	return err
+}
+
+// creators returns the writes that open accounts with several keys, and the accounts, each once for
+// each of its keys.
+func creators(size Size) (writes []eventstore.Write, all []caller.Account) {
+	for n := range size.Accounts {
+		account := caller.Account{
+			ID: uuid.Must(uuid.NewV7()).String(), Username: fmt.Sprintf("creator-%d", n),
+		}
+		var opening []events.Event
+		for k := range size.Keys {
+			account.Key = fmt.Sprintf("lk_%d_%d", n, k)
+			all = append(all, account)
+			id, hash := fmt.Sprint("key", k), accounts.HashKey(account.Key)
+			if k == 0 {
+				opening = append(opening, events.AccountOpened{
+					Account: account.ID, Username: account.Username, Plan: "free", KeyID: id,
+					KeyHash: hash, At: time.Now().UTC(),
+				})
+				continue
+			}
+			opening = append(
+				opening, events.KeyAdded{KeyID: id, KeyHash: hash, At: time.Now().UTC()},
+			)
+		}
+		writes = append(writes, eventstore.Write{
+			Stream: events.StreamAccount + account.ID, Expected: eventstore.NoStream,
+			Command: uuid.New(), Events: opening,
+		})
+	}
+	return writes, all
 }
 
 // creation returns the first event of a link's stream. No event claims its hash, because no read
