@@ -39,9 +39,19 @@ type Login struct {
 
 // Key is an API key of an account.
 type Key struct {
-	ID   string `json:"id" bun:"id"`
-	Hash string `json:"hash" bun:"hash"` // SHA-256 of the key, hex
-	events.KeyTerms
+	ID   string `json:"id"`
+	Hash string `json:"hash"` // SHA-256 of the key, hex
+	// Restricted are the terms of the key, without its name; nil: it may do everything. It is a
+	// pointer because many keys are in memory, and most of them may do everything.
+	Restricted *events.KeyTerms `json:"terms"`
+}
+
+// Terms returns the terms of the key, without its name.
+func (k *Key) Terms() events.KeyTerms {
+	if k.Restricted == nil {
+		return events.KeyTerms{}
+	}
+	return *k.Restricted
 }
 
 // Expired reports whether the last day of the account is over.
@@ -74,10 +84,13 @@ func (q *DB) Logins(ctx context.Context, usernames []string) ([]Login, error) {
 			FROM linkledger.accounts WHERE username = asked.username LIMIT 1
 		) AS found ON true CROSS JOIN LATERAL (
 			SELECT coalesce(jsonb_agg(jsonb_build_object(
-				'id', id, 'hash', hash, 'name', name, 'tags', tags,
-				'scopes', string_to_array(nullif(scopes, ''), ' '),
-				'networks', string_to_array(nullif(networks, ''), ' '),
-				'expires', coalesce(to_char(expiration_date, 'YYYY-MM-DD'), ''))), '[]') AS keys
+				'id', id, 'hash', hash, 'terms',
+				CASE WHEN scopes || tags || networks <> '' OR expiration_date IS NOT NULL
+				THEN jsonb_build_object('tags', tags,
+					'scopes', string_to_array(nullif(scopes, ''), ' '),
+					'networks', string_to_array(nullif(networks, ''), ' '),
+					'expires', coalesce(to_char(expiration_date, 'YYYY-MM-DD'), ''))
+				END)), '[]') AS keys
 			FROM linkledger.account_keys
 			WHERE account_id = coalesce(found.id, '00000000-0000-0000-0000-000000000000')
 				AND revoked_at IS NULL

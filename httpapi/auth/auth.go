@@ -95,8 +95,8 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 
 // bind sets c.Bound to what the key is bound to.
 func bind(c *request.Context) (err error) {
-	if c.Key.Tags != "" {
-		c.Bound, err = access.Bound(c.Key.Tags)
+	if tags := c.Key.Terms().Tags; tags != "" {
+		c.Bound, err = access.Bound(tags)
 	}
 	return err
 }
@@ -175,7 +175,7 @@ func keyOf(of queries.Login, hash string) (found login, ok bool) {
 // checkUsable refuses accounts that are erased, deactivated or expired, and keys that have expired
 // or are bound to other networks.
 func (a *Authenticator) checkUsable(c *request.Context) *refusedLogin {
-	now := a.cfg.Now()
+	now, terms := a.cfg.Now(), c.Key.Terms()
 	switch {
 	case c.Account.Erased:
 		return &refusedLogin{
@@ -185,10 +185,10 @@ func (a *Authenticator) checkUsable(c *request.Context) *refusedLogin {
 		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account is not active"}
 	case c.Account.Expired(now):
 		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account has expired"}
-	case access.Over(c.Key.Expires, now):
+	case access.Over(terms.Expires, now):
 		return &refusedLogin{loginExpiredKey, apierror.CodeAccessDenied, "The key has expired"}
-	case len(c.Key.Networks) > 0 &&
-		!access.AllowFrom(c.Key.Networks, a.cfg.Proxies.ClientAddress(c.Request)):
+	case len(terms.Networks) > 0 &&
+		!access.AllowFrom(terms.Networks, a.cfg.Proxies.ClientAddress(c.Request)):
 		return &refusedLogin{
 			loginForeignNetwork, apierror.CodeAccessDenied,
 			"The key may not be used from this address",

@@ -136,7 +136,7 @@ func (c *Context) OverrideMethod() {
 }
 
 // Scopes returns what the key of the call may do.
-func (c *Context) Scopes() access.Scopes { return access.ScopesOf(c.Key.Scopes) }
+func (c *Context) Scopes() access.Scopes { return access.ScopesOf(c.Key.Terms().Scopes) }
 
 // Owner returns whose links the call sees.
 func (c *Context) Owner() linklist.Owner {

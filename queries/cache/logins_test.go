@@ -152,8 +152,8 @@ func TestLookUpsOfOddUserNames(t *testing.T) {
 	}
 	keys := []queries.Key{
 		{ID: "k1", Hash: "abc"},
-		{ID: "k2", Hash: "def", KeyTerms: events.KeyTerms{
-			Name: "second", Scopes: []string{"links:read", "keys"}, Tags: "+news",
+		{ID: "k2", Hash: "def", Restricted: &events.KeyTerms{
+			Scopes: []string{"links:read", "keys"}, Tags: "+news",
 			Networks: []string{"192.0.2.0/24", "::/0"}, Expires: queriestest.Noon.Format(time.DateOnly),
 		}},
 	}
