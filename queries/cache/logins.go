@@ -17,9 +17,9 @@ const (
 	// confirmAfter is after how long one caller asks the database again, while others go on.
 	confirmAfter = TrustedFor / 2
 
-	// maxAccounts and maxKeys bound the memory of Logins. A full cache is emptied, which costs one
-	// look-up for each account.
-	maxAccounts = 10_000
+	// maxAccounts and maxKeys bound the memory of Logins, to some 40 MB. A full cache is emptied,
+	// which costs one look-up for each account.
+	maxAccounts = 20_000
 	maxKeys     = 10 * maxAccounts
 )
 
@@ -94,10 +94,11 @@ func (a *Logins) remember(login queries.Login, at time.Time) {
 	if at.After(a.confirmed) {
 		a.confirmed = at
 	}
-	if len(a.entries) >= maxAccounts || a.keys >= maxKeys {
+	before, known := a.entries[login.Username]
+	if !known && (len(a.entries) >= maxAccounts || a.keys >= maxKeys) {
 		a.empty()
 	}
-	a.keys += len(login.Keys) - len(a.entries[login.Username].Keys)
+	a.keys += len(login.Keys) - len(before.Keys)
 	a.entries[login.Username] = login
 }
 

@@ -96,6 +96,9 @@ func Start(ctx context.Context, program, folder string, size Size) (*Service, er
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(err, s.Process.Stop())
 	}
+	if err := s.settle(ctx, func(p status.Overview) bool { return p.LagEvents > 0 }); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
 	return s, nil
 }
 
@@ -124,9 +127,12 @@ func (s *Service) Stop() error {
 
 // Settle waits until the links have all that is in the log. The dimensions take a tenth of the time
 // at most, in all turns alike, so Settle does not wait for them.
-func (s *Service) Settle(ctx context.Context) error {
+func (s *Service) Settle(ctx context.Context) error { return s.settle(ctx, lagging) }
+
+// settle waits until no projection lags.
+func (s *Service) settle(ctx context.Context, lagging func(status.Overview) bool) error {
 	ctx, cancel := context.WithTimeoutCause(
-		ctx, settleTimeout, fmt.Errorf("the links lag for %s", settleTimeout),
+		ctx, settleTimeout, fmt.Errorf("projections lag for %s", settleTimeout),
 	)
 	defer cancel()
 	again := time.NewTicker(settlePoll)
