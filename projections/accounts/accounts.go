@@ -135,5 +135,10 @@ func (a *accountFold) Write(s *sqlbatch.Batch) []string {
 			accountColumns.Arrays(rows)...)
 	}
 	a.keys.write(s)
+	if len(a.changed) > 0 {
+		// A crash of PostgreSQL must not bring back a revoked key, not even until the projector has
+		// applied the revocation again.
+		s.Queue("SET LOCAL synchronous_commit = on")
+	}
 	return a.changed
 }
