@@ -69,7 +69,7 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 		}
 		a := bound.call(method, fillIn.Replace(path), "")
 		refused := a.status == http.StatusForbidden && strings.Contains(a.Error.Details, "bound to tags")
-		if refused != (operation.Bound != nil && !*operation.Bound) {
+		if refused != operation.Unbound() {
 			t.Errorf("%s with a bound key: %d %+v", name, a.status, a.Error)
 		}
 	}

@@ -122,6 +122,9 @@ type Operation struct {
 	Method, Path, Body, Answer string `json:"-"`
 }
 
+// Unbound reports whether keys that are bound to tags may not make the call.
+func (o Operation) Unbound() bool { return o.Bound != nil && !*o.Bound }
+
 const (
 	mediaJSON = "application/json"
 	mediaForm = "application/x-www-form-urlencoded"

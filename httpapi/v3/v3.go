@@ -21,7 +21,6 @@ import (
 	"linkledger/httpapi/v3/account"
 	"linkledger/httpapi/v3/activity"
 	"linkledger/httpapi/v3/asof"
-	"linkledger/httpapi/v3/bound"
 	"linkledger/httpapi/v3/bulk"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/keys"
@@ -97,7 +96,7 @@ func New(cfg Config) *API {
 		Pseudonyms: cfg.Pseudonyms, Proxies: cfg.Proxies, Base: cfg.Base,
 	}
 	pages := selection.PageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}
-	within := bound.Reader{Lists: cfg.Lists}
+	within := selection.Bound{Lists: cfg.Lists}
 	changes := bulk.New(bulk.Config{
 		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists,
 		Requests: requests, Waiter: waiter, Bound: within,

@@ -13,7 +13,6 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
-	"linkledger/httpapi/v3/bound"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
 	"linkledger/httpapi/v3/write"
@@ -32,7 +31,7 @@ type Config struct {
 	Lists    *linklist.Reader
 	Requests *write.Requests
 	Waiter   *catchup.Waiter
-	Bound    bound.Reader
+	Bound    selection.Bound
 
 	Timeout   time.Duration // of an operation on any number of URLs
 	MaxHashes int           // the most hashes of a call

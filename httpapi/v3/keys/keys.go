@@ -2,10 +2,12 @@
 package keys
 
 import (
+	"net/http"
 	"slices"
 	"time"
 
 	"linkledger/commands/accounts"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -73,11 +75,7 @@ func textOrNull(text string) *string {
 
 // Add adds a key and returns it with its secret.
 func (h *Handler) Add(c *request.Context) (any, error) {
-	change, err := h.read(c)
-	if err != nil {
-		return nil, err
-	}
-	r, err := h.Requests.Begin(c)
+	change, r, err := h.begin(c)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +90,7 @@ func (h *Handler) Add(c *request.Context) (any, error) {
 
 // Change changes the terms of the key that the path names.
 func (h *Handler) Change(c *request.Context) (any, error) {
-	change, err := h.read(c)
-	if err != nil {
-		return nil, err
-	}
-	r, err := h.Requests.Begin(c)
+	change, r, err := h.begin(c)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +123,7 @@ func (h *Handler) Revoke(c *request.Context) (any, error) {
 func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome) error {
 	if !h.Waiter.AwaitAccounts(c, outcome.Position.Commit) {
 		return &apierror.Error{
-			Code: apierror.CodeUnknown, Status: 503,
+			Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
 			Details: "The change of the key is stored, but may not have taken effect yet: repeat " +
 				"the call to wait for it",
 		}
@@ -150,6 +144,17 @@ func written(outcome accounts.KeyOutcome) keysResponse {
 		CreatedAt: response.Timestamp(key.AddedAt),
 		Key:       outcome.Secret,
 	}}}
+}
+
+// begin reads the fields of a key from the body, and returns the request of the command that sets
+// them.
+func (h *Handler) begin(c *request.Context) (accounts.KeyChange, domain.Request, error) {
+	change, err := h.read(c)
+	if err != nil {
+		return change, domain.Request{}, err
+	}
+	r, err := h.Requests.Begin(c)
+	return change, r, err
 }
 
 // fields are the fields of a key that calls set.

@@ -1,5 +1,5 @@
-// Package selection reads which URLs a call selects by its path and its parameters, and which page
-// of a list.
+// Package selection reads which URLs a call selects by its path and its parameters, which of them
+// its key sees, and which page of a list.
 package selection
 
 import (

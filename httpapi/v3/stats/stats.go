@@ -8,7 +8,6 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
-	"linkledger/httpapi/v3/bound"
 	"linkledger/httpapi/v3/bulk"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
@@ -22,7 +21,7 @@ type Handler struct {
 	Queries  *queries.DB
 	Changes  *bulk.Changes
 	Waiter   *catchup.Waiter
-	Bound    bound.Reader
+	Bound    selection.Bound
 	Pages    selection.PageSizes
 }
 

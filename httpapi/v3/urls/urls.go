@@ -9,7 +9,6 @@ import (
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/asof"
-	"linkledger/httpapi/v3/bound"
 	"linkledger/httpapi/v3/bulk"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/payload"
@@ -31,7 +30,7 @@ type Handler struct {
 	Records  *record.Builder
 	Waiter   *catchup.Waiter
 	AsOf     asof.Reader
-	Bound    bound.Reader
+	Bound    selection.Bound
 
 	Limits payload.Limits
 	Pages  selection.PageSizes

@@ -1,7 +1,4 @@
-// Package bound finds out which URLs a key that is bound to tags sees, before a command or a query
-// reads them. A URL that the key does not see takes the same work as one that does not exist, so
-// that times reveal nothing. Commands check the bound again, exactly.
-package bound
+package selection
 
 import (
 	"linkledger/httpapi/apierror"
@@ -10,18 +7,20 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Reader reads which URLs keys see.
-type Reader struct {
+// Bound finds out which URLs a key that is bound to tags sees, before a command or a query reads
+// them. A URL that the key does not see takes the same work as one that does not exist, so that
+// times reveal nothing. Commands check the bound again, exactly.
+type Bound struct {
 	Lists *linklist.Reader
 }
 
 // Visible returns those of the hashes whose URLs the key of the call sees. For a key that is not
 // bound it returns all.
-func (r Reader) Visible(c *request.Context, hashes []string) ([]string, error) {
+func (b Bound) Visible(c *request.Context, hashes []string) ([]string, error) {
 	if c.Bound == nil || len(hashes) == 0 {
 		return hashes, nil
 	}
-	found, err := r.Lists.Links(
+	found, err := b.Lists.Links(
 		c.Context(), linklist.Query{Owner: c.Owner(), Hashes: hashes, Limit: len(hashes)},
 	)
 	if err != nil {
@@ -35,8 +34,8 @@ func (r Reader) Visible(c *request.Context, hashes []string) ([]string, error) {
 }
 
 // Need refuses a hash whose URL the key of the call does not see, as one that does not exist.
-func (r Reader) Need(c *request.Context, hash string) error {
-	visible, err := r.Visible(c, []string{hash})
+func (b Bound) Need(c *request.Context, hash string) error {
+	visible, err := b.Visible(c, []string{hash})
 	if err == nil && len(visible) == 0 {
 		err = queries.ErrNotFound
 	}
