@@ -20,15 +20,15 @@ func (h *Handler) sees(ctx context.Context, r domain.Request, u domain.Link) (bo
 	return u.Matches(r.Bound, domain.FoldTags(tags.Events).Labels(u.Tags)), nil
 }
 
-// staysWithin refuses changes by which a link would leave the bound of the caller.
+// staysWithin refuses a change by which a link would leave the bound of the caller.
 func (h *Handler) staysWithin(
-	ctx context.Context, r domain.Request, u domain.Link, changes []events.Event,
+	ctx context.Context, r domain.Request, u domain.Link, change func() []events.Event,
 ) error {
 	if r.Bound == nil {
 		return nil
 	}
 	after := u.Clone()
-	for _, e := range changes {
+	for _, e := range change() {
 		after.Apply(e)
 	}
 	if within, err := h.sees(ctx, r, after); err != nil || within {
@@ -39,6 +39,9 @@ func (h *Handler) staysWithin(
 
 // createsWithin refuses to create a link outside the bound of the caller.
 func (h *Handler) createsWithin(r domain.Request, item CreateURL) error {
+	if r.Bound == nil {
+		return nil
+	}
 	labels := make([]string, len(item.Tags))
 	for i, label := range item.Tags {
 		labels[i] = strings.TrimSpace(label)

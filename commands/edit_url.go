@@ -155,7 +155,9 @@ func (h *Handler) tryEditURL(
 	if change, err = h.withinTagBound(ctx, url, change, tags); err != nil {
 		return URLOutcome{}, err
 	}
-	if err := h.staysWithin(ctx, r, url, url.Edit(change, h.streams.Now())); err != nil {
+	if err := h.staysWithin(ctx, r, url, func() []events.Event {
+		return url.Edit(change, h.streams.Now())
+	}); err != nil {
 		return URLOutcome{}, err
 	}
 	if change.Hash != nil && *change.Hash != url.Hash {

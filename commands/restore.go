@@ -155,7 +155,9 @@ func (h *Handler) restoreTo(
 		}
 	}
 	at := h.streams.Now()
-	if err := h.staysWithin(ctx, r, url, url.Restore(was, 0, at)); err != nil {
+	if err := h.staysWithin(
+		ctx, r, url, func() []events.Event { return url.Restore(was, 0, at) },
+	); err != nil {
 		return URLOutcome{}, err
 	}
 	var reservation *linkquota.Reservation

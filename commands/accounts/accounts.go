@@ -29,7 +29,6 @@ type Outcome struct {
 	Account  Account
 	Key      string // the new API key, where the command made one; it is stored nowhere
 	Position eventstore.Position
-	Changed  bool // false: the account already was as asked for
 }
 
 // Open opens an account. It refuses with InvalidUsername.
@@ -226,7 +225,6 @@ func (s *Accounts) changeByID(
 		}
 		return Outcome{
 			Account: fold(append(loaded.Events, changes...)), Position: appended.Position,
-			Changed: true,
 		}, nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"linkledger/events"
 )
@@ -14,6 +15,22 @@ const (
 	fieldStats   = "stats"
 	fieldTag     = "tags " // followed by the id of the tag
 )
+
+// Undone says which events an undo takes back: those of a call, or those of an API key since a
+// time.
+type Undone struct {
+	Batch string
+	Key   string
+	Since time.Time // by the clock of the event store
+}
+
+// Includes reports whether the undo takes back an event.
+func (u Undone) Includes(m events.Metadata, recorded time.Time) bool {
+	if u.Key != "" {
+		return m.Key == u.Key && !recorded.Before(u.Since)
+	}
+	return u.Batch != "" && m.BatchID == u.Batch
+}
 
 // BatchChanges is a link, and what a batch has changed in it.
 type BatchChanges struct {

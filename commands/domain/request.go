@@ -65,22 +65,6 @@ func (r Request) Metadata() events.Metadata {
 	}
 }
 
-// Undone says which events an undo takes back: those of a call, or those of an API key since a
-// time.
-type Undone struct {
-	Batch string
-	Key   string
-	Since time.Time // by the clock of the event store
-}
-
-// Includes reports whether the undo takes back an event.
-func (u Undone) Includes(m events.Metadata, recorded time.Time) bool {
-	if u.Key != "" {
-		return m.Key == u.Key && !recorded.Before(u.Since)
-	}
-	return u.Batch != "" && m.BatchID == u.Batch
-}
-
 // Creating returns the request of a creation under a hash at a time. The creations of two
 // concurrent repeats of a command are different appends, so one fails and finds the link of the
 // other.

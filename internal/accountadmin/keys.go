@@ -48,20 +48,36 @@ func (k printedKey) row() table.Row {
 	}
 }
 
-// AddKey adds an API key to an account and prints it.
-func AddKey(
-	ctx context.Context, o installation.Operator, username string, terms KeyTerms,
+// runFor runs a command on the keys of an account, as run does.
+func runFor(
+	ctx context.Context, o installation.Operator, username string,
+	command func(
+		context.Context, *accounts.Accounts, domain.Request, string,
+	) (accounts.KeyOutcome, error),
 ) error {
-	var outcome accounts.KeyOutcome
-	err := run(ctx, o, func(
+	return run(ctx, o, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (eventstore.Position, error) {
 		account, err := a.ID(ctx, username)
 		if err != nil {
 			return eventstore.Position{}, err
 		}
-		outcome, err = a.AddKey(ctx, r, account, terms)
+		outcome, err := command(ctx, a, r, account)
 		return outcome.Position, err
+	})
+}
+
+// AddKey adds an API key to an account and prints it.
+func AddKey(
+	ctx context.Context, o installation.Operator, username string, terms KeyTerms,
+) error {
+	var outcome accounts.KeyOutcome
+	err := runFor(ctx, o, username, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request, account string,
+	) (accounts.KeyOutcome, error) {
+		var err error
+		outcome, err = a.AddKey(ctx, r, account, terms)
+		return outcome, err
 	})
 	if err != nil {
 		return err
@@ -136,15 +152,10 @@ func ListKeys(ctx context.Context, o installation.Operator, username string) err
 
 // RevokeKey revokes an API key of an account. When it returns, no node accepts the key any more.
 func RevokeKey(ctx context.Context, o installation.Operator, username, id string) error {
-	err := run(ctx, o, func(
-		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (eventstore.Position, error) {
-		account, err := a.ID(ctx, username)
-		if err != nil {
-			return eventstore.Position{}, err
-		}
-		outcome, err := a.RevokeKey(ctx, r, account, id)
-		return outcome.Position, err
+	err := runFor(ctx, o, username, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request, account string,
+	) (accounts.KeyOutcome, error) {
+		return a.RevokeKey(ctx, r, account, id)
 	})
 	if err != nil {
 		return err
