@@ -1,0 +1,81 @@
+package openid
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// DefaultPath is where a person continues who has not asked for another path: it shows their
+	// session.
+	DefaultPath = "/v3/session"
+	// maxPath is the length of the longest path to return to.
+	maxPath = 1024
+)
+
+// LocalPath returns a text if it is a path of this service, with or without a query, and
+// DefaultPath if not. A browser that is redirected to the result stays at the service.
+func LocalPath(text string) string {
+	if len(text) > maxPath || !strings.HasPrefix(text, "/") || !plain(text) {
+		return DefaultPath
+	}
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Scheme != "" || parsed.Host != "" || parsed.User != nil {
+		return DefaultPath
+	}
+	// What decodes the path, such as a proxy, must see a clean path too.
+	if !plain(parsed.Path) || !clean(parsed.Path) {
+		return DefaultPath
+	}
+	return text
+}
+
+// clean reports whether a path has no empty elements and none that are dots.
+func clean(text string) bool {
+	cleaned := path.Clean(text)
+	return text == cleaned || cleaned != "/" && text == cleaned+"/"
+}
+
+// plain reports whether a text is UTF-8 without a backslash, which browsers read as a slash, and
+// without control characters, which they leave out.
+func plain(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
+		return r == '\\' || unicode.IsControl(r)
+	})
+}
+
+// CheckIssuer returns an error if a text is not the URL of an issuer: with https, or with http on
+// a loopback host, and without a user, a query and a fragment.
+func CheckIssuer(issuer string) error {
+	parsed, err := url.Parse(issuer)
+	switch {
+	case err != nil:
+		return errors.New("the issuer is not a URL") // the error would show a password
+	case parsed.User != nil:
+		return errors.New("the issuer has a user name")
+	case strings.ContainsAny(issuer, "?#"):
+		return fmt.Errorf("issuer %q has a query or a fragment", issuer)
+	case !trustworthy(parsed):
+		return fmt.Errorf("issuer %q is not of the form https://host/path", issuer)
+	}
+	return nil
+}
+
+// trustworthy reports whether a URL has a host that nobody between can stand in for: its scheme is
+// https, or it is http on a loopback host.
+func trustworthy(parsed *url.URL) bool {
+	host := parsed.Hostname()
+	return host != "" && (parsed.Scheme == "https" || parsed.Scheme == "http" && loopback(host))
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}

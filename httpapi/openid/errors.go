@@ -1,0 +1,59 @@
+package openid
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// The errors of Begin and Finish. What they wrap is for the log. It contains no code, token, secret
+// or verifier.
+var (
+	// ErrUnavailable means that the issuer cannot be reached, fails, or refuses the client itself.
+	// The same sign-in may succeed later.
+	ErrUnavailable = errors.New("the issuer is not available")
+	// ErrRefused means that the issuer refuses the sign-in, such as when the person declines it. It
+	// comes as a RefusedError.
+	ErrRefused = errors.New("the issuer refuses the sign-in")
+	// ErrInvalid means that the cookie, the callback, the token or its claims are not valid. The
+	// person has to sign in again.
+	ErrInvalid = errors.New("the sign-in is not valid")
+)
+
+// RefusedError is the error that the issuer answers a sign-in with. It is an ErrRefused.
+type RefusedError struct {
+	// Code is the code of the error, such as "access_denied", or "unknown" if the issuer sends what
+	// is no code.
+	Code string
+}
+
+// Error returns the error with its code.
+func (e *RefusedError) Error() string { return ErrRefused.Error() + ": " + e.Code }
+
+// Unwrap returns ErrRefused.
+func (e *RefusedError) Unwrap() error { return ErrRefused }
+
+// errorCodes matches what may be the code of an error.
+var errorCodes = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// cleanCode returns the code of an error of the issuer, or "unknown" if it is none.
+func cleanCode(code string) string {
+	if !errorCodes.MatchString(code) {
+		return "unknown"
+	}
+	return code
+}
+
+// failed returns one of the errors above that wraps what has failed.
+func failed(as error, what string, err error) error {
+	return fmt.Errorf("%w: %s: %w", as, what, clippedError{err})
+}
+
+// clippedError is an error with a short text. The issuer decides what is in many errors.
+type clippedError struct{ error }
+
+// Error returns the beginning of the text.
+func (e clippedError) Error() string { return fmt.Sprintf("%.300s", e.error.Error()) }
+
+// Unwrap returns the whole error.
+func (e clippedError) Unwrap() error { return e.error }

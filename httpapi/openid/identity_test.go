@@ -1,0 +1,39 @@
+package openid
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func FuzzIdentity(f *testing.F) {
+	f.Add(`{"sub":"ada","name":"Ada","email":"ada@example.com","groups":["a"]}`, `{"sub":"ada"}`)
+	f.Add(`{"sub":"ada","groups":"a"}`, `{"sub":"ada","email":"a\u202e@b","email_verified":"false"}`)
+	f.Fuzz(func(t *testing.T, token, endpoint string) {
+		var found, more claims
+		if json.Unmarshal([]byte(token), &found) != nil || found == nil ||
+			json.Unmarshal([]byte(endpoint), &more) != nil {
+			return
+		}
+		err := found.add(more)
+		var got Identity
+		if err == nil {
+			got, err = found.identity("https://issuer.example", "groups")
+		}
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) {
+				t.Errorf("error %v is not ErrInvalid", err)
+			}
+			return
+		}
+		if got.Subject == "" || len(got.Subject) > maxSubject || len(got.Mail) > maxMail ||
+			utf8.RuneCountInString(got.Name) > maxName || len(got.Groups) > maxGroups {
+			t.Errorf("%+v is out of bounds", got)
+		}
+		if text := got.Subject + got.Mail + got.Name; strings.ContainsFunc(text, invisible) {
+			t.Errorf("%q has invisible characters", text)
+		}
+	})
+}

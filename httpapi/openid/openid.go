@@ -1,0 +1,163 @@
+// Package openid signs people in with OpenID Connect: by the authorization code flow with PKCE, at
+// one issuer.
+package openid
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// Config of a Provider. Issuer, ClientID, RedirectURL, Secure and Now are required.
+type Config struct {
+	// Issuer is a URL that CheckIssuer accepts.
+	Issuer   string
+	ClientID string
+	// ClientSecret is empty for a public client, which PKCE alone protects.
+	ClientSecret string
+	// Scopes are those beyond openid, profile and email.
+	Scopes []string
+	// GroupsClaim is the name of the claim with the groups of a person. If empty, nobody has
+	// groups.
+	GroupsClaim string
+	// RedirectURL returns the absolute URL of the callback. It MUST be the same for the two
+	// requests of a sign-in.
+	RedirectURL func(*http.Request) string
+	// Secure reports whether browsers reach the service over HTTPS. It decides the name of the
+	// cookie and its attribute Secure.
+	Secure func(*http.Request) bool
+	Now    func() time.Time
+}
+
+// Provider signs people in at an issuer. It is safe for concurrent use.
+type Provider struct {
+	cfg    Config
+	client *http.Client
+
+	mu sync.Mutex
+	// found is the discovery that has succeeded or is under way. It is nil before the first, and
+	// after one that has failed.
+	found *discovery
+}
+
+// New returns a provider. It asks the issuer for nothing before the first sign-in. What the issuer
+// then says of itself is used until the process ends; its keys are fetched again when they change.
+func New(cfg Config) *Provider { return &Provider{cfg: cfg, client: newClient()} }
+
+// Identity is what the issuer says of a person.
+type Identity struct {
+	// Issuer is that of the configuration. Issuer and Subject together identify the person; the
+	// other fields may change, and several people may share them.
+	Issuer string
+	// Subject has 1 to 255 ASCII characters.
+	Subject string
+	// Mail is empty if the issuer says that it is not verified. It has at most 320 bytes.
+	Mail string
+	// Name is for display. It has at most 200 code points, and may be empty.
+	Name string
+	// Groups are at most 200, of at most 255 bytes each.
+	Groups []string
+}
+
+// Begin begins a sign-in. It sets the cookie of the sign-in and returns the URL of the issuer that
+// the caller MUST redirect the browser to. returnTo is where the person continues afterwards.
+//
+// A browser has one sign-in at a time. If two tabs begin one each, the second sets the cookie
+// anew, and the callback of the first fails with ErrInvalid.
+func (p *Provider) Begin(
+	w http.ResponseWriter, r *http.Request, returnTo string,
+) (location string, err error) {
+	at, err := p.discovered(r.Context())
+	if err != nil {
+		return "", err
+	}
+	started := newSignIn(returnTo)
+	http.SetCookie(w, p.cookie(r, started.encode(), int(maxAge.Seconds())))
+	return p.oauth(r, at).AuthCodeURL(
+		started.state, oidc.Nonce(started.nonce), oauth2.S256ChallengeOption(started.verifier),
+	), nil
+}
+
+// Finish ends a sign-in at its callback. It deletes the cookie of the sign-in whatever happens, so
+// each sign-in has one callback. returnTo is the path that Begin was given, or DefaultPath. If
+// there is an error, the results are empty.
+func (p *Provider) Finish(
+	w http.ResponseWriter, r *http.Request,
+) (identity Identity, returnTo string, err error) {
+	http.SetCookie(w, p.cookie(r, "", -1))
+	started, err := p.started(r)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	answered, err := parseCallback(r.URL.RawQuery)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	if !same(answered.state, started.state) {
+		return Identity{}, "", fmt.Errorf("%w: the state is that of another sign-in", ErrInvalid)
+	}
+	at, err := p.discovered(r.Context())
+	if err != nil {
+		return Identity{}, "", err
+	}
+	code, err := answered.accept(p.cfg.Issuer, at.IssInCallback)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	identity, err = p.redeem(r, at, started, code)
+	if err != nil {
+		return Identity{}, "", err
+	}
+	return identity, started.returnTo, nil
+}
+
+// redeem exchanges a code for tokens and returns whom they identify.
+func (p *Provider) redeem(
+	r *http.Request, at *metadata, started signIn, code string,
+) (Identity, error) {
+	ctx := oidc.ClientContext(r.Context(), p.client)
+	tokens, err := exchange(ctx, p.oauth(r, at), code, started.verifier)
+	if err != nil {
+		return Identity{}, err
+	}
+	known, err := p.verify(ctx, at, tokens, started.nonce)
+	if err != nil {
+		return Identity{}, err
+	}
+	if err := p.complete(ctx, at, tokens, known); err != nil {
+		return Identity{}, err
+	}
+	return known.identity(p.cfg.Issuer, p.cfg.GroupsClaim)
+}
+
+// oauth returns the configuration of the code flow for a request.
+func (p *Provider) oauth(r *http.Request, at *metadata) *oauth2.Config {
+	scopes := []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail}
+	for _, scope := range p.cfg.Scopes {
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return &oauth2.Config{
+		ClientID: p.cfg.ClientID, ClientSecret: p.cfg.ClientSecret, Scopes: scopes,
+		RedirectURL: p.cfg.RedirectURL(r),
+		Endpoint: oauth2.Endpoint{
+			AuthURL: at.AuthURL, TokenURL: at.TokenURL, AuthStyle: p.authStyle(at),
+		},
+	}
+}
+
+// authStyle returns how the client authenticates at the token endpoint. It is never tried out: a
+// code that is sent twice is refused, and may end the person's session at the issuer.
+func (p *Provider) authStyle(at *metadata) oauth2.AuthStyle {
+	basic := len(at.AuthMethods) == 0 || slices.Contains(at.AuthMethods, "client_secret_basic")
+	if p.cfg.ClientSecret == "" || !basic && slices.Contains(at.AuthMethods, "client_secret_post") {
+		return oauth2.AuthStyleInParams
+	}
+	return oauth2.AuthStyleInHeader
+}

@@ -1,0 +1,142 @@
+package openid
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// exchange exchanges a code for tokens. The answer of the token endpoint may repeat what it was
+// sent, so errors say nothing of it but its code.
+func exchange(
+	ctx context.Context, cfg *oauth2.Config, code, verifier string,
+) (*oauth2.Token, error) {
+	tokens, err := cfg.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	if err == nil {
+		return tokens, nil
+	}
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		as := ErrInvalid
+		if refused.ErrorCode == "invalid_client" || refused.ErrorCode == "unauthorized_client" {
+			as = ErrUnavailable
+		}
+		return nil, fmt.Errorf(
+			"%w: the token endpoint answers with %s", as, cleanCode(refused.ErrorCode),
+		)
+	}
+	if fault(err) {
+		return nil, failed(ErrUnavailable, "token endpoint", err)
+	}
+	return nil, fmt.Errorf("%w: the token endpoint's answer has no tokens", ErrUnavailable)
+}
+
+// fault reports whether an error is one of the client: the issuer cannot be reached, or its answer
+// cannot be used.
+func fault(err error) bool {
+	_, ok := errors.AsType[*url.Error](err)
+	return ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// verify returns the claims of the ID token. Its signature, issuer, audience, times and nonce are
+// right.
+func (p *Provider) verify(
+	ctx context.Context, at *metadata, tokens *oauth2.Token, nonce string,
+) (claims, error) {
+	raw, ok := tokens.Extra("id_token").(string)
+	if !ok {
+		return nil, fmt.Errorf("%w: the issuer has sent no ID token", ErrInvalid)
+	}
+	keys := &observedKeys{KeySet: at.keys}
+	token, err := oidc.NewVerifier(p.cfg.Issuer, keys, &oidc.Config{
+		ClientID: p.cfg.ClientID, SupportedSigningAlgs: at.Algorithms, Now: p.cfg.Now,
+	}).Verify(ctx, raw)
+	switch {
+	case keys.fault != nil:
+		return nil, failed(ErrUnavailable, "keys", keys.fault)
+	case err != nil:
+		return nil, failed(ErrInvalid, "ID token", err)
+	}
+	var found claims
+	if err := token.Claims(&found); err != nil {
+		return nil, failed(ErrInvalid, "ID token", err)
+	}
+	if err := found.checkFor(p.cfg.ClientID, token.Audience, nonce); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// observedKeys notes when keys cannot be fetched. The verifier's error does not wrap that.
+type observedKeys struct {
+	oidc.KeySet
+
+	fault error
+}
+
+// VerifySignature returns the payload of a token if one of the keys has signed it.
+func (o *observedKeys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := o.KeySet.VerifySignature(ctx, token)
+	if err != nil && fault(err) {
+		o.fault = err
+	}
+	return payload, err
+}
+
+// checkFor returns an error if the ID token was issued to another client or for another sign-in. A
+// token for several audiences has to name the client that it was issued to.
+func (c claims) checkFor(client string, audience []string, nonce string) error {
+	got, err := c.text("nonce")
+	if err != nil {
+		return err
+	}
+	if !same(got, nonce) {
+		return fmt.Errorf("%w: the ID token is that of another sign-in", ErrInvalid)
+	}
+	party, err := c.text("azp")
+	if err != nil {
+		return err
+	}
+	if (party != "" || len(audience) > 1) && party != client {
+		return fmt.Errorf("%w: the ID token was issued to another client", ErrInvalid)
+	}
+	return nil
+}
+
+// complete adds the claims that the ID token lacks and the issuer gives at its UserInfo endpoint.
+// Many issuers put no more into an ID token than the specification requires.
+func (p *Provider) complete(
+	ctx context.Context, at *metadata, tokens *oauth2.Token, found claims,
+) error {
+	if at.UserInfoURL == "" || !found.lack(p.cfg.GroupsClaim) {
+		return nil
+	}
+	more, err := p.userInfo(ctx, at, tokens)
+	if err != nil {
+		return failed(ErrUnavailable, "UserInfo endpoint", err)
+	}
+	return found.add(more)
+}
+
+// userInfo returns the answer of the UserInfo endpoint.
+func (p *Provider) userInfo(
+	ctx context.Context, at *metadata, tokens *oauth2.Token,
+) (more claims, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.UserInfoURL, nil)
+	if err != nil {
+		return nil, err
+	}
+	tokens.SetAuthHeader(request)
+	response, err := p.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	err = json.NewDecoder(response.Body).Decode(&more)
+	return more, err
+}
