@@ -2,63 +2,23 @@ package commands
 
 import (
 	"bytes"
-	"context"
-	"crypto/rand"
 	"errors"
-	"sync"
 	"testing"
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
+	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
 	"linkledger/commands/streams"
 	"linkledger/events"
 )
 
-// drawer stores account keys in memory.
-type drawer struct {
-	mu   sync.Mutex
-	keys map[string][]byte // nil: erased
-	fail error             // returned by the next erasure
-}
-
-func (d *drawer) AccountKey(_ context.Context, account string) ([]byte, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	key, ok := d.keys[account]
-	if !ok {
-		return nil, errors.New("lost")
-	}
-	return key, nil
-}
-
-func (d *drawer) MakeAccountKey(ctx context.Context, account string) ([]byte, error) {
-	d.mu.Lock()
-	if _, ok := d.keys[account]; !ok {
-		d.keys[account] = make([]byte, 32)
-		_, _ = rand.Read(d.keys[account])
-	}
-	d.mu.Unlock()
-	return d.AccountKey(ctx, account)
-}
-
-func (d *drawer) EraseAccountKey(_ context.Context, account string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.fail; err != nil {
-		d.fail = nil
-		return err
-	}
-	d.keys[account] = nil
-	return nil
-}
-
 // sealing returns a stack that seals its notes, another stack on the same log with no key in its
 // memory, and an account.
-func sealing(t *testing.T) (s, fresh *stack, keys *drawer, account string) {
+func sealing(t *testing.T) (s, fresh *stack, keys *commandstest.SealingKeys, account string) {
 	t.Helper()
-	keys = &drawer{keys: make(map[string][]byte)}
+	keys = commandstest.NewSealingKeys()
 	s = newStack(t)
 	s, fresh = s.again(keys), s.again(keys)
 	opened, err := s.Open(t.Context(), request(""), "erin", "free")
@@ -93,7 +53,7 @@ func TestEraseAccount(t *testing.T) {
 		`url.settings_changed.v1 by "`+account+`" note: never sealed -> first`,
 		`url.settings_changed.v1 by "`+account+`" note: first -> second`)
 
-	keys.fail = errors.New("the database is away")
+	keys.Fail = errors.New("the database is away")
 	if _, err := s.Erase(t.Context(), request(""), "erin"); err == nil {
 		t.Fatal("an erasure succeeded although its key was not deleted")
 	}
@@ -102,7 +62,7 @@ func TestEraseAccount(t *testing.T) {
 			t.Fatalf("erased: %+v, %v", outcome, err)
 		}
 	}
-	if key, ok := keys.keys[account]; key != nil || !ok {
+	if key, err := keys.AccountKey(t.Context(), account); key != nil || err != nil {
 		t.Error("the key is still there")
 	}
 	if outcome, err := s.RotateKey(t.Context(), request(""), "erin"); domain.KindOf(err) != domain.AccountGone ||
@@ -189,7 +149,7 @@ func TestSealedNoteNeedsItsKey(t *testing.T) {
 	); !errors.Is(err, streams.ErrNoKeys) {
 		t.Errorf("without keys: %v", err)
 	}
-	delete(keys.keys, account)
+	keys.Lose()
 	if _, err := fresh.History(t.Context(), audit.HistoryQuery{Hash: "one"}); err == nil || domain.KindOf(err) != 0 {
 		t.Errorf("with a lost key: %v", err)
 	}

@@ -45,14 +45,14 @@ func newStack(t testing.TB) *stack {
 }
 
 // again returns another process on the same event store.
-func (s *stack) again(keys streams.NoteKeys) *stack {
+func (s *stack) again(keys streams.SealingKeys) *stack {
 	return (&stack{store: s.store, clock: s.clock}).build(Config{}, keys)
 }
 
 // build creates the parts again with empty caches. If keys is not nil, it seals notes.
-func (s *stack) build(cfg Config, keys streams.NoteKeys) *stack {
+func (s *stack) build(cfg Config, keys streams.SealingKeys) *stack {
 	s.streams = streams.New(streams.Config{
-		Store: s.store, Now: func() time.Time { return s.clock }, Keys: keys, SealNotes: keys != nil,
+		Store: s.store, Now: func() time.Time { return s.clock }, Keys: keys, Seal: keys != nil,
 	})
 	cfg.Streams = s.streams
 	s.Handler, s.Accounts = NewHandler(cfg), accounts.New(s.streams, keys)

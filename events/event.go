@@ -8,6 +8,13 @@ type Event interface {
 	EventType() string
 }
 
+// The ways by which changes come in.
+const (
+	ViaAPI     = "api"
+	ViaCLI     = "cli" // the command line of an operator
+	ViaConsole = "console"
+)
+
 // Metadata is stored beside every event. It names the account and the request that caused the
 // event. The JSON names with a dollar sign are those of EventStoreDB, so that its tools can follow
 // chains of causes.
@@ -17,6 +24,10 @@ type Metadata struct {
 	CausationID string `json:"$causationId,omitempty"`
 	Account     string `json:"account,omitempty"` // id of the acting account; empty for an operator
 	Key         string `json:"key,omitempty"`     // id of the API key that was used, never the key
+	User        string `json:"user,omitempty"`    // id of the person who acted; empty: a key did
+	// Via is the way by which the change came in, one of the constants below. Empty: ViaAPI, or
+	// ViaCLI if Account is empty.
+	Via string `json:"via,omitempty"`
 	// Address is a keyed hash of the caller's address, never the address.
 	Address   string `json:"address,omitempty"`
 	RequestID string `json:"request,omitempty"`
@@ -28,4 +39,15 @@ type Metadata struct {
 	UndoesSince time.Time `json:"undoes_since,omitzero"`
 	// TraceParent is the W3C trace context of the append, or empty if it was not traced.
 	TraceParent string `json:"traceparent,omitempty"`
+}
+
+// Way returns Via, also where it is left out.
+func (m Metadata) Way() string {
+	switch {
+	case m.Via != "":
+		return m.Via
+	case m.Account == "":
+		return ViaCLI
+	}
+	return ViaAPI
 }

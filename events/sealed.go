@@ -3,27 +3,29 @@ package events
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"encoding/json"
 	"fmt"
 )
 
-// Erased replaces the note of an erased account.
+// Erased replaces the personal data of an erased account or person.
 const Erased = "erased"
 
-// SealedNote is the note of a link, encrypted by AES-256-GCM with the key of its account. The
-// account, the stream and the purpose are authenticated with it, so it cannot be opened as part
-// of another stream. Without the key it is unreadable.
-type SealedNote struct {
-	Account string `json:"account"` // id of the account that has the key
-	Box     []byte `json:"box"`     // nonce of 12 bytes, note, tag of 16 bytes
+// Sealed is personal data of an event, encrypted by AES-256-GCM: the note of a link with the key of
+// its account, or the details of a person with the key of the person. The owner of the key, the
+// stream and the purpose are authenticated with it, so it cannot be opened as part of another
+// stream. Without the key it is unreadable.
+type Sealed struct {
+	Account string `json:"account"` // id of the account or the user that has the key
+	Box     []byte `json:"box"`     // nonce of 12 bytes, text, tag of 16 bytes
 
-	Erased bool `json:"-"` // the key was deleted, see OpenNote
+	Erased bool `json:"-"` // the key was deleted, see Open
 }
 
-// NoteKey is the key of an account. It is safe for concurrent use.
-type NoteKey struct{ aead cipher.AEAD }
+// SealingKey is the key of an account or a user. It is safe for concurrent use.
+type SealingKey struct{ aead cipher.AEAD }
 
-// NewNoteKey returns a key made of 32 secret bytes. They MUST NOT be used for another account.
-func NewNoteKey(secret []byte) (*NoteKey, error) {
+// NewSealingKey returns a key made of 32 secret bytes. They MUST NOT be used for another owner.
+func NewSealingKey(secret []byte) (*SealingKey, error) {
 	if len(secret) != 32 {
 		return nil, fmt.Errorf("the key of an account has 32 bytes, not %d", len(secret))
 	}
@@ -31,103 +33,162 @@ func NewNoteKey(secret []byte) (*NoteKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	aead, err := cipher.NewGCMWithRandomNonce(block) // safe for 2^32 notes
+	aead, err := cipher.NewGCMWithRandomNonce(block) // safe for 2^32 texts
 	if err != nil {
 		return nil, err
 	}
-	return &NoteKey{aead}, nil
+	return &SealingKey{aead}, nil
 }
 
-func (k *NoteKey) seal(note, account, stream string) *SealedNote {
+// The purposes of sealed texts.
+const (
+	sealedNote    = "note"
+	sealedDetails = "details"
+)
+
+func (k *SealingKey) seal(purpose, text, owner, stream string) *Sealed {
 	//nolint:gosec // the AEAD generates the nonce itself
-	box := k.aead.Seal(nil, nil, []byte(note), boundTo(account, stream))
-	return &SealedNote{Account: account, Box: box}
+	box := k.aead.Seal(nil, nil, []byte(text), boundTo(purpose, owner, stream))
+	return &Sealed{Account: owner, Box: box}
 }
 
-func boundTo(account, stream string) []byte { return []byte("note\n" + account + "\n" + stream) }
+func (k *SealingKey) open(purpose string, sealed *Sealed, stream string) (string, error) {
+	text, err := k.aead.Open(nil, nil, sealed.Box, boundTo(purpose, sealed.Account, stream))
+	if err != nil {
+		return "", fmt.Errorf(
+			"the %s in stream %s was not sealed there by the key of %s: %w", purpose, stream,
+			sealed.Account, err,
+		)
+	}
+	return string(text), nil
+}
 
-// SealNote returns the event with its note sealed by key, for storage in stream. An event
-// without a note, or with an empty one, is returned unchanged.
-func SealNote(e Event, key *NoteKey, account, stream string) Event {
+func boundTo(purpose, owner, stream string) []byte {
+	return []byte(purpose + "\n" + owner + "\n" + stream)
+}
+
+// KeyOwner returns the id of the owner of the key that seals an event of an account: the account,
+// or for the details of a person the user.
+func KeyOwner(e Event, account string) string {
+	if known, ok := e.(UserKnown); ok {
+		return known.User
+	}
+	return account
+}
+
+// Seal returns the event with its personal data sealed by the key of an owner, for storage in
+// stream. An event without personal data, or with an empty note, is returned unchanged.
+func Seal(e Event, key *SealingKey, owner, stream string) Event {
 	switch e := e.(type) {
 	case URLCreated:
 		if e.Note != "" {
-			e.SealedNote, e.Note = key.seal(e.Note, account, stream), ""
+			e.SealedNote, e.Note = key.seal(sealedNote, e.Note, owner, stream), ""
 		}
 		return e
 	case URLSettingsChanged:
 		if e.Note != nil && *e.Note != "" {
-			e.SealedNote, e.Note = key.seal(*e.Note, account, stream), nil
+			e.SealedNote, e.Note = key.seal(sealedNote, *e.Note, owner, stream), nil
 		}
+		return e
+	case UserKnown:
+		text, _ := json.Marshal(e.Details) // strings can always be encoded
+		e.Sealed, e.Details = key.seal(sealedDetails, string(text), owner, stream), Details{}
 		return e
 	}
 	return e
 }
 
-// HasNote reports whether an event sets a non-empty note.
-func HasNote(e Event) bool {
+// HasPersonal reports whether an event has personal data: a non-empty note, or details of a person.
+func HasPersonal(e Event) bool {
 	switch e := e.(type) {
 	case URLCreated:
 		return e.Note != "" || e.SealedNote != nil
 	case URLSettingsChanged:
 		return e.Note != nil && *e.Note != "" || e.SealedNote != nil
+	case UserKnown:
+		return true
 	}
 	return false
 }
 
-// SealedNoteOf returns the sealed note of an event, or nil if it has none.
-func SealedNoteOf(e Event) *SealedNote {
+// SealedOf returns the sealed data of an event, or nil if it has none.
+func SealedOf(e Event) *Sealed {
 	switch e := e.(type) {
 	case URLCreated:
 		return e.SealedNote
 	case URLSettingsChanged:
 		return e.SealedNote
+	case UserKnown:
+		return e.Sealed
 	}
 	return nil
 }
 
-// OpenNote returns an event of a stream with its note opened, beside the sealed note. The key
-// MUST be that of the account of the sealed note. If key is nil because it was deleted, the note is
-// Erased and the sealed note is marked as erased. OpenNote fails if the note was not sealed for
-// this stream with this key.
-func OpenNote(e Event, key *NoteKey, stream string) (Event, error) {
-	sealed := SealedNoteOf(e)
+// Open returns an event of a stream with its personal data opened, beside the sealed data. The key
+// MUST be that of the owner of the sealed data. If key is nil because it was deleted, the data is
+// Erased and the sealed data is marked as erased. Open fails if the data was not sealed for this
+// stream with this key.
+func Open(e Event, key *SealingKey, stream string) (Event, error) {
+	sealed := SealedOf(e)
 	if sealed == nil {
 		return e, nil
 	}
 	if key == nil {
-		return EraseNote(e), nil
+		return Erase(e), nil
 	}
-	note, err := key.aead.Open(nil, nil, sealed.Box, boundTo(sealed.Account, stream))
+	purpose := sealedNote
+	if _, ok := e.(UserKnown); ok {
+		purpose = sealedDetails
+	}
+	text, err := key.open(purpose, sealed, stream)
 	if err != nil {
-		return nil, fmt.Errorf(
-			"the note in stream %s was not sealed there by the key of account %s: %w", stream,
-			sealed.Account, err,
-		)
+		return nil, err
 	}
-	return withNote(e, string(note), sealed), nil
+	return withPersonal(e, text, sealed)
 }
 
-// EraseNote returns an event with Erased in place of its note, whether the note is sealed or not.
-func EraseNote(e Event) Event {
-	if !HasNote(e) {
+// Erase returns an event with Erased in place of its personal data, whether the data is sealed or
+// not.
+func Erase(e Event) Event {
+	if !HasPersonal(e) {
 		return e
 	}
-	erased := SealedNote{Erased: true}
-	if sealed := SealedNoteOf(e); sealed != nil {
+	erased := Sealed{Erased: true}
+	if sealed := SealedOf(e); sealed != nil {
 		erased.Account, erased.Box = sealed.Account, sealed.Box
 	}
-	return withNote(e, Erased, &erased)
+	if known, ok := e.(UserKnown); ok {
+		known.Details, known.Sealed = Details{Name: Erased}, &erased
+		return known
+	}
+	event, _ := withPersonal(e, Erased, &erased) // a note can be any text
+	return event
 }
 
-func withNote(e Event, note string, sealed *SealedNote) Event {
+func withPersonal(e Event, text string, sealed *Sealed) (Event, error) {
 	switch e := e.(type) {
 	case URLCreated:
-		e.Note, e.SealedNote = note, sealed
-		return e
+		e.Note, e.SealedNote = text, sealed
+		return e, nil
 	case URLSettingsChanged:
-		e.Note, e.SealedNote = &note, sealed
-		return e
+		e.Note, e.SealedNote = &text, sealed
+		return e, nil
+	case UserKnown:
+		e.Sealed = sealed
+		if err := json.Unmarshal([]byte(text), &e.Details); err != nil {
+			return nil, fmt.Errorf("details of a person: %w", err)
+		}
+		return e, nil
 	}
-	return e
+	return e, nil
+}
+
+// OpenDetails opens sealed details of a user apart from their event. If key is nil because it was
+// deleted, the name is Erased.
+func OpenDetails(sealed *Sealed, key *SealingKey, user string) (Details, error) {
+	opened, err := Open(UserKnown{User: user, Sealed: sealed}, key, StreamUser+user)
+	if err != nil {
+		return Details{}, err
+	}
+	return opened.(UserKnown).Details, nil //nolint:forcetypeassert // Open keeps the type
 }

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func noteKey(t testing.TB, filler byte) *NoteKey {
+func noteKey(t testing.TB, filler byte) *SealingKey {
 	t.Helper()
-	key, err := NewNoteKey(bytes.Repeat([]byte{filler}, 32))
+	key, err := NewSealingKey(bytes.Repeat([]byte{filler}, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +39,50 @@ func TestSealedGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, err = OpenNote(e, noteKey(t, 7), sealedStream); err != nil {
+		if e, err = Open(e, noteKey(t, 7), sealedStream); err != nil {
 			t.Fatal(err)
 		}
 		if got := noteOf(e); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestSealedDetails opens the details of the golden file with their key, and with no other key, for
+// no other user, and not as a note.
+func TestSealedDetails(t *testing.T) {
+	t.Parallel()
+	body, err := os.ReadFile("testdata/user.known.v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Decode("user.known.v1", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, sealed := e.(UserKnown).User, SealedOf(e)
+	want := Details{
+		Issuer: "https://id.example.com", Subject: "248289761001", Mail: "ana@example.com", Name: "Ana Example",
+	}
+	if got, err := OpenDetails(sealed, noteKey(t, 7), user); err != nil || got != want {
+		t.Errorf("the details are %+v, %v; want %+v", got, err, want)
+	}
+	if got, err := OpenDetails(sealed, nil, user); err != nil || got != (Details{Name: Erased}) {
+		t.Errorf("without the key the details are %+v, %v; want only %q", got, err, Erased)
+	}
+	if got, err := OpenDetails(sealed, noteKey(t, 8), user); err == nil {
+		t.Errorf("another key opens the details: %+v", got)
+	}
+	if got, err := OpenDetails(sealed, noteKey(t, 7), sealedAccount); err == nil {
+		t.Errorf("they are opened for another user: %+v", got)
+	}
+	if got, err := Open(URLCreated{SealedNote: sealed}, noteKey(t, 7), StreamUser+user); err == nil {
+		t.Errorf("they are opened as a note: %+v", got)
+	}
+	again := Seal(UserKnown{User: user, Details: want}, noteKey(t, 7), user, StreamUser+user)
+	stored, err := Encode(again)
+	if err != nil || bytes.Contains(stored, []byte("ana@")) || bytes.Contains(stored, []byte("Example")) {
+		t.Errorf("%s, %v has details in plain text", stored, err)
 	}
 }
 
@@ -70,7 +108,7 @@ func TestSealNote(t *testing.T) {
 		if rapid.Bool().Draw(rt, "edit") {
 			plain = URLSettingsChanged{Note: &note}
 		}
-		sealed := SealNote(plain, noteKey(t, 1), sealedAccount, sealedStream)
+		sealed := Seal(plain, noteKey(t, 1), sealedAccount, sealedStream)
 		stored, err := Encode(sealed)
 		if err != nil {
 			rt.Fatal(err)
@@ -78,26 +116,26 @@ func TestSealNote(t *testing.T) {
 		if text, _ := json.Marshal(note); len(note) > 4 && bytes.Contains(stored, text[1:len(text)-1]) {
 			rt.Fatalf("the note is in %s", stored)
 		}
-		if e, err := OpenNote(sealed, noteKey(t, 1), sealedStream); err != nil || noteOf(e) != note {
+		if e, err := Open(sealed, noteKey(t, 1), sealedStream); err != nil || noteOf(e) != note {
 			rt.Fatalf("%q was opened as %+v, %v", note, e, err)
 		}
-		if HasNote(sealed) != (note != "") || (SealedNoteOf(sealed) != nil) != (note != "") {
+		if HasPersonal(sealed) != (note != "") || (SealedOf(sealed) != nil) != (note != "") {
 			rt.Fatalf("%q was sealed as %s", note, stored)
 		}
 		if note == "" {
 			return
 		}
-		if _, err := OpenNote(sealed, noteKey(t, 2), sealedStream); err == nil {
+		if _, err := Open(sealed, noteKey(t, 2), sealedStream); err == nil {
 			rt.Fatal("another key opens it")
 		}
-		if _, err := OpenNote(sealed, noteKey(t, 1), sealedStream+"0"); err == nil {
+		if _, err := Open(sealed, noteKey(t, 1), sealedStream+"0"); err == nil {
 			rt.Fatal("it is opened in another stream")
 		}
-		SealedNoteOf(sealed).Account = "another"
-		if _, err := OpenNote(sealed, noteKey(t, 1), sealedStream); err == nil {
+		SealedOf(sealed).Account = "another"
+		if _, err := Open(sealed, noteKey(t, 1), sealedStream); err == nil {
 			rt.Fatal("it is opened for another account")
 		}
-		if e, err := OpenNote(sealed, nil, sealedStream); err != nil || noteOf(e) != Erased || !SealedNoteOf(e).Erased {
+		if e, err := Open(sealed, nil, sealedStream); err != nil || noteOf(e) != Erased || !SealedOf(e).Erased {
 			rt.Fatalf("without its key it is %+v, %v", e, err)
 		}
 	})
@@ -107,18 +145,18 @@ func TestEraseNote(t *testing.T) {
 	t.Parallel()
 	empty := ""
 	for _, e := range []Event{URLCreated{}, URLSettingsChanged{}, URLSettingsChanged{Note: &empty}, URLDeleted{}} {
-		if erased := EraseNote(e); noteOf(erased) != "" || SealedNoteOf(erased) != nil {
+		if erased := Erase(e); noteOf(erased) != "" || SealedOf(erased) != nil {
 			t.Errorf("%+v became %+v", e, erased)
 		}
 	}
-	if e := EraseNote(URLCreated{Note: "never sealed"}); noteOf(e) != Erased || !SealedNoteOf(e).Erased {
+	if e := Erase(URLCreated{Note: "never sealed"}); noteOf(e) != Erased || !SealedOf(e).Erased {
 		t.Errorf("a note became %+v", e)
 	}
 }
 
 func TestNoteKeySize(t *testing.T) {
 	t.Parallel()
-	if _, err := NewNoteKey(make([]byte, 16)); err == nil {
+	if _, err := NewSealingKey(make([]byte, 16)); err == nil {
 		t.Error("a key of 16 bytes is accepted")
 	}
 }

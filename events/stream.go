@@ -11,7 +11,7 @@ const NoStream Revision = -1
 // streamPrefixes are the prefixes of all streams that Linkledger writes.
 var streamPrefixes = [...]string{
 	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername,
-	StreamQuota, StreamAllowance, StreamUsage, StreamCall,
+	StreamQuota, StreamAllowance, StreamUsage, StreamCall, StreamUser, StreamIdentity,
 }
 
 // IsStream reports whether Linkledger writes a stream of this name.

@@ -23,7 +23,7 @@ type URLCreated struct {
 	Tags []string  `json:"tags,omitempty"` // tag ids
 	At   time.Time `json:"at"`
 
-	SealedNote *SealedNote `json:"sealed_note,omitempty"` // stored in place of Note
+	SealedNote *Sealed `json:"sealed_note,omitempty"` // stored in place of Note
 }
 
 // EventType implements Event.
@@ -62,7 +62,7 @@ type URLSettingsChanged struct {
 	At time.Time `json:"at"`
 
 	// SealedNote is stored in place of Note, except if the note is empty.
-	SealedNote *SealedNote `json:"sealed_note,omitempty"`
+	SealedNote *Sealed `json:"sealed_note,omitempty"`
 }
 
 // EventType implements Event.

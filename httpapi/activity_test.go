@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,6 +22,9 @@ type shownCall struct {
 	Undoes    string         `json:"undoes"`
 	UndoesKey string         `json:"undoes_key"`
 	UndoneBy  *string        `json:"undone_by"`
+	User      *string        `json:"user"`
+	UserName  string         `json:"user_name"`
+	Via       string         `json:"via"`
 }
 
 // summary returns what a call did, in one line.
@@ -43,11 +45,7 @@ func (c shownCall) summary() string {
 func (c *client) activity(parameters string) (calls []shownCall, total int64) {
 	c.t.Helper()
 	a := c.must("GET", "/v3/activity?"+parameters, "")
-	var body struct{ Activity []shownCall }
-	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
-		c.t.Fatal(err)
-	}
-	return body.Activity, a.Page.TotalCount
+	return a.Activity, a.Page.TotalCount
 }
 
 // summaries returns the calls of an account, the latest first.

@@ -13,13 +13,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/commands"
+	"linkledger/commands/access"
 	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
 	"linkledger/commands/clicklimit"
 	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
 	"linkledger/commands/metering"
+	"linkledger/commands/people"
+	"linkledger/httpapi/openid"
 	"linkledger/httpapi/peer"
+	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/queries"
@@ -39,6 +43,8 @@ type Config struct {
 	Queries       *queries.DB
 	Lists         *linklist.Reader   // for the API
 	Accounts      *accounts.Accounts // for the API
+	People        *people.People     // for the API
+	Sessions      session.Store      // for the API
 	Logins        *cache.Logins      // for the API
 	RedirectCache *cache.Redirects   // for redirects
 	// ClickLimiter limits the clicks of links with a limit. Only redirects use it.
@@ -51,6 +57,9 @@ type Config struct {
 	Plans map[string]domain.Plan
 	// Projections waits for the read models. Only the API uses it.
 	Projections catchup.Projections
+
+	// SignIn has the issuer at which people sign in. If nil, nobody can.
+	SignIn *SignIn
 
 	// BaseURL is scheme://host[:port] of the short links. If empty, that of the request is used.
 	BaseURL string
@@ -100,6 +109,16 @@ type Config struct {
 	Logger *slog.Logger     // nil: discards
 }
 
+// SignIn configures how people sign in with OpenID Connect.
+type SignIn struct {
+	Issuer       string // URL
+	ClientID     string
+	ClientSecret string             // empty: a public client
+	Scopes       []string           // beyond openid, profile and email
+	GroupsClaim  string             // the claim with the groups of a person; empty: none
+	Groups       []access.GroupRole // what the members of groups are here
+}
+
 // RequestLog selects the requests that are logged.
 type RequestLog string
 
@@ -144,10 +163,11 @@ func (cfg *Config) check() error {
 	case cfg.Queries == nil:
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
-		cfg.Logins == nil || cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
+		cfg.Logins == nil || cfg.People == nil ||
+		cfg.Sessions == nil || cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
 		cfg.Projections.WaitUndelayed == nil || cfg.Projections.WaitForOthers == nil):
-		return errors.New("the API needs commands, lists, accounts, logins, a meter of calls and " +
-			"functions that wait for projections")
+		return errors.New("the API needs commands, lists, accounts, people, logins, sessions, a " +
+			"meter of calls and functions that wait for projections")
 	case cfg.Redirects &&
 		(cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil):
 		return errors.New("redirects need a redirect cache, a click limiter and a click recorder")
@@ -163,6 +183,11 @@ func (cfg *Config) check() error {
 		)
 	case !slices.Contains([]int{301, 302, 307, 308}, cfg.RedirectStatus):
 		return fmt.Errorf("redirect status %d is none of 301, 302, 307 and 308", cfg.RedirectStatus)
+	}
+	if cfg.SignIn != nil {
+		if err := openid.CheckIssuer(cfg.SignIn.Issuer); err != nil {
+			return err
+		}
 	}
 	if err := CheckOrigins(cfg.Origins); err != nil {
 		return fmt.Errorf("origins: %w", err)

@@ -86,7 +86,9 @@ func (a *answer) allowed(operation openapi.Operation, r *http.Request, body stri
 func routeOf(path string) string {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 	if len(segments) >= 3 {
-		segments[2] = map[string]string{"tags": ":label", "batches": ":id", "keys": ":id"}[segments[1]]
+		segments[2] = map[string]string{
+			"tags": ":label", "batches": ":id", "keys": ":id", "members": ":id", "sessions": ":id",
+		}[segments[1]]
 		if segments[2] == "" {
 			segments[2] = ":hash"
 		}
@@ -171,7 +173,8 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 		"Answer 200: Both are created", "&#34;custom_hash&#34;: &#34;autumn-sale&#34;",
 		"--data-urlencode &#39;urls[0][tags][0]=news&#39;",
 		"curl -u &#34;$ACCOUNT:$API_KEY&#34; &#34;$SERVICE/v3/urls/spring-sale&#34; \\\n  -X PATCH",
-		"&#39;X-HTTP-Method-Override: PATCH&#39;",
+		"&#39;X-HTTP-Method-Override: PATCH&#39;", "&#39;X-HTTP-Method-Override: PUT&#39;",
+		"curl -b &#34;linkledger=$SESSION&#34; &#34;$SERVICE/v3/session&#34;", "Needs a session.",
 	} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q", want)
@@ -196,7 +199,7 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	}
 	last := 0
 	for _, section := range []string{
-		"Account", "URLs", "Stats", "Tags", "Domains", "History", "Short links", "Description", "Errors", "Schemas",
+		"Account", "URLs", "Stats", "Tags", "Keys", "Members", "Sessions", "Domains", "History", "Short links", "Description", "Errors", "Schemas",
 	} {
 		at := strings.Index(page.body, `<h2 id="section-`+strings.ReplaceAll(section, " ", "-")+`">`)
 		if at < last {

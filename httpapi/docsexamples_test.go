@@ -17,8 +17,10 @@ import (
 // form.
 func TestExamplesAreCarriedOut(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
+	s := newSite(t, "")
 	c := s.client(t, "alice")
+	browser, person := s.member(t, s.client(t, "bob"), "grace", "viewer")
+	c.must("PUT", "/v3/members", `{"id":"`+person+`","role":"editor"}`)
 	var description openapi.Document
 	if err := json.Unmarshal(openapi.Source(), &description); err != nil {
 		t.Fatal(err)
@@ -29,7 +31,11 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 	}
 	create := all[slices.IndexFunc(all, func(o openapi.Operation) bool { return o.OperationID == "createURLs" })]
 	for _, operation := range all {
-		path := operation.ExampleURL()
+		path, body := operation.ExampleURL(), operation.ExampleBody()
+		if operation.NeedsSession() {
+			browser.must(operation.Method, path, body)
+			continue
+		}
 		if operation.Security != nil {
 			continue // short links and documents
 		}
@@ -50,14 +56,24 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 			user.key = added.Key
 			user.call("POST", "/v3/urls", batch(1))
 		}
-		c.must(operation.Method, path, operation.ExampleBody())
+		if operation.OperationID == "setMember" {
+			body = withPerson(body, person)
+		}
+		if operation.OperationID == "removeMember" {
+			path = withPerson(path, person)
+		}
+		if operation.OperationID == "endSession" {
+			started := c.must("POST", "/v3/sessions", "").Sessions[0]
+			path = strings.ReplaceAll(path, pathExample(operation), started.ID)
+		}
+		c.must(operation.Method, path, body)
 		if operation.ExampleForm() == nil {
 			continue
 		}
 		override := header(request.HeaderMethod, operation.Method)
 		form := make(url.Values)
 		for _, field := range operation.ExampleForm() {
-			form.Add(field.Name, field.Value)
+			form.Add(field.Name, withPerson(field.Value, person))
 		}
 		if operation.OperationID == "createURLs" {
 			c.must("DELETE", "/v3/urls/spring-sale", "")
@@ -67,6 +83,11 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 		}
 		c.must("POST", path, form.Encode(), header("Content-Type", formType), override)
 	}
+}
+
+// withPerson puts the id of a person in the place of that of the examples.
+func withPerson(example, id string) string {
+	return strings.ReplaceAll(example, "019a8e10-5c1d-7b0e-9f7e-2d1c0a4b6e11", id)
 }
 
 func pathExample(operation openapi.Operation) string {

@@ -69,7 +69,6 @@ func newCORS(origins []string) *cors.Cors {
 		return nil
 	}
 	options := cors.Options{
-		// No route has PUT. It is listed so that a page can read the error 1302.
 		AllowedMethods: []string{
 			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 			http.MethodDelete,

@@ -35,6 +35,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header["X-Content-Type-Options"] = []string{"nosniff"}
 
 	path, known := router.Canonical(r.URL)
+	if s.api != nil && s.cfg.SignIn != nil && strings.HasPrefix(path.Path, "/console/") {
+		s.serveAPI(c, path, known)
+		return
+	}
 	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
 		call = true
 		if !s.applyCORS(c, path.Path) {

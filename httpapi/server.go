@@ -8,10 +8,13 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/openapi"
+	"linkledger/httpapi/openid"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/redirect"
 	"linkledger/httpapi/router"
+	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
+	"linkledger/httpapi/signin"
 	v3 "linkledger/httpapi/v3"
 )
 
@@ -39,8 +42,16 @@ func New(cfg Config) (http.Handler, error) {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
 		s.origins, s.anyOrigin = newCORS(cfg.Origins), newCORS([]string{AnyOrigin})
-		s.v3 = cfg.newAPI(current)
-		s.api = router.New(append(s.v3.Routes(), docs...), v3.Options)
+		sessions, err := cfg.newSessions(current)
+		if err != nil {
+			return nil, fmt.Errorf("HTTP API: %w", err)
+		}
+		s.v3 = cfg.newAPI(current, sessions)
+		routes := append(s.v3.Routes(), docs...)
+		if cfg.SignIn != nil {
+			routes = append(routes, cfg.newSignIn(sessions, s.v3).Routes()...)
+		}
+		s.api = router.New(routes, v3.Options)
 	}
 	if cfg.Redirects {
 		visits, err := cfg.newRedirects(current)
@@ -52,11 +63,46 @@ func New(cfg Config) (http.Handler, error) {
 	return s, nil
 }
 
-func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
+func (cfg *Config) newSessions(addresses *peer.Pseudonyms) (*session.Sessions, error) {
+	origins := http.NewCrossOriginProtection()
+	if cfg.BaseURL != "" {
+		if err := origins.AddTrustedOrigin(cfg.BaseURL); err != nil {
+			return nil, err
+		}
+	}
+	return &session.Sessions{
+		Store: cfg.Sessions, Queries: cfg.Queries, Pseudonyms: addresses,
+		Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL), Origins: origins,
+		Now: cfg.Now, Logger: cfg.Logger,
+	}, nil
+}
+
+func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Handler {
+	base := shortlink.Base(cfg.BaseURL)
+	return &signin.Handler{
+		Provider: openid.New(openid.Config{
+			Issuer: cfg.SignIn.Issuer, ClientID: cfg.SignIn.ClientID,
+			ClientSecret: cfg.SignIn.ClientSecret, Scopes: cfg.SignIn.Scopes,
+			GroupsClaim: cfg.SignIn.GroupsClaim,
+			RedirectURL: func(r *http.Request) string { return base.Of(r) + signin.CallbackPath },
+			Secure:      func(r *http.Request) bool { return session.IsSecure(base, r) },
+			Now:         cfg.Now,
+		}),
+		People: cfg.People, Accounts: cfg.Accounts, Queries: cfg.Queries, Sessions: sessions,
+		Groups: cfg.SignIn.Groups, AwaitAccounts: api.AwaitAccounts, Refused: cfg.LoginRefused,
+		Logger: cfg.Logger,
+	}
+}
+
+func (cfg *Config) newAPI(addresses *peer.Pseudonyms, sessions *session.Sessions) *v3.API {
+	issuer := ""
+	if cfg.SignIn != nil {
+		issuer = cfg.SignIn.Issuer
+	}
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, Logins: cfg.Logins, Clicks: cfg.ClickRecorder,
-		UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
+		Accounts: cfg.Accounts, People: cfg.People, Logins: cfg.Logins, Sessions: sessions,
+		Issuer: issuer, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
 
 		Projections: cfg.Projections, WaitTimeout: cfg.WaitTimeout,
 

@@ -31,6 +31,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/linkquota"
 	"linkledger/commands/metering"
+	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -42,6 +43,7 @@ import (
 	"linkledger/internal/soak"
 	"linkledger/projections"
 	"linkledger/projections/engine"
+	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/cache"
@@ -118,7 +120,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 			return linkquota.Existing(existing), err
 		},
 	})
-	streams := streams.New(streams.Config{Store: s.store, Now: clock})
+	streams := streams.New(streams.Config{Store: s.store, Now: clock, Keys: s.db.Keys, Seal: true})
 	s.accounts = accounts.New(streams, nil)
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}},
@@ -143,6 +145,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		API: true, Redirects: true, Commands: s.commands,
 		Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db),
 		Lists: linklist.New(s.db), Accounts: s.accounts, Logins: s.logins, RedirectCache: s.targets,
+		People: people.New(streams, s.db.Keys, []byte("identities")), Sessions: s.db.Keys,
 		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.waiter.Wait, WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
@@ -167,6 +170,9 @@ func (s *stack) openDatabase(t testing.TB) {
 		t.Fatal(err)
 	}
 	db.DB = db.WithQueryHook(s.queries)
+	if db.Keys.Master, err = keystore.NewMasterKey(bytes.Repeat([]byte("m"), keystore.MasterKeySize), nil); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
 	s.db = db
 }
@@ -245,6 +251,38 @@ type answer struct {
 	Tags    []shownTag                 `json:"tags"`
 	Keys    []shownKey                 `json:"keys"`
 	Account map[string]json.RawMessage `json:"account"`
+
+	Members  []shownMember  `json:"members"`
+	Sessions []shownSession `json:"sessions"`
+	Session  shownSession   `json:"session"`
+	History  struct {
+		Events []struct {
+			Actor audit.Actor `json:"actor"`
+		} `json:"events"`
+	} `json:"history"`
+	Activity []shownCall `json:"activity"`
+}
+
+type shownMember struct {
+	ID    string  `json:"id"`
+	Name  string  `json:"name"`
+	Mail  string  `json:"mail"`
+	Role  string  `json:"role"`
+	Group *string `json:"group"`
+}
+
+type shownSession struct {
+	ID       string        `json:"id"`
+	Current  bool          `json:"current"`
+	Account  *string       `json:"account"`
+	Role     *string       `json:"role"`
+	Scopes   []string      `json:"scopes"`
+	Key      *string       `json:"key"`
+	User     string        `json:"user"`
+	UserName string        `json:"user_name"`
+	Agent    string        `json:"agent"`
+	Operator bool          `json:"operator"`
+	Accounts []shownMember `json:"accounts"`
 }
 
 // shownStats are the clicks of a URL.
@@ -512,6 +550,7 @@ func newStackless() Config {
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil),
 		Queries: queries.New(nil), Lists: linklist.New(nil),
+		People: people.New(nil, nil, nil), Sessions: keystore.New(nil),
 		Accounts: accounts.New(nil, nil), Logins: cache.NewLogins(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
 		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),
 		Projections: catchup.Projections{

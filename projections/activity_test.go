@@ -31,8 +31,9 @@ func (h *drawnHistory) checkActivity(ctx context.Context, db *bun.DB) {
 		if calls[batch] == nil {
 			calls[batch] = &readmodel.Activity{
 				Batch: batch, AccountID: uuid.MustParse(m.Account), At: r.Time, Position: int64(r.Position.Commit),
-				Key: m.Key,
+				Key: m.Key, Via: m.Way(),
 			}
+			calls[batch].User, _ = uuid.Parse(m.User)
 			calls[batch].Undoes, _ = uuid.Parse(m.Undoes)
 		}
 		call := calls[batch]

@@ -125,7 +125,7 @@ func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 		h.gone, h.given[link] = append(h.gone, secret), ""
 	}
 	if i >= h.sealed {
-		e = events.SealNote(e, h.key(ctx, db, account), account.String(), r.Stream)
+		e = events.Seal(e, h.key(ctx, db, account), account.String(), r.Stream)
 	}
 	if r.Data, err = events.Encode(e); err != nil {
 		h.t.Fatalf("event %d: %v", i, err)
@@ -135,12 +135,12 @@ func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 	}
 }
 
-func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.UUID) *events.NoteKey {
+func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.UUID) *events.SealingKey {
 	secret, err := db.Keys.MakeAccountKey(ctx, account.String())
 	if err != nil {
 		h.t.Fatalf("key of %s: %v", account, err)
 	}
-	key, err := events.NewNoteKey(secret)
+	key, err := events.NewSealingKey(secret)
 	if err != nil {
 		h.t.Fatalf("key of %s: %v", account, err)
 	}
@@ -205,11 +205,11 @@ func (w *workshop) notedLink(
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := events.NewNoteKey(secret)
+	key, err := events.NewSealingKey(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return record(nil, events.StreamURL+link.String(), 0, events.SealNote(events.URLCreated{
+	return record(nil, events.StreamURL+link.String(), 0, events.Seal(events.URLCreated{
 		URLID: link.String(), Account: account, Hash: "h", LongURL: "https://example.com", Note: "kept", At: noon,
 	}, key, account, sealedFor))
 }

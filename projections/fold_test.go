@@ -188,6 +188,7 @@ func (h *drawnHistory) check(ctx context.Context, w *workshop) {
 		h.checkTags(ctx, db)
 	case Accounts:
 		h.checkAccounts(ctx, db)
+		h.checkPeople(ctx, db)
 	case Activity:
 		h.checkActivity(ctx, db)
 	case Tree:
@@ -319,6 +320,7 @@ func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 			h.t.Fatalf("account %s, want %s", got, expected)
 		}
 		h.checkKeys(ctx, db, want)
+		h.checkMembers(ctx, db, want)
 		expires := ""
 		if row.ExpirationDate != nil {
 			expires = row.ExpirationDate.Format(time.DateOnly)
@@ -347,6 +349,39 @@ func (h *drawnHistory) checkKeys(ctx context.Context, db *bun.DB, account *expec
 		if expected := fmt.Sprint(want.hash, want.terms.Name, strings.Join(want.terms.Scopes, " "), want.terms.Tags,
 			strings.Join(want.terms.Networks, " "), want.terms.Expires, want.ended); got != expected {
 			h.t.Fatalf("key %s, want %s", got, expected)
+		}
+	}
+}
+
+func (h *drawnHistory) checkMembers(ctx context.Context, db *bun.DB, account *expectedAccount) {
+	var rows []readmodel.AccountMember
+	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.account_members AS member").
+		Where("account_id = ?", account.id).Scan(ctx); err != nil {
+		h.t.Fatalf("members: %v", err)
+	}
+	if len(rows) != len(account.members) {
+		h.t.Fatalf("%d members, want %d", len(rows), len(account.members))
+	}
+	for _, row := range rows {
+		got := expectedMember{row.Role, row.Group, row.Changed, !row.RemovedAt.IsZero()}
+		if want := account.members[row.UserID]; want == nil || got != *want {
+			h.t.Fatalf("member %+v, want %+v", got, want)
+		}
+	}
+}
+
+func (h *drawnHistory) checkPeople(ctx context.Context, db *bun.DB) {
+	var rows []readmodel.Person
+	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.people AS person").Scan(ctx); err != nil {
+		h.t.Fatalf("people: %v", err)
+	}
+	if len(rows) != len(h.people) {
+		h.t.Fatalf("%d people, want %d", len(rows), len(h.people))
+	}
+	for _, row := range rows {
+		i := slices.IndexFunc(h.people, func(p *expectedPerson) bool { return p.id == row.ID })
+		if want := *h.people[i]; row.Box != want.box || row.Erased != want.erased {
+			h.t.Fatalf("person %+v, want %+v", row, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,12 +26,26 @@ type drawnHistory struct {
 	rotated   int // 2: no node has the previous visitor key any more
 	accounts  []*expectedAccount
 	links     []*expectedLink
+	people    []*expectedPerson
+}
+
+type expectedPerson struct {
+	id     uuid.UUID
+	box    string
+	erased bool
+}
+
+type expectedMember struct {
+	role, group string
+	changed     int64 // commit position
+	ended       bool
 }
 
 type expectedAccount struct {
 	id              uuid.UUID
 	plan            string
 	keys            map[string]*expectedKey // by id, also the revoked ones
+	members         map[uuid.UUID]*expectedMember
 	active          bool
 	expires         string
 	urls, deletions int64
@@ -81,7 +96,7 @@ func drawHistoryOf(t *rapid.T, most int) *drawnHistory {
 	h := &drawnHistory{t: t, most: most, revisions: make(map[string]eventstore.Revision)}
 	h.openAccount()
 	steps := []func(){
-		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
+		h.openAccount, h.changeAccount, h.changePeople, h.changeMembers, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
 		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.restoreLink, h.abandonClaim, h.claim,
 		h.click,
 		h.click, h.click, h.resetStats, h.resetStats, h.restoreStats, h.restoreStats,
@@ -101,9 +116,11 @@ func (h *drawnHistory) append(stream string, e events.Event) {
 func (h *drawnHistory) appendTo(l *expectedLink, e events.Event) {
 	h.append(events.LinkStream(l.id.String()), e)
 	batch := rapid.SampledFrom([]string{"", "no id", uuid.Nil.String(), uuid.Max.String()}).Draw(h.t, "batch")
-	h.log[len(h.log)-1].Metadata = fmt.Appendf(nil, `{"batch":%q,"account":%q,"key":%q,"undoes":%q}`,
+	h.log[len(h.log)-1].Metadata = fmt.Appendf(nil, `{"batch":%q,"account":%q,"key":%q,"undoes":%q,"user":%q,"via":%q}`,
 		batch, l.account.id, rapid.SampledFrom([]string{"", "k"}).Draw(h.t, "key"),
-		rapid.SampledFrom([]string{"", uuid.Max.String()}).Draw(h.t, "undoes"))
+		rapid.SampledFrom([]string{"", uuid.Max.String()}).Draw(h.t, "undoes"),
+		rapid.SampledFrom([]string{"", "no id", uuid.Max.String()}).Draw(h.t, "user"),
+		rapid.SampledFrom([]string{"", events.ViaConsole}).Draw(h.t, "via"))
 	if uuid.Validate(batch) == nil && !slices.Contains(l.batches, batch) {
 		l.batches = append(l.batches, batch)
 	}
@@ -128,7 +145,7 @@ func (h *drawnHistory) text() string {
 func (h *drawnHistory) openAccount() {
 	a := &expectedAccount{
 		id: h.id(), plan: h.text(), active: true, keys: map[string]*expectedKey{"k": {hash: h.text()}},
-		labels: make(map[uuid.UUID]string),
+		labels: make(map[uuid.UUID]string), members: make(map[uuid.UUID]*expectedMember),
 	}
 	h.accounts = append(h.accounts, a)
 	h.append(events.StreamAccount+a.id.String(), events.AccountOpened{
@@ -198,6 +215,59 @@ func (h *drawnHistory) changeKeys(stream string, a *expectedAccount) {
 		a.keys[id] = &expectedKey{hash: hash}
 		h.append(stream, events.KeyRotated{KeyID: id, KeyHash: hash, At: h.at()})
 	}
+}
+
+// changePeople records a new person or new details of one, or erases one.
+func (h *drawnHistory) changePeople() {
+	var known []*expectedPerson
+	for _, p := range h.people {
+		if !p.erased {
+			known = append(known, p)
+		}
+	}
+	what := rapid.IntRange(0, 2).Draw(h.t, "change of people")
+	if len(known) == 0 {
+		what = 0
+	}
+	var p *expectedPerson
+	if what == 0 {
+		p = &expectedPerson{id: h.id()}
+		h.people = append(h.people, p)
+	} else {
+		p = rapid.SampledFrom(known).Draw(h.t, "person")
+	}
+	stream := events.StreamUser + p.id.String()
+	if what == 2 {
+		p.box, p.erased = "", true
+		h.append(stream, events.UserErased{At: h.at()})
+		return
+	}
+	box := []byte(h.text())
+	p.box = base64.StdEncoding.EncodeToString(box)
+	h.append(stream, events.UserKnown{
+		User: p.id.String(), At: h.at(), Sealed: &events.Sealed{Account: p.id.String(), Box: box},
+	})
+}
+
+// changeMembers gives a person a role, or ends the membership of one. The person need not be known.
+func (h *drawnHistory) changeMembers() {
+	a := h.account()
+	stream := events.StreamAccount + a.id.String()
+	users := []uuid.UUID{uuid.Max}
+	for _, p := range h.people {
+		users = append(users, p.id)
+	}
+	user := rapid.SampledFrom(users).Draw(h.t, "user")
+	if known := a.members[user]; known != nil && !known.ended && rapid.Bool().Draw(h.t, "remove") {
+		known.ended = true
+		h.append(stream, events.MemberRemoved{User: user.String(), At: h.at()})
+		known.changed = int64(h.log[len(h.log)-1].Position.Commit)
+		return
+	}
+	set := &expectedMember{role: h.text(), group: h.text()}
+	a.members[user] = set
+	h.append(stream, events.MemberSet{User: user.String(), Role: set.role, Group: set.group, At: h.at()})
+	set.changed = int64(h.log[len(h.log)-1].Position.Commit)
 }
 
 func (h *drawnHistory) createTag() {

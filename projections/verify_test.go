@@ -103,6 +103,7 @@ func (c column) otherwise() string {
 // different in one column.
 func wrong(columns []column) map[string]string {
 	statements := make(map[string]string)
+	row := string(readmodel.NonEmptyRow(columns[0].Table))
 	names, values := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
 		names[i], values[i] = c.Name, c.Name
@@ -111,13 +112,13 @@ func wrong(columns []column) map[string]string {
 		}
 		if !c.Key {
 			statements["other "+c.Name] = fmt.Sprintf(
-				"UPDATE ?0 SET %s = %s WHERE ctid = (SELECT min(ctid) FROM ?0)", c.Name, c.otherwise(),
+				"UPDATE ?0 SET %s = %s WHERE ctid = (SELECT min(ctid) FROM ?0 WHERE %s)", c.Name, c.otherwise(), row,
 			)
 		}
 	}
-	statements["missing"] = "DELETE FROM ?0 WHERE ctid = (SELECT max(ctid) FROM ?0)"
+	statements["missing"] = "DELETE FROM ?0 WHERE ctid = (SELECT max(ctid) FROM ?0 WHERE " + row + ")"
 	statements["extra"] = fmt.Sprintf(
-		"INSERT INTO ?0 (%s) SELECT %s FROM ?0 LIMIT 1", strings.Join(names, ", "), strings.Join(values, ", "),
+		"INSERT INTO ?0 (%s) SELECT %s FROM ?0 WHERE %s LIMIT 1", strings.Join(names, ", "), strings.Join(values, ", "), row,
 	)
 	return statements
 }

@@ -70,6 +70,15 @@ func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, e
 	return account, nil
 }
 
+// keyAsJSON is the SQL expression of a Key from a row of account_keys named key.
+const keyAsJSON = `jsonb_build_object('id', key.id, 'hash', key.hash, 'terms',
+	CASE WHEN key.scopes || key.tags || key.networks <> '' OR key.expiration_date IS NOT NULL
+	THEN jsonb_build_object('tags', key.tags,
+		'scopes', string_to_array(nullif(key.scopes, ''), ' '),
+		'networks', string_to_array(nullif(key.networks, ''), ' '),
+		'expires', coalesce(to_char(key.expiration_date, 'YYYY-MM-DD'), ''))
+	END)`
+
 // Logins returns a login for each of the user names, without an id if there is no such account.
 // LEFT JOIN LATERAL makes known and unknown names almost the same work for PostgreSQL, one probe of
 // each index and one row, so that the time hardly reveals which names exist.
@@ -83,15 +92,8 @@ func (q *DB) Logins(ctx context.Context, usernames []string) ([]Login, error) {
 				coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date
 			FROM linkledger.accounts WHERE username = asked.username LIMIT 1
 		) AS found ON true CROSS JOIN LATERAL (
-			SELECT coalesce(jsonb_agg(jsonb_build_object(
-				'id', id, 'hash', hash, 'terms',
-				CASE WHEN scopes || tags || networks <> '' OR expiration_date IS NOT NULL
-				THEN jsonb_build_object('tags', tags,
-					'scopes', string_to_array(nullif(scopes, ''), ' '),
-					'networks', string_to_array(nullif(networks, ''), ' '),
-					'expires', coalesce(to_char(expiration_date, 'YYYY-MM-DD'), ''))
-				END)), '[]') AS keys
-			FROM linkledger.account_keys
+			SELECT coalesce(jsonb_agg(`+keyAsJSON+`), '[]') AS keys
+			FROM linkledger.account_keys AS key
 			WHERE account_id = coalesce(found.id, '00000000-0000-0000-0000-000000000000')
 				AND revoked_at IS NULL
 		) AS keys`, pgdialect.Array(usernames)).Scan(ctx, &logins)

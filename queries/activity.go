@@ -17,6 +17,9 @@ type Activity struct {
 	LastAt   time.Time `bun:"last_at"`
 	Key      string    `bun:"key_id"`
 	KeyName  string    `bun:"key_name"` // also of a revoked key; empty: it has none
+	User     uuid.UUID `bun:"user_id"`  // the person who called; zero: none
+	UserName string    `bun:"-"`        // as Person.Label returns it
+	Via      string    `bun:"via"`      // see events.Metadata
 	Request  string    `bun:"request"`
 	Created  int       `bun:"created"` // links
 	Edited   int       `bun:"edited"`
@@ -35,14 +38,16 @@ type Activity struct {
 }
 
 const activityColumns = `activity.batch, activity.position, activity.at, activity.last_at,
-	activity.key_id, activity.request, activity.created, activity.edited, activity.deleted,
-	activity.restored, activity.reset, activity.tags, activity.account, activity.undoes,
-	activity.undoes_key, activity.undoes_since`
+	activity.key_id, activity.user_id, activity.via, activity.request, activity.created,
+	activity.edited, activity.deleted, activity.restored, activity.reset, activity.tags,
+	activity.account, activity.undoes, activity.undoes_key, activity.undoes_since`
 
 // ActivityQuery selects calls of an account. A field without a value does not restrict them.
 type ActivityQuery struct {
 	Account  uuid.UUID
 	Key      string    // id of the key
+	User     uuid.UUID // the person
+	Via      string    // see events.Metadata
 	From, To time.Time // calls that began at From or later, and before To
 	Offset   int
 	Limit    int
@@ -51,7 +56,7 @@ type ActivityQuery struct {
 // Activity returns a page of the calls of an account, the latest first, and the number of all.
 func (q *DB) Activity(ctx context.Context, of ActivityQuery) ([]Activity, int64, error) {
 	page := []Activity{}
-	if !Storable(of.Key) {
+	if !Storable(of.Key) || !Storable(of.Via) {
 		return page, 0, nil
 	}
 	total, err := q.selectActivity(of).Count(ctx)
@@ -66,10 +71,27 @@ func (q *DB) Activity(ctx context.Context, of ActivityQuery) ([]Activity, int64,
 	if err == nil {
 		err = q.addUndone(ctx, of.Account, page)
 	}
+	if err == nil {
+		err = q.addUserNames(ctx, page)
+	}
 	if err != nil {
 		return nil, 0, failed("activity", err)
 	}
 	return page, total, nil
+}
+
+func (q *DB) addUserNames(ctx context.Context, calls []Activity) error {
+	var users []uuid.UUID
+	for _, call := range calls {
+		if call.User != uuid.Nil {
+			users = append(users, call.User)
+		}
+	}
+	people, err := q.People(ctx, users)
+	for i := range calls {
+		calls[i].UserName = people[calls[i].User].Label()
+	}
+	return err
 }
 
 func (q *DB) selectActivity(of ActivityQuery) *bun.SelectQuery {
@@ -77,6 +99,12 @@ func (q *DB) selectActivity(of ActivityQuery) *bun.SelectQuery {
 		Where("activity.account_id = ?", of.Account)
 	if of.Key != "" {
 		query = query.Where("activity.key_id = ?", of.Key)
+	}
+	if of.User != uuid.Nil {
+		query = query.Where("activity.user_id = ?", of.User)
+	}
+	if of.Via != "" {
+		query = query.Where("activity.via = ?", of.Via)
 	}
 	if !of.From.IsZero() {
 		query = query.Where("activity.at >= ?", of.From)

@@ -13,6 +13,7 @@ type accountCommand struct {
 	List       accountList       `cmd:"" help:"List all accounts."`
 	RotateKey  accountRotateKey  `cmd:"" help:"Revoke all API keys and make a new one."`
 	Key        accountKey        `cmd:"" help:"Add, list and revoke API keys."`
+	Member     accountMember     `cmd:"" help:"List, set and remove the members of an account."`
 	Deactivate accountDeactivate `cmd:"" help:"Close the API to an account and stop its links."`
 	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
 	Edit       accountEdit       `cmd:"" help:"Change the plan or the last day of an account."`
@@ -84,6 +85,46 @@ type accountKeyRevoke struct {
 // Run revokes an API key of an account.
 func (c *accountKeyRevoke) Run(ctx context.Context, p *process) error {
 	return accountadmin.RevokeKey(ctx, c.by(p), c.Username, c.ID)
+}
+
+// accountMember groups the commands about the members of an account.
+type accountMember struct {
+	List   accountMemberList   `cmd:"" help:"List the members of an account."`
+	Set    accountMemberSet    `cmd:"" help:"Give a person a role in an account."`
+	Remove accountMemberRemove `cmd:"" help:"End the membership of a person."`
+}
+
+type accountMemberList struct {
+	operatorFlags
+	Username string `help:"User name of the account." required:""`
+}
+
+// Run lists the members of an account.
+func (c *accountMemberList) Run(ctx context.Context, p *process) error {
+	return accountadmin.ListMembers(ctx, c.by(p), c.Username)
+}
+
+type accountMemberSet struct {
+	operatorFlags
+	Username string `help:"User name of the account." required:""`
+	ID       string `arg:"" help:"Id of the person, as person list shows it."`
+	Role     string `arg:"" help:"Role: owner, editor, viewer or auditor."`
+}
+
+// Run gives a person a role in an account.
+func (c *accountMemberSet) Run(ctx context.Context, p *process) error {
+	return accountadmin.SetMember(ctx, c.by(p), c.Username, c.ID, c.Role)
+}
+
+type accountMemberRemove struct {
+	operatorFlags
+	Username string `help:"User name of the account." required:""`
+	ID       string `arg:"" help:"Id of the person."`
+}
+
+// Run ends the membership of a person in an account.
+func (c *accountMemberRemove) Run(ctx context.Context, p *process) error {
+	return accountadmin.RemoveMember(ctx, c.by(p), c.Username, c.ID)
 }
 
 type accountDeactivate struct {

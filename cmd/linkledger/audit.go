@@ -35,7 +35,7 @@ type auditHistory struct {
 	installation.Installation
 	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
 	Account string `help:"${account}" placeholder:"NAME"`
-	By      string `help:"Print only what this key did: its id or name." placeholder:"KEY"`
+	By      string `help:"${by}" placeholder:"KEY|PERSON"`
 	Clicks  bool   `help:"${clicks}"`
 	Format  string `help:"Output format: ${enum}." enum:"table,json,ndjson,csv" default:"table"`
 }

@@ -18,6 +18,7 @@ type commandLine struct {
 	Serve      serveCommand      `cmd:"" help:"Run the service on an event store and PostgreSQL."`
 	Eventstore eventstoreCommand `cmd:"" help:"Run the embedded event store alone."`
 	Account    accountCommand    `cmd:"" help:"Open and manage accounts."`
+	Person     personCommand     `cmd:"" help:"List and erase the persons who sign in."`
 
 	Projections projectionsCommand `cmd:"" help:"Show and operate the projections."`
 	Audit       auditCommand       `cmd:"" help:"Show what happened, when, and who caused it."`

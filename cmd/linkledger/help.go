@@ -26,7 +26,8 @@ var helpTexts = config.HelpTexts{
 
 	// accountKeyAdd.
 	"scopes": "What the key may do: links:read, links:create, links:write, stats:read, " +
-		"stats:reset, tags:write, history:read or keys. By default everything.",
+		"stats:reset, tags:write, history:read, keys, keys:read, members or members:read. By " +
+		"default everything.",
 	"tags": "Tag expression of the links that the key sees, creates and changes, such as +news. " +
 		"By default all links.",
 	"networks": "Networks that the key may be used from, such as 192.0.2.0/24. By default all.",
@@ -45,6 +46,7 @@ var helpTexts = config.HelpTexts{
 	"account": "User name or id of an account. Only its links are shown.",
 	"clicks": "Show each click instead of one count a day. This reads the log from the first " +
 		"claim of the hash on.",
+	"by":      "Print only what a key or a person did: the id or name of one.",
 	"at_time": "Time in RFC 3339, or a day, which means its beginning in UTC.",
 	"revision": "Revision of an event in the link's stream, as audit history shows it. The link " +
 		"becomes as it was right after that event. By default a deleted link is restored.",

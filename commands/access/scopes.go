@@ -16,7 +16,10 @@ const (
 	StatsReset                     // reset clicks
 	TagsWrite                      // create, rename and delete tags
 	HistoryRead                    // read the history of hashes
-	Keys                           // list, add, change and revoke keys
+	Keys                           // add, change and revoke keys
+	Members                        // add, change and remove members, end sessions of others
+	KeysRead                       // list keys
+	MembersRead                    // list members and sessions
 	none                           // the end of the list
 
 	// All is every kind of call.
@@ -26,8 +29,11 @@ const (
 // names are the names of the kinds of calls, in the order of their bits.
 var names = []string{
 	"links:read", "links:create", "links:write", "stats:read", "stats:reset", "tags:write",
-	"history:read", "keys",
+	"history:read", "keys", "members", "keys:read", "members:read",
 }
+
+// implied are the kinds of calls that come with others: who changes keys also lists them.
+var implied = map[Scopes]Scopes{Keys: KeysRead, Members: MembersRead}
 
 // ScopesOf returns the set that names of stored terms stand for. No name at all stands for All.
 // Names that this version does not know allow nothing.
@@ -38,7 +44,7 @@ func ScopesOf(stored []string) Scopes {
 	var set Scopes
 	for _, name := range stored {
 		scope, _ := scopeOf(name)
-		set |= scope
+		set |= scope | implied[scope]
 	}
 	return set
 }

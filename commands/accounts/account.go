@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"time"
 
+	"linkledger/commands/access"
 	"linkledger/events"
 )
 
@@ -15,7 +16,8 @@ type Account struct {
 	ID             string
 	Username       string
 	Plan           string
-	Keys           []Key // in the order in which they were added, also the revoked ones
+	Keys           []Key    // in the order in which they were added, also the revoked ones
+	Members        []Member // also of an erased account, where they may do nothing
 	Active         bool
 	ExpirationDate string // YYYY-MM-DD, the last day of its use, UTC; empty: never
 	Erased         bool   // its notes are deleted, and it cannot be used
@@ -43,6 +45,10 @@ func fold(history []events.Event) Account {
 			if key := a.key(e.KeyID); key != nil {
 				key.revoke(e.At)
 			}
+		case events.MemberSet:
+			a.setMember(Member{User: e.User, Role: access.Role(e.Role), Group: e.Group})
+		case events.MemberRemoved:
+			a.removeMember(e.User)
 		case events.PlanChanged:
 			a.Plan = e.Plan
 		case events.AccountExpiryChanged:

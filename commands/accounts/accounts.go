@@ -16,11 +16,11 @@ import (
 // Accounts opens, changes and erases accounts. It is safe for concurrent use.
 type Accounts struct {
 	streams *streams.Streams
-	keys    streams.NoteKeys // nil: no note is sealed
+	keys    streams.SealingKeys // nil: no note is sealed
 }
 
 // New returns Accounts. keys are those of sealed notes; if nil, no account can be erased.
-func New(streams *streams.Streams, keys streams.NoteKeys) *Accounts {
+func New(streams *streams.Streams, keys streams.SealingKeys) *Accounts {
 	return &Accounts{streams: streams, keys: keys}
 }
 

@@ -71,33 +71,6 @@ func ErrNoKey(id string) error {
 	return domain.Refuse(domain.KeyNotFound, "There is no key %q", id)
 }
 
-// mayCall refuses with AccessDenied if the key of the caller is revoked, which the caller's login
-// may not have known yet. A caller without a key is an operator.
-func (a *Account) mayCall(r domain.Request) error {
-	if r.Key == "" {
-		return nil
-	}
-	if _, err := a.working(r.Key); err != nil {
-		return domain.Refuse(domain.AccessDenied, "The key of this call has been revoked")
-	}
-	return nil
-}
-
-// mayGrant refuses with AccessDenied as mayCall does, and if the key of the caller may do less than
-// a key with the terms.
-func (a *Account) mayGrant(r domain.Request, terms events.KeyTerms) error {
-	if err := a.mayCall(r); err != nil || r.Key == "" {
-		return err
-	}
-	if !access.Within(terms, a.key(r.Key).KeyTerms) {
-		return domain.Refuse(
-			domain.AccessDenied, "A key can only give what it has: the scopes, tags, networks and "+
-				"expiration date of the other key must lie within its own",
-		)
-	}
-	return nil
-}
-
 // addNewKey decides that a key is added. It decides nothing if the account has a key with that id:
 // the id derives from the command, so an earlier attempt has added it.
 func (a *Account) addNewKey(
@@ -106,7 +79,7 @@ func (a *Account) addNewKey(
 	if a.key(key.id) != nil {
 		return nil, nil
 	}
-	if err := a.mayGrant(r, terms); err != nil {
+	if err := a.mayGrant(r, access.Keys, terms); err != nil {
 		return nil, err
 	}
 	working := 0

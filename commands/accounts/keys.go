@@ -62,7 +62,8 @@ func (s *Accounts) ChangeKey(
 		if err != nil {
 			return nil, err
 		}
-		if err := a.mayGrant(r, terms); err != nil || reflect.DeepEqual(terms, key.KeyTerms) {
+		err = a.mayGrant(r, access.Keys, terms)
+		if err != nil || reflect.DeepEqual(terms, key.KeyTerms) {
 			return nil, err
 		}
 		return []events.Event{
@@ -84,7 +85,7 @@ func (s *Accounts) RevokeKey(
 		if !key.RevokedAt.IsZero() {
 			return nil, nil
 		}
-		if err := a.mayCall(r); err != nil {
+		if err := a.mayCall(r, access.Keys); err != nil {
 			return nil, err
 		}
 		return []events.Event{events.KeyRevoked{KeyID: id, At: s.streams.Now()}}, nil

@@ -69,6 +69,12 @@ type Actor struct {
 	Account string    `json:"account,omitempty"`  // its id
 	Key     string    `json:"key,omitempty"`      // id of the API key, never the key
 	KeyName string    `json:"key_name,omitempty"` // as the key is or was called last
+	// User is the id of the person who acted, or who signed in for it. UserName is their name, or
+	// their mail address if they have none, as their issuer gave it last.
+	User     string `json:"user,omitempty"`
+	UserName string `json:"user_name,omitempty"`
+	// Via is the way by which the change came in: api, cli or console.
+	Via string `json:"via,omitempty"`
 	// Address is a keyed hash of the caller's address, never the address
 	Address string `json:"address,omitempty"`
 	Visitor string `json:"visitor,omitempty"` // keyed hash of the visitor's address and user agent
@@ -87,7 +93,10 @@ const (
 )
 
 func actorOf(m events.Metadata) Actor {
-	actor := Actor{Kind: ByAccount, Account: m.Account, Key: m.Key, Address: m.Address}
+	actor := Actor{
+		Kind: ByAccount, Account: m.Account, Key: m.Key, Address: m.Address, User: m.User,
+		Via: m.Way(),
+	}
 	if m.Account == "" {
 		actor.Kind = ByOperator
 	}

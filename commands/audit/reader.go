@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -74,9 +76,10 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		return History{}, err
 	}
 	reading := historyReader{Reader: a, reader: of.Account, owners: make(map[string]owner)}
-	err = reading.read(ctx, &history, of, claimed, links)
-	reading.nameKeys(history.Entries)
-	return history, err
+	if err := reading.read(ctx, &history, of, claimed, links); err != nil {
+		return history, err
+	}
+	return history, reading.nameActors(ctx, history.Entries)
 }
 
 // historyReader reads the links of one history. It holds the events of one link at a time.
@@ -89,14 +92,31 @@ type historyReader struct {
 	all  []streams.RecordedEvent
 }
 
-// nameKeys adds the names of the keys of the links' accounts to entries.
-func (r *historyReader) nameKeys(entries []Entry) {
+// nameActors adds the names of keys of the links' accounts, and those of persons, to entries. Of a
+// person whose details cannot be read it adds no name, because the history does not depend on it.
+func (r *historyReader) nameActors(ctx context.Context, entries []Entry) error {
+	names := make(map[string]string) // of persons, by id
 	for i := range entries {
 		actor := &entries[i].Actor
 		if of, known := r.owners[actor.Account]; known {
 			actor.KeyName = of.KeyName(actor.Key)
 		}
+		if actor.User == "" {
+			continue
+		}
+		name, known := names[actor.User]
+		if !known {
+			person, err := people.Load(ctx, r.streams, actor.User)
+			if err != nil && !errors.Is(err, streams.ErrNoKey) &&
+				!errors.Is(err, streams.ErrNoKeys) {
+				return err
+			}
+			name = cmp.Or(person.Name, person.Mail)
+			names[actor.User] = name
+		}
+		actor.UserName = name
 	}
+	return nil
 }
 
 // read fills in the links and the requested page. It reads all links to find the keys of the
@@ -272,7 +292,7 @@ func accountAndTags(history []events.Event) (account string, tags []string) {
 // withoutNotes erases the notes in the events of a link, also those that were never sealed.
 func withoutNotes(all []streams.RecordedEvent) []streams.RecordedEvent {
 	for i := range all {
-		all[i].Body = events.EraseNote(all[i].Body)
+		all[i].Body = events.Erase(all[i].Body)
 	}
 	return all
 }

@@ -28,6 +28,8 @@ const (
 	AccountGone     // the account was erased
 	AccessDenied    // the caller's key may not do it
 	KeyNotFound     // no such API key in the account
+	MemberNotFound  // no such member of the account
+	UserNotFound    // no such person
 	KeyReused       // another call has the same name
 )
 

@@ -23,7 +23,7 @@ type Link struct {
 
 	// Erased is not nil if the note was erased. Note is events.Erased then, and Erased
 	// distinguishes it from other erased notes.
-	Erased *events.SealedNote
+	Erased *events.Sealed
 	claim  events.Revision       // of the hash the link lives under
 	Spent  map[string]spentClaim // by hash: the last claim that no longer counts
 }
@@ -31,7 +31,7 @@ type Link struct {
 // Note is the note of a link, comparable with ==. Two different erased notes are not equal.
 type Note struct {
 	Text   string
-	Erased *events.SealedNote
+	Erased *events.Sealed
 }
 
 // NoteValue returns the note in a comparable form.
@@ -40,7 +40,7 @@ func (u Link) NoteValue() Note { return Note{u.Note, u.Erased} }
 // NoteErased reports whether the note was erased with its account.
 func (u Link) NoteErased() bool { return u.Erased != nil }
 
-func (u *Link) setNote(text string, sealed *events.SealedNote) {
+func (u *Link) setNote(text string, sealed *events.Sealed) {
 	u.Note, u.Erased = text, nil
 	if sealed != nil && sealed.Erased {
 		u.Erased = sealed

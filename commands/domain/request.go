@@ -13,7 +13,9 @@ import (
 // Request identifies a command and its caller.
 type Request struct {
 	Account string // id of the acting account; empty for an operator
-	Key     string // id of the API key
+	Key     string // id of the API key; empty: a person or an operator calls
+	User    string // id of the person who calls, or who signed in for the call; empty: none
+	Via     string // way by which the call came in, see events.Metadata
 	Address string // keyed hash of the caller's address
 	ID      string // request id
 	Batch   string // id shared by all events of one call
@@ -56,6 +58,8 @@ func (r Request) Metadata() events.Metadata {
 		CausationID:   r.Command.String(),
 		Account:       r.Account,
 		Key:           r.Key,
+		User:          r.User,
+		Via:           r.Via,
 		Address:       r.Address,
 		RequestID:     r.ID,
 		BatchID:       r.Batch,

@@ -13,9 +13,10 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// NoteKeys are the keys that seal the notes of accounts in the log. The key of an account is
-// deleted for good when the account is erased.
-type NoteKeys interface {
+// SealingKeys are the keys that seal the notes of accounts and the details of people in the log. An
+// account below is the owner of a key: an account or a user. Its key is deleted for good when it is
+// erased.
+type SealingKeys interface {
 	// AccountKey returns the key of an account that has one; nil: the account was erased.
 	AccountKey(ctx context.Context, account string) ([]byte, error)
 	// MakeAccountKey returns the key of an account and creates it at the first call. It returns nil
@@ -32,34 +33,34 @@ const (
 	maxCachedKeys = 10_000
 )
 
-// ErrNoKey means that the key of an account's notes is unavailable. Nothing was written; the same
+// ErrNoKey means that the key of an account or a user is unavailable. Nothing was written; the same
 // command may be repeated.
 var ErrNoKey = errors.New("no key for the notes")
 
 var (
 	// ErrNoKeys means that notes are sealed and this process has no keys.
 	ErrNoKeys = errors.New("notes are encrypted here, and this process has no keys")
-	// errErased refuses a note for an account that was erased during the command.
+	// errErased refuses personal data of an account or a user that was erased during the command.
 	errErased = &domain.Error{Kind: domain.AccountGone, Details: "The account has been erased"}
 )
 
-// noteCipher seals and opens notes. It caches keys for keyLifetime at most. It is safe for
-// concurrent use.
-type noteCipher struct {
-	keys  NoteKeys // nil: there are none
+// personalCipher seals and opens notes and details of people. It caches keys for keyLifetime at
+// most. It is safe for concurrent use.
+type personalCipher struct {
+	keys  SealingKeys // nil: there are none
 	seals bool
 
 	mu    sync.Mutex
-	known map[string]*events.NoteKey // by account; nil: erased
-	since time.Time                  // the oldest of them was looked up then, or later
+	known map[string]*events.SealingKey // by account; nil: erased
+	since time.Time                     // the oldest of them was looked up then, or later
 }
 
-func (c *noteCipher) key(
+func (c *personalCipher) key(
 	ctx context.Context, account string, lookUp func(context.Context, string) ([]byte, error),
-) (*events.NoteKey, error) {
+) (*events.SealingKey, error) {
 	c.mu.Lock()
 	if now := time.Now(); len(c.known) >= maxCachedKeys || now.Sub(c.since) > keyLifetime {
-		c.known, c.since = make(map[string]*events.NoteKey), now
+		c.known, c.since = make(map[string]*events.SealingKey), now
 	}
 	key, ok := c.known[account]
 	// If the cache is emptied during the look-up, the key goes to the former map, which is garbage.
@@ -70,7 +71,7 @@ func (c *noteCipher) key(
 	}
 	secret, err := lookUp(ctx, account)
 	if err == nil && secret != nil {
-		key, err = events.NewNoteKey(secret)
+		key, err = events.NewSealingKey(secret)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w of account %s: %w", ErrNoKey, account, err)
@@ -81,8 +82,8 @@ func (c *noteCipher) key(
 	return key, nil
 }
 
-// sealAll returns the events with sealed notes.
-func (c *noteCipher) sealAll(
+// sealAll returns the events with their personal data sealed.
+func (c *personalCipher) sealAll(
 	ctx context.Context, account, stream string, plain []events.Event,
 ) ([]events.Event, error) {
 	if !c.seals {
@@ -90,20 +91,21 @@ func (c *noteCipher) sealAll(
 	}
 	var sealed []events.Event
 	for i, e := range plain {
-		if !events.HasNote(e) {
+		if !events.HasPersonal(e) {
 			continue
 		}
 		if sealed == nil {
 			sealed = append(sealed, plain...)
 		}
-		key, err := c.key(ctx, account, c.keys.MakeAccountKey)
+		owner := events.KeyOwner(e, account)
+		key, err := c.key(ctx, owner, c.keys.MakeAccountKey)
 		if err != nil {
 			return nil, err
 		}
 		if key == nil {
 			return nil, errErased
 		}
-		sealed[i] = events.SealNote(e, key, account, stream)
+		sealed[i] = events.Seal(e, key, owner, stream)
 	}
 	if sealed == nil {
 		return plain, nil
@@ -111,11 +113,11 @@ func (c *noteCipher) sealAll(
 	return sealed, nil
 }
 
-// open returns a stored event with its note opened.
-func (c *noteCipher) open(
+// open returns a stored event with its personal data opened.
+func (c *personalCipher) open(
 	ctx context.Context, e events.Event, stream string,
 ) (events.Event, error) {
-	sealed := events.SealedNoteOf(e)
+	sealed := events.SealedOf(e)
 	if sealed == nil {
 		return e, nil
 	}
@@ -126,16 +128,16 @@ func (c *noteCipher) open(
 	if err != nil {
 		return nil, err
 	}
-	return events.OpenNote(e, key, stream)
+	return events.Open(e, key, stream)
 }
 
-// openAll returns stored events with their notes opened. It does not change stored.
-func (c *noteCipher) openAll(
+// openAll returns stored events with their personal data opened. It does not change stored.
+func (c *personalCipher) openAll(
 	ctx context.Context, stored []events.Event, stream string,
 ) ([]events.Event, error) {
 	var opened []events.Event
 	for i, e := range stored {
-		if events.SealedNoteOf(e) == nil {
+		if events.SealedOf(e) == nil {
 			continue
 		}
 		if err := ctx.Err(); err != nil {

@@ -14,19 +14,19 @@ type Config struct {
 	Store *eventstore.Store
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
-	// Keys seal the notes of accounts. If nil, sealed notes cannot be read.
-	Keys NoteKeys
-	// SealNotes has Append seal notes, each under the key of its account. It needs Keys.
-	SealNotes bool
+	// Keys seal the notes of accounts and the details of people. If nil, neither can be read.
+	Keys SealingKeys
+	// Seal has Append seal personal data, each under the key of its owner. It needs Keys.
+	Seal bool
 }
 
 // Streams reads and writes the streams that commands decide on. It is safe for concurrent use. It
-// remembers keys of notes for a minute at most, and what it has read of long streams.
+// remembers keys for a minute at most, and what it has read of long streams.
 type Streams struct {
-	cfg    Config
-	notes  *noteCipher
-	long   *longStreams
-	logged Logged // nil: streams are read one by one
+	cfg      Config
+	personal *personalCipher
+	long     *longStreams
+	logged   Logged // nil: streams are read one by one
 }
 
 // New returns Streams.
@@ -35,7 +35,7 @@ func New(cfg Config) *Streams {
 		cfg.Now = time.Now
 	}
 	return &Streams{
-		cfg: cfg, notes: &noteCipher{keys: cfg.Keys, seals: cfg.SealNotes},
+		cfg: cfg, personal: &personalCipher{keys: cfg.Keys, seals: cfg.Seal},
 		long: newLongStreams(cfg.Store),
 	}
 }
@@ -44,13 +44,16 @@ func New(cfg Config) *Streams {
 // PostgreSQL and JSON keep.
 func (s *Streams) Now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
 
+// Seals reports whether Append seals personal data.
+func (s *Streams) Seals() bool { return s.cfg.Seal }
+
 // Append appends the events of a command to a stream whose last event has the expected revision.
-// Notes are sealed. Its errors are those of eventstore.Store.Append, and ErrNoKey.
+// Personal data is sealed. Its errors are those of eventstore.Store.Append, and ErrNoKey.
 func (s *Streams) Append(
 	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
 	all ...events.Event,
 ) (eventstore.Appended, error) {
-	sealed, err := s.notes.sealAll(ctx, r.Account, stream, all)
+	sealed, err := s.personal.sealAll(ctx, r.Account, stream, all)
 	if err != nil {
 		return eventstore.Appended{}, err
 	}
@@ -60,8 +63,8 @@ func (s *Streams) Append(
 	})
 }
 
-// Load reads a stream, with its notes opened. It fails with eventstore.ErrCut where not all of
-// the stream can be read.
+// Load reads a stream, with its personal data opened. It fails with eventstore.ErrCut where not all
+// of the stream can be read.
 func (s *Streams) Load(ctx context.Context, stream string) (History, error) {
 	loaded, err := s.loadSealed(ctx, stream)
 	if err != nil {
@@ -92,6 +95,6 @@ func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, err
 }
 
 func (s *Streams) open(ctx context.Context, stream string, loaded History) (History, error) {
-	opened, err := s.notes.openAll(ctx, loaded.Events, stream)
+	opened, err := s.personal.openAll(ctx, loaded.Events, stream)
 	return History{Recorded: loaded.Recorded, Events: opened}, err
 }

@@ -100,5 +100,7 @@ var codeOfKind = map[domain.Kind]Code{
 	domain.AccountGone:     CodeAccessDenied,
 	domain.AccessDenied:    CodeAccessDenied,
 	domain.KeyNotFound:     CodeInvalidResource,
+	domain.MemberNotFound:  CodeInvalidResource,
+	domain.UserNotFound:    CodeInvalidResource,
 	domain.KeyReused:       CodeWrongInput,
 }

@@ -45,7 +45,7 @@ func Need(scopes, needed access.Scopes) error {
 	}
 	return &Error{
 		Code: CodeAccessDenied,
-		Details: "The key of this call lacks the scope " + strings.Join(
+		Details: "The caller lacks the scope " + strings.Join(
 			(needed&^scopes).Names(), ", ",
 		),
 	}

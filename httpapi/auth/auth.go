@@ -14,6 +14,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
+	"linkledger/httpapi/session"
 	"linkledger/queries"
 	"linkledger/queries/cache"
 )
@@ -36,7 +37,8 @@ func credentials(r *http.Request) (username, key string, ok bool) {
 
 // Config of an Authenticator. All fields are required, but for Proxies.
 type Config struct {
-	Logins *cache.Logins
+	Logins   *cache.Logins
+	Sessions *session.Sessions
 	// Refused is called for each call that is refused because of its credentials. reason is one of
 	// a small set of constants, so it can label a metric.
 	Refused func(reason string)
@@ -59,12 +61,15 @@ func New(cfg Config) *Authenticator {
 	return &Authenticator{cfg: cfg, throttle: newThrottle(), loginLog: newLoginLog()}
 }
 
-// Authenticate sets c.Account and c.Key by user name and API key, or returns an error. The key is
-// compared before the throttle is consulted, so other clients behind the same address cannot lock
-// out a client with the correct key. The throttle limits only how often a failure states its
-// reason.
+// Authenticate sets c.Account and c.Key by user name and API key, or by the session of a browser if
+// the request has neither, or returns an error. The key is compared before the throttle is
+// consulted, so other clients behind the same address cannot lock out a client with the correct
+// key. The throttle limits only how often a failure states its reason.
 func (a *Authenticator) Authenticate(c *request.Context) error {
 	username, key, ok := credentials(c.Request)
+	if !ok && a.cfg.Sessions.Has(c.Request) {
+		return a.authenticateSession(c)
+	}
 	if !ok {
 		a.cfg.Refused(loginWithoutCredentials)
 		return &apierror.Error{
@@ -91,6 +96,36 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 	case <-c.Context().Done():
 	}
 	return a.refuseLogin(c, username, refused)
+}
+
+// Resume sets c.Session as Sessions.Resume does, also of a person who is a member of no account and
+// of an account that is not active, or returns an error.
+func (a *Authenticator) Resume(c *request.Context) error {
+	err := a.cfg.Sessions.Resume(c)
+	if err != nil {
+		a.cfg.Refused(loginBadSession)
+	}
+	return err
+}
+
+// authenticateSession is Authenticate by the session of a browser.
+func (a *Authenticator) authenticateSession(c *request.Context) error {
+	if err := a.Resume(c); err != nil {
+		return err
+	}
+	if c.Account.ID == uuid.Nil {
+		return &apierror.Error{
+			Code: apierror.CodeAccessDenied, Details: "You are a member of no account",
+		}
+	}
+	if refused := a.checkUsable(c); refused != nil {
+		a.cfg.Refused(refused.reason)
+		return &apierror.Error{Code: refused.code, Details: refused.details}
+	}
+	if c.Key.ID != "" {
+		a.cfg.Used(c.Account.ID, c.Key.ID)
+	}
+	return bind(c)
 }
 
 // bind sets c.Bound to what the key is bound to.
@@ -120,6 +155,7 @@ const (
 	loginInactive           = "inactive" // deactivated, expired or erased
 	loginExpiredKey         = "expired_key"
 	loginForeignNetwork     = "foreign_network" // a key that is bound to other networks
+	loginBadSession         = "bad_session"     // none, an ended one, or a page of another origin
 	// loginThrottled is an unknown user name or a wrong key whose response does not state the
 	// reason.
 	loginThrottled = "throttled"

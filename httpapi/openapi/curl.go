@@ -47,7 +47,7 @@ type FormField struct{ Name, Value string }
 // form. The form of an edit is made from the JSON body, whose names it shares.
 func (o Operation) ExampleForm() []FormField {
 	examples := o.RequestBody.Content[mediaForm].Examples
-	if o.Method == http.MethodPatch {
+	if o.Method == http.MethodPatch || o.Method == http.MethodPut {
 		examples = o.RequestBody.Content[mediaJSON].Examples
 	}
 	if len(examples) == 0 {
@@ -122,8 +122,11 @@ func (o Operation) CurlForm() string {
 // curl returns the beginning of a command: credentials and URL.
 func (o Operation) curl() string {
 	command := "curl"
-	if o.Security == nil {
+	switch {
+	case o.Security == nil:
 		command += ` -u "$ACCOUNT:$API_KEY"`
+	case o.NeedsSession():
+		command += ` -b "linkledger=$SESSION"`
 	}
 	return command + ` "$SERVICE` + o.ExampleURL() + `"`
 }

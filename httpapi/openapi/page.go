@@ -114,7 +114,7 @@ type Operation struct {
 	Scope                string `json:"x-scope"` // that the key of a call needs; empty: none
 	Bound                *bool  `json:"x-bound"` // whether bound keys may call; nil: they may
 	Tags                 []string
-	Security             *[]any // nil: the default, which needs credentials
+	Security             *[]any // nil: the default, which needs credentials; empty: open to all
 	Parameters           []Parameter
 	RequestBody          contentDoc
 	Responses            map[string]contentDoc
@@ -125,13 +125,16 @@ type Operation struct {
 // Unbound reports whether keys that are bound to tags may not make the call.
 func (o Operation) Unbound() bool { return o.Bound != nil && !*o.Bound }
 
+// NeedsSession reports whether the call takes the session of a browser alone, and no API key.
+func (o Operation) NeedsSession() bool { return o.Security != nil && len(*o.Security) > 0 }
+
 const (
 	mediaJSON = "application/json"
 	mediaForm = "application/x-www-form-urlencoded"
 )
 
 // methods are the fields of a path that are operations.
-var methods = []string{"get", "post", "patch", "delete"}
+var methods = []string{"get", "post", "put", "patch", "delete"}
 
 func renderDocs(source []byte) ([]byte, error) {
 	var doc Document

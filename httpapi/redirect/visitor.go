@@ -19,8 +19,8 @@ func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) c
 	click := clicks.Click{
 		URLID: link.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
 		At:  now.Truncate(time.Microsecond),
-		Bot: sender.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
-		Browser: sender.browser, OS: sender.os, Device: sender.device, Country: h.country(client),
+		Bot: sender.Bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
+		Browser: sender.Browser, OS: sender.OS, Device: sender.Device, Country: h.country(client),
 	}
 	if h.cfg.Former != nil {
 		click.Former = h.cfg.Former.Of(visitor)

@@ -44,7 +44,8 @@ type Context struct {
 	Route        string // pattern of the matched route
 	params       bunrouter.Params
 	Account      queries.Account // account that calls; zero before authentication
-	Key          queries.Key     // the key of the call, as Account
+	Key          queries.Key     // what the caller may do; without an id if a person calls
+	Session      queries.Session // of the browser that calls; without an id if a key calls
 	Bound        *tagexpr.Expr   // of the links that the key sees; nil: all
 	Status       int             // status of the response; 0: not yet set
 	Payload      map[string]any  // decoded body; nil: not read

@@ -28,6 +28,11 @@ func Post(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodPost, Path: path, handler: handler}
 }
 
+// Put returns a route for PUT.
+func Put(path string, handler bunrouter.HandlerFunc) Route {
+	return Route{Method: http.MethodPut, Path: path, handler: handler}
+}
+
 // Patch returns a route for PATCH.
 func Patch(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodPatch, Path: path, handler: handler}

@@ -59,11 +59,27 @@ func (a *API) endpointAt(
 		if err := a.domains.checkDomain(c); err != nil {
 			return err
 		}
-		body, err := handle(c)
-		if err != nil {
+		return answer(c, handle)
+	}
+}
+
+// ofSession returns the HTTP handler of an endpoint about the session of the browser that calls,
+// also of a person who is a member of no account. Such calls are not metered.
+func (a *API) ofSession(handle func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
+	return func(w http.ResponseWriter, r bunrouter.Request) error {
+		c := request.Of(w, r)
+		if err := a.auth.Resume(c); err != nil {
 			return err
 		}
-		c.Header().Set("Cache-Control", "no-store")
-		return response.WriteJSON(c, http.StatusOK, body)
+		return answer(c, handle)
 	}
+}
+
+func answer(c *request.Context, handle func(c *request.Context) (any, error)) error {
+	body, err := handle(c)
+	if err != nil {
+		return err
+	}
+	c.Header().Set("Cache-Control", "no-store")
+	return response.WriteJSON(c, http.StatusOK, body)
 }

@@ -40,11 +40,22 @@ func (a *API) Routes() []router.Route {
 		router.Patch("/v3/tags/:label", a.unbound(access.TagsWrite, a.tags.Rename)),
 		router.Delete("/v3/tags/:label", a.unbound(access.TagsWrite, a.tags.Delete)),
 
-		router.Get("/v3/keys", a.unbound(access.Keys, a.keys.List)),
+		router.Get("/v3/keys", a.unbound(access.KeysRead, a.keys.List)),
 		router.Post("/v3/keys", a.unbound(access.Keys, a.keys.Add)),
 		router.Patch("/v3/keys/:id", a.unbound(access.Keys, a.keys.Change)),
 		router.Delete("/v3/keys/:id", a.unbound(access.Keys, a.keys.Revoke)),
 		router.Post("/v3/keys/:id/undo", a.unbound(access.LinksWrite, a.changes.UndoKey)),
+		router.Get("/v3/members", a.unbound(access.MembersRead, a.members.List)),
+		router.Put("/v3/members", a.unbound(access.Members, a.members.Set)),
+		router.Delete("/v3/members/:id", a.unbound(access.Members, a.members.Remove)),
+
+		router.Post("/v3/sessions", a.endpoint(anyScope, a.sessions.Start)),
+		router.Get("/v3/sessions", a.endpoint(anyScope, a.sessions.List)),
+		router.Delete("/v3/sessions/:id", a.endpoint(anyScope, a.sessions.End)),
+		router.Get("/v3/session", a.ofSession(a.sessions.Current)),
+		router.Patch("/v3/session", a.ofSession(a.sessions.Move)),
+		router.Delete("/v3/session", a.ofSession(a.sessions.EndCurrent)),
+
 		router.Get("/v3/activity", a.unbound(access.HistoryRead, a.activity.List)),
 	}
 }

@@ -15,8 +15,11 @@ import (
 	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
 	"linkledger/commands/metering"
+	"linkledger/commands/people"
 	"linkledger/httpapi/auth"
 	"linkledger/httpapi/peer"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/account"
 	"linkledger/httpapi/v3/activity"
@@ -24,9 +27,11 @@ import (
 	"linkledger/httpapi/v3/bulk"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/keys"
+	"linkledger/httpapi/v3/members"
 	"linkledger/httpapi/v3/payload"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
+	"linkledger/httpapi/v3/sessions"
 	"linkledger/httpapi/v3/stats"
 	"linkledger/httpapi/v3/tags"
 	"linkledger/httpapi/v3/urls"
@@ -36,14 +41,18 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Config of the API. All fields are required, but for Clicks, Plans, Proxies and Base.
+// Config of the API. All fields are required, but for Clicks, Plans, Proxies, Base and
+// Issuer.
 type Config struct {
 	Commands   *commands.Handler
 	Audit      *audit.Reader
 	Queries    *queries.DB
 	Lists      *linklist.Reader
 	Accounts   *accounts.Accounts
+	People     *people.People
 	Logins     *cache.Logins
+	Sessions   *session.Sessions
+	Issuer     string           // of the persons who sign in; empty: none do
 	Clicks     *clicks.Recorder // of this node; nil: none
 	UsageMeter *metering.Meter
 	Plans      map[string]domain.Plan // by name
@@ -74,11 +83,14 @@ type Config struct {
 // API serves the calls of the API.
 type API struct {
 	auth     *auth.Authenticator
+	waiter   *catchup.Waiter
 	account  *account.Handler
 	activity *activity.Handler
 	changes  *bulk.Changes
 	domains  *domainHandler
 	keys     *keys.Handler
+	members  *members.Handler
+	sessions *sessions.Handler
 	stats    *stats.Handler
 	tags     *tags.Handler
 	urls     *urls.Handler
@@ -103,10 +115,18 @@ func New(cfg Config) *API {
 		Timeout: cfg.OperationTimeout, MaxHashes: cfg.GroupLimit, MaxFailed: cfg.MaxPageSize,
 	})
 	return &API{
+		waiter: waiter,
 		auth: auth.New(auth.Config{
-			Logins: cfg.Logins, Refused: cfg.LoginRefused, Used: cfg.KeyUsed,
-			Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
+			Logins: cfg.Logins, Sessions: cfg.Sessions, Refused: cfg.LoginRefused,
+			Used: cfg.KeyUsed, Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
 		}),
+		members: &members.Handler{
+			Accounts: cfg.Accounts, People: cfg.People, Queries: cfg.Queries, Requests: requests,
+			Waiter: waiter, BodyLimit: cfg.BodyLimit, Issuer: cfg.Issuer,
+		},
+		sessions: &sessions.Handler{
+			Sessions: cfg.Sessions, Queries: cfg.Queries, BodyLimit: cfg.BodyLimit,
+		},
 		account: &account.Handler{
 			Queries: cfg.Queries, Lists: cfg.Lists, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
 			AsOf: asOf,
@@ -137,6 +157,12 @@ func New(cfg Config) *API {
 			Logger: cfg.Logger,
 		},
 	}
+}
+
+// AwaitAccounts waits until the read models show the accounts and people up to a commit position.
+// It returns false if that takes too long.
+func (a *API) AwaitAccounts(c *request.Context, position uint64) bool {
+	return position == 0 || a.waiter.AwaitAccounts(c, position)
 }
 
 // Operations returns how many operations on any number of URLs an account has running or waiting on

@@ -43,6 +43,20 @@ func run(
 		context.Context, *accounts.Accounts, domain.Request,
 	) (eventstore.Position, error),
 ) error {
+	return runOn(ctx, o, func(
+		ctx context.Context, store *eventstore.Store, r domain.Request,
+	) (eventstore.Position, error) {
+		return command(ctx, o.Accounts(store), r)
+	})
+}
+
+// runOn is run for a command that needs the event store.
+func runOn(
+	ctx context.Context, o installation.Operator,
+	command func(
+		context.Context, *eventstore.Store, domain.Request,
+	) (eventstore.Position, error),
+) error {
 	if o.Eventstore == "" {
 		if err := o.Locate(); err != nil {
 			return err
@@ -55,7 +69,7 @@ func run(
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
-	position, err := command(ctx, o.Accounts(store), installation.NewRequest())
+	position, err := command(ctx, store, installation.NewRequest())
 	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usage.Wrap(err)
 	}
@@ -136,20 +150,28 @@ func Edit(
 	})
 }
 
-// Erase closes an account for ever and makes its notes unreadable.
+// Erase closes an account for ever and makes its notes unreadable, and the details of its members
+// who are members of no other account.
 func Erase(ctx context.Context, o installation.Operator, username string) error {
 	if err := o.Locate(); err != nil {
 		return err
 	}
-	return end(ctx, o, func(
-		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (accounts.Outcome, error) {
-		outcome, err := a.Erase(ctx, r, username)
-		if err == nil {
-			awaitErasure(ctx, o, outcome.Position)
+	var outcome accounts.Outcome
+	err := runOn(ctx, o, func(
+		ctx context.Context, store *eventstore.Store, r domain.Request,
+	) (eventstore.Position, error) {
+		var err error
+		if outcome, err = o.Accounts(store).Erase(ctx, r, username); err != nil {
+			return eventstore.Position{}, err
 		}
-		return outcome, err
+		awaitErasure(ctx, o, outcome.Position)
+		return outcome.Position, eraseMembers(ctx, o, store, r, outcome.Account)
 	})
+	if err != nil {
+		return err
+	}
+	awaitNodes(ctx)
+	return printOutcome(o, outcome)
 }
 
 // awaitErasure waits until no table has a note of the account any more. It logs the generations

@@ -24,6 +24,7 @@ import (
 	"linkledger/commands/destination"
 	"linkledger/commands/linkquota"
 	"linkledger/commands/metering"
+	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
@@ -50,6 +51,7 @@ const (
 	// databaseConnections bounds the PostgreSQL connections of one process.
 	databaseConnections = 24
 	visitorKeySize      = 32 // bytes
+	identitySecretSize  = 32 // bytes
 )
 
 // Service is a running service: API, redirects and projections over an event store and a database.
@@ -162,9 +164,13 @@ func (s *Service) wire(ctx context.Context) error {
 		},
 	})
 	written := streams.New(
-		streams.Config{Store: s.Store, Keys: s.db.Keys, SealNotes: s.db.Keys.Master != nil},
+		streams.Config{Store: s.Store, Keys: s.db.Keys, Seal: s.db.Keys.Master != nil},
 	)
 	s.Accounts = accounts.New(written, nil)
+	known, err := s.people(ctx, written)
+	if err != nil {
+		return err
+	}
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Streams: written, Logger: s.logger,
 		Destinations:   destinations,
@@ -198,7 +204,8 @@ func (s *Service) wire(ctx context.Context) error {
 	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries,
-		Lists: linklist.New(s.db), Accounts: s.Accounts, Logins: logins, RedirectCache: s.redirects,
+		Lists: linklist.New(s.db), Accounts: s.Accounts, People: known, Logins: logins,
+		Sessions: s.db.Keys, SignIn: cfg.Public(), RedirectCache: s.redirects,
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
@@ -216,6 +223,27 @@ func (s *Service) wire(ctx context.Context) error {
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 	})
 	return err
+}
+
+// identitySecret is the name of the secret that hashes identities.
+const identitySecret = "identity"
+
+// people returns what records the persons who sign in.
+func (s *Service) people(ctx context.Context, written *streams.Streams) (*people.People, error) {
+	secret, err := s.db.Keys.Secret(ctx, identitySecret, identitySecretSize)
+	if err != nil {
+		return nil, err
+	}
+	if s.db.Keys.Master != nil {
+		return people.New(written, s.db.Keys, secret), nil
+	}
+	if s.cfg.OIDCIssuer != "" {
+		return nil, usage.Errorf(
+			"details of people are stored encrypted only: give --master-key (%s) with "+
+				"--oidc-issuer", usage.Env("master-key"),
+		)
+	}
+	return people.New(written, nil, secret), nil
 }
 
 // destinationRules returns the rules for the destinations of links.

@@ -3,6 +3,7 @@ package auditor
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,9 +20,10 @@ import (
 type HistoryQuery struct {
 	Hash    string
 	Account string // user name or id; empty for all accounts
-	By      string // id or name of the key of the events to print; empty: all events
-	Clicks  bool   // print each click, not the number of clicks per day
-	Format  string // table, json, ndjson or csv
+	// By is the id or name of the key or the person of the events to print. Empty: all events.
+	By     string
+	Clicks bool   // print each click, not the number of clicks per day
+	Format string // table, json, ndjson or csv
 }
 
 // History prints all events of a hash and of the links that ever used it.
@@ -43,7 +45,9 @@ func History(ctx context.Context, o installation.Operator, q HistoryQuery) error
 		out := historyPrinter{out: o.Stdout, format: q.Format, username: usernames(ctx, known)}
 		return out.print(printed, func(all func(audit.Entry) error) error {
 			visit := func(e audit.Entry) error {
-				if q.By != "" && e.Actor.Key != q.By && e.Actor.KeyName != q.By {
+				if q.By != "" && !slices.Contains(
+					[]string{e.Actor.Key, e.Actor.KeyName, e.Actor.User, e.Actor.UserName}, q.By,
+				) {
 					return nil
 				}
 				return all(e)

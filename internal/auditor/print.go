@@ -69,7 +69,8 @@ func (p historyPrinter) csv(all entries) error {
 	lines := csv.NewWriter(p.out)
 	err := lines.Write([]string{
 		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key",
-		"key_name", "address", "visitor", "request", "batch", "field", "before", "after",
+		"key_name", "user", "user_name", "via", "address", "visitor", "request", "batch", "field",
+		"before", "after",
 	})
 	if err != nil {
 		return err
@@ -78,7 +79,8 @@ func (p historyPrinter) csv(all entries) error {
 		event := []string{
 			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream,
 			strconv.FormatInt(int64(e.Revision), 10), e.ID.String(), e.Type, e.Link,
-			string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, keyName(e.Actor), e.Actor.Address,
+			string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, nameText(e.Actor.KeyName),
+			e.Actor.User, nameText(e.Actor.UserName), e.Actor.Via, e.Actor.Address,
 			e.Actor.Visitor, e.Request, e.Batch,
 		}
 		if len(e.Changes) == 0 {
@@ -203,10 +205,13 @@ func (p historyPrinter) actor(a audit.Actor) (string, error) {
 	switch a.Kind {
 	case audit.ByAccount:
 		name, err := p.username(a.Account)
-		if a.KeyName != "" {
-			name += ", " + a.KeyName
+		words := slices.DeleteFunc(
+			[]string{name, a.UserName, a.KeyName}, func(word string) bool { return word == "" },
+		)
+		if a.Key == "" && a.User != "" {
+			return strings.Join(append(words, "person "+a.User), ", "), err
 		}
-		return name + ", key " + a.Key, err
+		return strings.Join(append(words, "key "+a.Key), ", "), err
 	case audit.ByVisitor:
 		return "visitors", nil
 	case audit.ByForeign:
@@ -216,12 +221,12 @@ func (p historyPrinter) actor(a audit.Actor) (string, error) {
 	return "an operator", nil
 }
 
-// keyName returns the name of a key as a value, or nothing if it has none.
-func keyName(a audit.Actor) string {
-	if a.KeyName == "" {
+// nameText returns the name of a key or a person as a value, or nothing if there is none.
+func nameText(name string) string {
+	if name == "" {
 		return ""
 	}
-	return valueText(a.KeyName)
+	return valueText(name)
 }
 
 // revisionText returns the revision of an event in the stream of its link, which restore takes. It

@@ -16,6 +16,8 @@ import (
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/destination"
+	"linkledger/commands/people"
+	"linkledger/httpapi/openid"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 	"linkledger/projections/engine/projector"
@@ -34,6 +36,7 @@ type Serving struct {
 	DrainDelay   time.Duration `help:"${drain_delay}" default:"0s" validate:"min=0s,max=10m"`
 	BaseURL      string        `help:"${base_url}" placeholder:"URL" validate:"omitempty,base_url"`
 	NewKeys      bool          `help:"${new_keys}"`
+	SignIn
 }
 
 // Backends configures where an installation keeps its data.
@@ -161,6 +164,7 @@ var rules = map[string]func(string) bool{
 		raw, err := base64.StdEncoding.DecodeString(key)
 		return err == nil && len(raw) == keystore.MasterKeySize
 	},
+	"issuer":  func(issuer string) bool { return openid.CheckIssuer(issuer) == nil },
 	"origins": func(list string) bool { return Origins(list).Valid() },
 	"policy": func(policy string) bool {
 		return policy == string(projector.Stop) || policy == string(projector.Park)
@@ -188,10 +192,13 @@ var expectations = map[string]string{
 	"origins": "give scheme, host and port only, in lower case and without the scheme's " +
 		"default port, such as https://app.example.com,http://localhost:3000, or * alone for " +
 		"all origins",
-	"required": "give a value",
-	"min":      "give more",
-	"max":      "give less",
-	"oneof":    "choose from what linkledger serve --help shows",
+	"issuer": "give the HTTPS URL of the issuer, as its configuration names it, such as " +
+		"https://id.example.com; http is for this machine only",
+	"required":      "give a value",
+	"required_with": "give the id of this service at the issuer of --oidc-issuer",
+	"min":           "give more",
+	"max":           "give less",
+	"oneof":         "choose from what linkledger serve --help shows",
 }
 
 // flagName returns the flag of a field, as kong derives it: --admin-listen for AdminListen.
@@ -201,6 +208,11 @@ func flagName(field string) string {
 		return "base-url"
 	case "CORSOrigins":
 		return "cors-origins"
+	case "OIDCClientID":
+		return "oidc-client-id"
+	}
+	if rest, oidc := strings.CutPrefix(field, "OIDC"); oidc {
+		return "oidc-" + flagName(rest)
 	}
 	var name strings.Builder
 	for i, r := range field {
@@ -216,7 +228,7 @@ func flagName(field string) string {
 // other errors unchanged.
 func ExplainKey(err error) error {
 	if errors.Is(err, keystore.ErrNoMasterKey) || errors.Is(err, keystore.ErrOtherMasterKey) ||
-		errors.Is(err, accounts.ErrNothingSealed) {
+		errors.Is(err, accounts.ErrNothingSealed) || errors.Is(err, people.ErrNotSealed) {
 		return usage.Errorf("%w, with --master-key (%s)", err, usage.Env("master-key"))
 	}
 	return err

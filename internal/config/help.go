@@ -57,6 +57,15 @@ var helpTexts = HelpTexts{
 		"reads it again when it changes.",
 	"plans": "Limits of the accounts of each plan: NAME:urls=N,month-urls=N,day-calls=N, with a " +
 		"; between plans. A limit that is left out does not apply.",
+	"oidc_issuer": "URL of the OpenID Connect issuer at which people sign in. By default nobody " +
+		"can. It needs a master key.",
+	"oidc_client": "Id of this service at the issuer.",
+	"oidc_secret": "Secret of this service at the issuer. Give it in the environment or as a " +
+		"file. By default the service is a public client.",
+	"oidc_scopes": "Scopes to ask the issuer for, beyond openid, profile and email.",
+	"oidc_claim":  "Claim of the ID token with the groups of a person.",
+	"oidc_groups": "What the members of groups are here: GROUP=ACCOUNT:ROLE or GROUP=operator, " +
+		"with a ; in between. If several groups give a role in one account, the first one counts.",
 	"drain_delay": "How long the service keeps serving after the signal to stop. Meanwhile " +
 		"/health/ready fails, so that load balancers notice.",
 	"base_url": "Address of the short links, such as https://sho.rt. By default the host of the " +

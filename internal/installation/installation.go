@@ -59,7 +59,7 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 // and work without a database.
 type keysOnDemand struct{ of *Installation }
 
-var _ streams.NoteKeys = keysOnDemand{}
+var _ streams.SealingKeys = keysOnDemand{}
 
 func (k keysOnDemand) withDatabase(ctx context.Context, use func(*readmodel.DB) error) error {
 	if k.of.Database == "" {
@@ -74,7 +74,7 @@ func (k keysOnDemand) withDatabase(ctx context.Context, use func(*readmodel.DB) 
 	return errors.Join(use(db), db.Close())
 }
 
-// AccountKey implements streams.NoteKeys.
+// AccountKey implements streams.SealingKeys.
 func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
 	err = k.withDatabase(ctx, func(db *readmodel.DB) (err error) {
 		key, err = db.Keys.AccountKey(ctx, account)
@@ -83,7 +83,7 @@ func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byt
 	return key, err
 }
 
-// MakeAccountKey implements streams.NoteKeys.
+// MakeAccountKey implements streams.SealingKeys.
 func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
 	err = k.withDatabase(ctx, func(db *readmodel.DB) (err error) {
 		key, err = db.Keys.MakeAccountKey(ctx, account)
@@ -92,7 +92,7 @@ func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key [
 	return key, err
 }
 
-// EraseAccountKey implements streams.NoteKeys.
+// EraseAccountKey implements streams.SealingKeys.
 func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
 	return k.withDatabase(
 		ctx, func(db *readmodel.DB) error { return db.Keys.EraseAccountKey(ctx, account) },

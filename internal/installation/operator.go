@@ -14,6 +14,7 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/internal/config"
@@ -160,6 +161,14 @@ func (o Operator) Accounts(store *eventstore.Store) *accounts.Accounts {
 	return accounts.New(o.streams(store), keysOnDemand{o.Installation})
 }
 
+// People returns the persons of the installation. It cannot find them by their identities.
+func (o Operator) People(store *eventstore.Store) *people.People {
+	if o.MasterKey == "" {
+		return people.New(o.streams(store), nil, nil)
+	}
+	return people.New(o.streams(store), keysOnDemand{o.Installation}, nil)
+}
+
 // Auditor returns a reader of the histories of links.
 func (o Operator) Auditor(store *eventstore.Store) *audit.Reader {
 	return audit.New(o.streams(store), store, o.Logger)
@@ -167,7 +176,7 @@ func (o Operator) Auditor(store *eventstore.Store) *audit.Reader {
 
 func (o Operator) streams(store *eventstore.Store) *streams.Streams {
 	return streams.New(streams.Config{
-		Store: store, Keys: keysOnDemand{o.Installation}, SealNotes: o.MasterKey != "",
+		Store: store, Keys: keysOnDemand{o.Installation}, Seal: o.MasterKey != "",
 	})
 }
 

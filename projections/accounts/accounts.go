@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -17,41 +18,52 @@ import (
 // Name is the name of the projection.
 const Name = "accounts"
 
-// Projection returns the projection of the accounts.
+// Projection returns the projection of the accounts and of the persons who are their members.
 func Projection() projection.Definition {
 	return projection.Definition{
-		Name: Name, Filter: projection.Streams(events.StreamAccount),
+		Name: Name, Filter: projection.Streams(events.StreamAccount, events.StreamUser),
 		Folds: projection.FoldsOf(newAccountFold),
 	}
 }
 
-// accountFold updates the tables of accounts and their keys. It holds the accounts that a batch
-// touches, as they are after the events applied so far.
+// accountFold updates the tables of accounts, their keys and members, and of people. It holds the
+// accounts and people that a batch touches, as they are after the events applied so far.
 type accountFold struct {
-	rows map[uuid.UUID]*readmodel.Account
-	keys accountKeys
+	rows    map[uuid.UUID]*readmodel.Account
+	keys    accountKeys
+	members accountMembers
+	people  people
 	// changed lists the ids of the accounts whose keys, plan, state or expiry changed: logins and
 	// redirects may depend on these.
 	changed []string
 }
 
 func newAccountFold() projection.Fold {
-	return &accountFold{rows: make(map[uuid.UUID]*readmodel.Account), keys: make(accountKeys)}
+	return &accountFold{
+		rows: make(map[uuid.UUID]*readmodel.Account), keys: make(accountKeys),
+		members: make(accountMembers), people: make(people),
+	}
 }
 
 func (a *accountFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	touched := make(map[uuid.UUID]struct{})
-	var ids sqlbatch.UUIDs
+	var ids, users sqlbatch.UUIDs
 	for _, event := range batch {
-		id, err := event.Subject(events.StreamAccount)
+		id, isUser, err := subject(event)
 		if err != nil {
 			continue // Apply returns the error
 		}
-		if _, seen := touched[id]; !seen {
-			touched[id] = struct{}{}
+		if _, seen := touched[id]; seen {
+			continue
+		}
+		touched[id] = struct{}{}
+		if isUser {
+			users = append(users, sqlbatch.UUID(id))
+		} else {
 			ids = append(ids, sqlbatch.UUID(id))
 		}
 	}
+	a.people.read(s, users)
 	if len(ids) == 0 {
 		return
 	}
@@ -67,12 +79,26 @@ func (a *accountFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 		return rows.Err()
 	})
 	a.keys.read(s, ids)
+	a.members.read(s, ids)
+}
+
+// subject returns the id of the user or the account in whose stream an event lies.
+func subject(event projection.Event) (id uuid.UUID, isUser bool, err error) {
+	if strings.HasPrefix(event.Stream, events.StreamUser) {
+		id, err = event.Subject(events.StreamUser)
+		return id, true, err
+	}
+	id, err = event.Subject(events.StreamAccount)
+	return id, false, err
 }
 
 func (a *accountFold) Apply(event projection.Event) error {
-	id, err := event.Subject(events.StreamAccount)
+	id, isUser, err := subject(event)
 	if err != nil {
 		return err
+	}
+	if isUser {
+		return a.people.apply(id, event)
 	}
 	row, ok := a.rows[id]
 	if opened, isNew := event.Body.(events.AccountOpened); isNew {
@@ -104,6 +130,10 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 		err = a.keys.change(row.ID, e)
 	case events.KeyRevoked:
 		err = a.keys.revoke(row.ID, e)
+	case events.MemberSet:
+		err = a.members.set(row.ID, e, event.CommitPosition())
+	case events.MemberRemoved:
+		err = a.members.remove(row.ID, e, event.CommitPosition())
 	case events.PlanChanged:
 		row.Plan = e.Plan
 	case events.AccountExpiryChanged:
@@ -114,6 +144,7 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 		row.Active = true
 	case events.AccountErased:
 		row.Erased = true
+		a.members.removeAll(row.ID, e.At, event.CommitPosition())
 	default:
 		return projection.Unexpected(event)
 	}
@@ -125,7 +156,9 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 	return nil
 }
 
-func (a *accountFold) Size() int { return len(a.rows) + len(a.keys) }
+func (a *accountFold) Size() int {
+	return len(a.rows) + len(a.keys) + len(a.members) + len(a.people)
+}
 
 func (a *accountFold) Write(s *sqlbatch.Batch) []string {
 	if len(a.rows) > 0 {
@@ -135,6 +168,8 @@ func (a *accountFold) Write(s *sqlbatch.Batch) []string {
 			accountColumns.Arrays(rows)...)
 	}
 	a.keys.write(s)
+	a.members.write(s)
+	a.people.write(s)
 	if len(a.changed) > 0 {
 		// A crash of PostgreSQL must not bring back a revoked key, not even until the projector has
 		// applied the revocation again.

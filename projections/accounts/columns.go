@@ -12,6 +12,8 @@ import (
 type (
 	account = readmodel.Account
 	key     = readmodel.AccountKey
+	member  = readmodel.AccountMember
+	person  = readmodel.Person
 )
 
 var accountColumns = sqlbatch.Columns[account]{
@@ -38,4 +40,21 @@ var keyColumns = sqlbatch.Columns[key]{
 	sqlbatch.DateColumn("expiration_date", func(k *key) **time.Time { return &k.ExpirationDate }),
 	sqlbatch.TimeColumn("created_at", func(k *key) *time.Time { return &k.CreatedAt }),
 	sqlbatch.TimeColumn("revoked_at", func(k *key) *time.Time { return &k.RevokedAt }),
+}
+
+var memberColumns = sqlbatch.Columns[member]{
+	sqlbatch.UUIDColumn("account_id", func(m *member) *uuid.UUID { return &m.AccountID }),
+	sqlbatch.UUIDColumn("user_id", func(m *member) *uuid.UUID { return &m.UserID }),
+	sqlbatch.TextColumn("role", func(m *member) *string { return &m.Role }),
+	sqlbatch.TextColumn("group_name", func(m *member) *string { return &m.Group }),
+	sqlbatch.TimeColumn("since", func(m *member) *time.Time { return &m.Since }),
+	sqlbatch.BigintColumn("changed", func(m *member) *int64 { return &m.Changed }),
+	sqlbatch.TimeColumn("removed_at", func(m *member) *time.Time { return &m.RemovedAt }),
+}
+
+var personColumns = sqlbatch.Columns[person]{
+	sqlbatch.UUIDColumn("id", func(p *person) *uuid.UUID { return &p.ID }),
+	sqlbatch.TimeColumn("known_at", func(p *person) *time.Time { return &p.KnownAt }),
+	sqlbatch.TextColumn("box", func(p *person) *string { return &p.Box }),
+	sqlbatch.BoolColumn("erased", func(p *person) *bool { return &p.Erased }),
 }

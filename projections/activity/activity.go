@@ -60,6 +60,8 @@ type metadata struct {
 	Batch       string    `json:"batch"`
 	Account     string    `json:"account"`
 	Key         string    `json:"key"`
+	User        string    `json:"user"`
+	Via         string    `json:"via"`
 	Request     string    `json:"request"`
 	Undoes      string    `json:"undoes"`
 	UndoesKey   string    `json:"undoes_key"`
@@ -122,8 +124,9 @@ func (f *fold) Apply(event projection.Event) error {
 	if row == nil {
 		row = &call{Activity: readmodel.Activity{
 			Batch: m.id, AccountID: idOrNil(m.Account), Position: event.CommitPosition(),
-			At: event.Time, Key: storable(m.Key), Request: storable(m.Request),
-			Undoes: idOrNil(m.Undoes), UndoesKey: storable(m.UndoesKey),
+			At: event.Time, Key: storable(m.Key), User: idOrNil(m.User), Via: m.way(),
+			Request: storable(m.Request),
+			Undoes:  idOrNil(m.Undoes), UndoesKey: storable(m.UndoesKey),
 			UndoesSince: m.UndoesSince,
 		}}
 		f.calls[m.id] = row
@@ -159,6 +162,11 @@ func idOrNil(text string) uuid.UUID {
 // storable returns a text that PostgreSQL can store.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
+}
+
+// way returns the way by which the call came in.
+func (m metadata) way() string {
+	return storable(events.Metadata{Via: m.Via, Account: m.Account}.Way())
 }
 
 func (f *fold) Size() int { return len(f.calls) }

@@ -40,6 +40,8 @@ var columns = sqlbatch.Columns[activity]{
 	sqlbatch.TimeColumn("last_at", func(a *activity) *time.Time { return &a.LastAt }),
 	sqlbatch.TextColumn("last_stream", func(a *activity) *string { return &a.LastStream }),
 	sqlbatch.TextColumn("key_id", func(a *activity) *string { return &a.Key }),
+	sqlbatch.UUIDColumn("user_id", func(a *activity) *uuid.UUID { return &a.User }),
+	sqlbatch.TextColumn("via", func(a *activity) *string { return &a.Via }),
 	sqlbatch.TextColumn("request", func(a *activity) *string { return &a.Request }),
 	sqlbatch.IntegerColumn("created", created),
 	sqlbatch.IntegerColumn("edited", edited),

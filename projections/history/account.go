@@ -66,7 +66,7 @@ func (h *historyFold) applyAccount(event projection.Event) error {
 	switch e := event.Body.(type) {
 	case events.AccountOpened:
 	case events.KeyRotated, events.KeyAdded, events.KeyChanged, events.KeyRevoked,
-		events.AccountErased:
+		events.MemberSet, events.MemberRemoved, events.AccountErased:
 		return nil
 	case events.PlanChanged:
 		past.now.Plan = e.Plan

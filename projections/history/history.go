@@ -178,7 +178,7 @@ func (h *historyFold) applyLink(event projection.Event) error {
 	for _, name := range linkrow.Toggled(sets, linkrow.SetsOf(link)) {
 		h.sets.toggle(link, name, at)
 	}
-	past.update(*link, at, events.SealedNoteOf(event.Body) != nil)
+	past.update(*link, at, events.SealedOf(event.Body) != nil)
 	return nil
 }
 

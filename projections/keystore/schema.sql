@@ -18,3 +18,22 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.key_uses (
     last_used  timestamptz NOT NULL,
     PRIMARY KEY (account_id, key_id)
 ) WITH (fillfactor = 50);
+
+-- The sessions of browsers. Losing them means to sign in again.
+CREATE TABLE IF NOT EXISTS linkledger_keys.sessions (
+    hash       bytea       PRIMARY KEY,  -- SHA-256 of the secret that the browser has
+    id         uuid        NOT NULL UNIQUE,
+    account_id uuid,                     -- NULL: of no account
+    key_id     text        NOT NULL,     -- the API key that signed in; empty: a person did
+    user_id    uuid,                     -- the person who signed in; NULL: a key did
+    member_at  bigint      NOT NULL,     -- commit position of the person's role in the account
+    operator   boolean     NOT NULL,
+    address    text        NOT NULL,     -- keyed hash of the address that signed in
+    agent      text        NOT NULL,     -- browser and system
+    created_at timestamptz NOT NULL,
+    used_at    timestamptz NOT NULL      -- at most a minute before the last use
+);
+
+CREATE INDEX IF NOT EXISTS sessions_account ON linkledger_keys.sessions (account_id);
+CREATE INDEX IF NOT EXISTS sessions_user ON linkledger_keys.sessions (user_id);
+CREATE INDEX IF NOT EXISTS sessions_created_at ON linkledger_keys.sessions (created_at);

@@ -19,8 +19,8 @@ const maxNoteKeys = 10_000
 // Keys caches the keys of accounts for one generation. The projector of a generation applies every
 // erasure at its position in the log, so the cache needs no other invalidation.
 type Keys struct {
-	Master *keystore.MasterKey        // nil: none was given
-	cached map[string]*events.NoteKey // by account; nil: erased
+	Master *keystore.MasterKey           // nil: none was given
+	cached map[string]*events.SealingKey // by account; nil: erased
 }
 
 // queueQuery queues the query for the keys of accounts that are not cached.
@@ -61,7 +61,7 @@ func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
 		if err != nil {
 			return err
 		}
-		key, err := events.NewNoteKey(secret)
+		key, err := events.NewSealingKey(secret)
 		if err != nil {
 			return err
 		}
@@ -78,9 +78,9 @@ func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
 	return nil
 }
 
-func (k *Keys) put(account string, key *events.NoteKey) {
+func (k *Keys) put(account string, key *events.SealingKey) {
 	if k.cached == nil {
-		k.cached = make(map[string]*events.NoteKey)
+		k.cached = make(map[string]*events.SealingKey)
 	}
 	k.cached[account] = key
 }
@@ -103,7 +103,7 @@ func NewFold(inner projection.Fold, keys *Keys, tables Tables) projection.Fold {
 func (n *noteFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	var accounts map[string]struct{}
 	for _, event := range batch {
-		if sealed := events.SealedNoteOf(event.Body); sealed != nil {
+		if sealed := events.SealedOf(event.Body); sealed != nil {
 			if accounts == nil {
 				accounts = make(map[string]struct{})
 			}
@@ -125,7 +125,7 @@ func (n *noteFold) Apply(event projection.Event) error {
 		n.erased = append(n.erased, id)
 		n.keys.put(id.String(), nil)
 	}
-	if sealed := events.SealedNoteOf(event.Body); sealed != nil {
+	if sealed := events.SealedOf(event.Body); sealed != nil {
 		key, ok := n.keys.cached[sealed.Account]
 		if !ok {
 			return fmt.Errorf(
@@ -133,7 +133,7 @@ func (n *noteFold) Apply(event projection.Event) error {
 			)
 		}
 		var err error
-		if event.Body, err = events.OpenNote(event.Body, key, event.Stream); err != nil {
+		if event.Body, err = events.Open(event.Body, key, event.Stream); err != nil {
 			return fmt.Errorf("%w: %w", projection.ErrContradiction, err)
 		}
 	}

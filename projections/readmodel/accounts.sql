@@ -27,3 +27,26 @@ CREATE TABLE ?schema.account_keys (
     revoked_at      timestamptz,
     PRIMARY KEY (account_id, id)
 );
+
+-- The members of accounts. Former members stay, because the history names them.
+CREATE TABLE ?schema.account_members (
+    account_id uuid        NOT NULL,
+    user_id    uuid        NOT NULL,
+    role       text        NOT NULL,
+    group_name text        NOT NULL,  -- the group by which the person has the role; empty: none
+    since      timestamptz NOT NULL,  -- when the role was given
+    changed    bigint      NOT NULL,  -- commit position at which the role was given or ended
+    removed_at timestamptz,
+    PRIMARY KEY (account_id, user_id)
+);
+
+CREATE INDEX account_members_user ON ?schema.account_members (user_id);
+
+-- The persons who have signed in. What their issuer says of them stays encrypted here too, so that
+-- the deletion of the key makes it unreadable everywhere.
+CREATE TABLE ?schema.people (
+    id       uuid        PRIMARY KEY,
+    known_at timestamptz NOT NULL,    -- when the details were recorded
+    box      text        NOT NULL,    -- see events.Sealed, in base64; empty: erased
+    erased   boolean     NOT NULL
+);

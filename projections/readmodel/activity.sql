@@ -7,6 +7,8 @@ CREATE TABLE ?schema.activity (
     last_at      timestamptz NOT NULL,
     last_stream  text        NOT NULL,     -- of its last event, to count each change once
     key_id       text        NOT NULL,
+    user_id      uuid        NOT NULL,     -- the person who called; zero: none
+    via          text        NOT NULL,     -- api, cli or console
     request      text        NOT NULL,
     created      integer     NOT NULL,     -- links
     edited       integer     NOT NULL,

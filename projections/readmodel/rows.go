@@ -149,6 +149,29 @@ type AccountKey struct {
 	RevokedAt      time.Time  `bun:"revoked_at,nullzero"` // zero: it is not revoked
 }
 
+// AccountMember is a row of account_members.
+type AccountMember struct {
+	bun.BaseModel `bun:"table:linkledger.account_members,alias:member"`
+
+	AccountID uuid.UUID `bun:"account_id,pk,type:uuid"`
+	UserID    uuid.UUID `bun:"user_id,pk,type:uuid"`
+	Role      string    `bun:"role"`
+	Group     string    `bun:"group_name"` // the group by which the person has the role
+	Since     time.Time `bun:"since"`
+	Changed   int64     `bun:"changed"`             // commit position of the last change
+	RemovedAt time.Time `bun:"removed_at,nullzero"` // zero: it is a member
+}
+
+// Person is a row of people.
+type Person struct {
+	bun.BaseModel `bun:"table:linkledger.people,alias:person"`
+
+	ID      uuid.UUID `bun:"id,pk,type:uuid"`
+	KnownAt time.Time `bun:"known_at"`
+	Box     string    `bun:"box"` // the encrypted details, in base64
+	Erased  bool      `bun:"erased"`
+}
+
 // Activity is a row of activity: a call that has changed something.
 type Activity struct {
 	bun.BaseModel `bun:"table:linkledger.activity,alias:activity"`
@@ -160,6 +183,8 @@ type Activity struct {
 	LastAt      time.Time `bun:"last_at"`
 	LastStream  string    `bun:"last_stream"` // of its last event
 	Key         string    `bun:"key_id"`
+	User        uuid.UUID `bun:"user_id,type:uuid"` // the person who called; zero: none
+	Via         string    `bun:"via"`               // see events.Metadata
 	Request     string    `bun:"request"`
 	Created     int       `bun:"created"` // links
 	Edited      int       `bun:"edited"`

@@ -18,6 +18,24 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for ActivityVia.
+const (
+	ActivityViaApi     ActivityVia = "api"
+	ActivityViaConsole ActivityVia = "console"
+)
+
+// Valid indicates whether the value is a known member of the ActivityVia enum.
+func (e ActivityVia) Valid() bool {
+	switch e {
+	case ActivityViaApi:
+		return true
+	case ActivityViaConsole:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HistoryEventActorKind.
 const (
 	HistoryEventActorKindAccount  HistoryEventActorKind = "account"
@@ -33,6 +51,27 @@ func (e HistoryEventActorKind) Valid() bool {
 	case HistoryEventActorKindForeign:
 		return true
 	case HistoryEventActorKindOperator:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryEventActorVia.
+const (
+	HistoryEventActorViaApi     HistoryEventActorVia = "api"
+	HistoryEventActorViaCli     HistoryEventActorVia = "cli"
+	HistoryEventActorViaConsole HistoryEventActorVia = "console"
+)
+
+// Valid indicates whether the value is a known member of the HistoryEventActorVia enum.
+func (e HistoryEventActorVia) Valid() bool {
+	switch e {
+	case HistoryEventActorViaApi:
+		return true
+	case HistoryEventActorViaCli:
+		return true
+	case HistoryEventActorViaConsole:
 		return true
 	default:
 		return false
@@ -103,9 +142,12 @@ func (e ItemSuccessMessage) Valid() bool {
 const (
 	HistoryRead KeyPayloadScopes = "history:read"
 	Keys        KeyPayloadScopes = "keys"
+	KeysRead    KeyPayloadScopes = "keys:read"
 	LinksCreate KeyPayloadScopes = "links:create"
 	LinksRead   KeyPayloadScopes = "links:read"
 	LinksWrite  KeyPayloadScopes = "links:write"
+	Members     KeyPayloadScopes = "members"
+	MembersRead KeyPayloadScopes = "members:read"
 	StatsRead   KeyPayloadScopes = "stats:read"
 	StatsReset  KeyPayloadScopes = "stats:reset"
 	TagsWrite   KeyPayloadScopes = "tags:write"
@@ -118,17 +160,47 @@ func (e KeyPayloadScopes) Valid() bool {
 		return true
 	case Keys:
 		return true
+	case KeysRead:
+		return true
 	case LinksCreate:
 		return true
 	case LinksRead:
 		return true
 	case LinksWrite:
 		return true
+	case Members:
+		return true
+	case MembersRead:
+		return true
 	case StatsRead:
 		return true
 	case StatsReset:
 		return true
 	case TagsWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Role.
+const (
+	Auditor Role = "auditor"
+	Editor  Role = "editor"
+	Owner   Role = "owner"
+	Viewer  Role = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the Role enum.
+func (e Role) Valid() bool {
+	switch e {
+	case Auditor:
+		return true
+	case Editor:
+		return true
+	case Owner:
+		return true
+	case Viewer:
 		return true
 	default:
 		return false
@@ -225,6 +297,7 @@ const (
 	MethodGET    Method = "GET"
 	MethodPATCH  Method = "PATCH"
 	MethodPOST   Method = "POST"
+	MethodPUT    Method = "PUT"
 )
 
 // Valid indicates whether the value is a known member of the Method enum.
@@ -238,6 +311,26 @@ func (e Method) Valid() bool {
 		return true
 	case MethodPOST:
 		return true
+	case MethodPUT:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListActivityParamsVia.
+const (
+	ListActivityParamsViaApi     ListActivityParamsVia = "api"
+	ListActivityParamsViaConsole ListActivityParamsVia = "console"
+)
+
+// Valid indicates whether the value is a known member of the ListActivityParamsVia enum.
+func (e ListActivityParamsVia) Valid() bool {
+	switch e {
+	case ListActivityParamsViaApi:
+		return true
+	case ListActivityParamsViaConsole:
+		return true
 	default:
 		return false
 	}
@@ -249,6 +342,7 @@ const (
 	AddKeyParamsXHTTPMethodOverrideGET    AddKeyParamsXHTTPMethodOverride = "GET"
 	AddKeyParamsXHTTPMethodOverridePATCH  AddKeyParamsXHTTPMethodOverride = "PATCH"
 	AddKeyParamsXHTTPMethodOverridePOST   AddKeyParamsXHTTPMethodOverride = "POST"
+	AddKeyParamsXHTTPMethodOverridePUT    AddKeyParamsXHTTPMethodOverride = "PUT"
 )
 
 // Valid indicates whether the value is a known member of the AddKeyParamsXHTTPMethodOverride enum.
@@ -262,6 +356,8 @@ func (e AddKeyParamsXHTTPMethodOverride) Valid() bool {
 		return true
 	case AddKeyParamsXHTTPMethodOverridePOST:
 		return true
+	case AddKeyParamsXHTTPMethodOverridePUT:
+		return true
 	default:
 		return false
 	}
@@ -273,6 +369,7 @@ const (
 	UndoKeyParamsXHTTPMethodOverrideGET    UndoKeyParamsXHTTPMethodOverride = "GET"
 	UndoKeyParamsXHTTPMethodOverridePATCH  UndoKeyParamsXHTTPMethodOverride = "PATCH"
 	UndoKeyParamsXHTTPMethodOverridePOST   UndoKeyParamsXHTTPMethodOverride = "POST"
+	UndoKeyParamsXHTTPMethodOverridePUT    UndoKeyParamsXHTTPMethodOverride = "PUT"
 )
 
 // Valid indicates whether the value is a known member of the UndoKeyParamsXHTTPMethodOverride enum.
@@ -286,6 +383,35 @@ func (e UndoKeyParamsXHTTPMethodOverride) Valid() bool {
 		return true
 	case UndoKeyParamsXHTTPMethodOverridePOST:
 		return true
+	case UndoKeyParamsXHTTPMethodOverridePUT:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StartSessionParamsXHTTPMethodOverride.
+const (
+	StartSessionParamsXHTTPMethodOverrideDELETE StartSessionParamsXHTTPMethodOverride = "DELETE"
+	StartSessionParamsXHTTPMethodOverrideGET    StartSessionParamsXHTTPMethodOverride = "GET"
+	StartSessionParamsXHTTPMethodOverridePATCH  StartSessionParamsXHTTPMethodOverride = "PATCH"
+	StartSessionParamsXHTTPMethodOverridePOST   StartSessionParamsXHTTPMethodOverride = "POST"
+	StartSessionParamsXHTTPMethodOverridePUT    StartSessionParamsXHTTPMethodOverride = "PUT"
+)
+
+// Valid indicates whether the value is a known member of the StartSessionParamsXHTTPMethodOverride enum.
+func (e StartSessionParamsXHTTPMethodOverride) Valid() bool {
+	switch e {
+	case StartSessionParamsXHTTPMethodOverrideDELETE:
+		return true
+	case StartSessionParamsXHTTPMethodOverrideGET:
+		return true
+	case StartSessionParamsXHTTPMethodOverridePATCH:
+		return true
+	case StartSessionParamsXHTTPMethodOverridePOST:
+		return true
+	case StartSessionParamsXHTTPMethodOverridePUT:
+		return true
 	default:
 		return false
 	}
@@ -297,6 +423,7 @@ const (
 	CreateTagParamsXHTTPMethodOverrideGET    CreateTagParamsXHTTPMethodOverride = "GET"
 	CreateTagParamsXHTTPMethodOverridePATCH  CreateTagParamsXHTTPMethodOverride = "PATCH"
 	CreateTagParamsXHTTPMethodOverridePOST   CreateTagParamsXHTTPMethodOverride = "POST"
+	CreateTagParamsXHTTPMethodOverridePUT    CreateTagParamsXHTTPMethodOverride = "PUT"
 )
 
 // Valid indicates whether the value is a known member of the CreateTagParamsXHTTPMethodOverride enum.
@@ -309,6 +436,8 @@ func (e CreateTagParamsXHTTPMethodOverride) Valid() bool {
 	case CreateTagParamsXHTTPMethodOverridePATCH:
 		return true
 	case CreateTagParamsXHTTPMethodOverridePOST:
+		return true
+	case CreateTagParamsXHTTPMethodOverridePUT:
 		return true
 	default:
 		return false
@@ -387,6 +516,7 @@ const (
 	CreateURLsParamsXHTTPMethodOverrideGET    CreateURLsParamsXHTTPMethodOverride = "GET"
 	CreateURLsParamsXHTTPMethodOverridePATCH  CreateURLsParamsXHTTPMethodOverride = "PATCH"
 	CreateURLsParamsXHTTPMethodOverridePOST   CreateURLsParamsXHTTPMethodOverride = "POST"
+	CreateURLsParamsXHTTPMethodOverridePUT    CreateURLsParamsXHTTPMethodOverride = "PUT"
 )
 
 // Valid indicates whether the value is a known member of the CreateURLsParamsXHTTPMethodOverride enum.
@@ -399,6 +529,8 @@ func (e CreateURLsParamsXHTTPMethodOverride) Valid() bool {
 	case CreateURLsParamsXHTTPMethodOverridePATCH:
 		return true
 	case CreateURLsParamsXHTTPMethodOverridePOST:
+		return true
+	case CreateURLsParamsXHTTPMethodOverridePUT:
 		return true
 	default:
 		return false
@@ -481,7 +613,7 @@ type Activity struct {
 	// Batch Shared by all events of the call; by it the call can be undone.
 	Batch openapi_types.UUID `json:"batch"`
 
-	// Key Id of the API key.
+	// Key Id of the API key; empty: a person called.
 	Key string `json:"key"`
 
 	// KeyName Also of a revoked key; empty: it has none.
@@ -516,7 +648,19 @@ type Activity struct {
 		Reset    int `json:"reset"`
 		Restored int `json:"restored"`
 	} `json:"urls"`
+
+	// User Id of the person who called; null: a key called.
+	User *openapi_types.UUID `json:"user"`
+
+	// UserName Name or mail address of the person; erased: the person is erased; empty: none.
+	UserName string `json:"user_name"`
+
+	// Via The way by which the call came in: api, with a key, or console, with a session.
+	Via ActivityVia `json:"via"`
 }
+
+// ActivityVia The way by which the call came in: api, with a key, or console, with a session.
+type ActivityVia string
 
 // ActivityAnswer defines model for ActivityAnswer.
 type ActivityAnswer struct {
@@ -534,6 +678,49 @@ type Counter struct {
 
 	// Limit 0: none.
 	Limit int `json:"limit"`
+}
+
+// CurrentSession Who signed in, and what the session may do.
+type CurrentSession struct {
+	// Account User name of the account that the session calls for; null: the person is a member of none.
+	Account *string `json:"account"`
+
+	// Accounts Those that the person is a member of; empty: a key signed in, or the person is a member of none.
+	Accounts  []Membership       `json:"accounts"`
+	CreatedAt time.Time          `json:"created_at"`
+	Id        openapi_types.UUID `json:"id"`
+
+	// Key Id of the API key that signed in; null: a person did.
+	Key *string `json:"key"`
+
+	// Operator Whether a group makes the person an operator of the service.
+	Operator bool `json:"operator"`
+
+	// Role Role of the person in the account, see Role; null: a key signed in, or there is no account.
+	Role *string `json:"role"`
+
+	// Scopes What the session may do; empty without an account.
+	Scopes []string `json:"scopes"`
+
+	// Tags Tag expression of the URLs that the session sees, which is that of its key; null: all.
+	Tags *string `json:"tags"`
+
+	// User Id of the person who signed in; null: a key did.
+	User *openapi_types.UUID `json:"user"`
+
+	// UserName Name or mail address of the person; empty: none.
+	UserName string `json:"user_name"`
+}
+
+// CurrentSessionAnswer defines model for CurrentSessionAnswer.
+type CurrentSessionAnswer struct {
+	Error Error `json:"error"`
+
+	// Session Who signed in, and what the session may do.
+	Session CurrentSession `json:"session"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
 }
 
 // Day defines model for Day.
@@ -654,6 +841,15 @@ type HistoryEvent struct {
 
 		// Kind foreign: another account, of which nothing is told.
 		Kind HistoryEventActorKind `json:"kind"`
+
+		// User Id of the person who acted; absent: none.
+		User *string `json:"user,omitempty"`
+
+		// UserName Name or mail address of the person, as the issuer gave it last; erased: the person is erased; absent: none.
+		UserName *string `json:"user_name,omitempty"`
+
+		// Via The way by which the change came in: api, with a key, cli, the command line of an operator, or console, with a session; absent if foreign.
+		Via *HistoryEventActorVia `json:"via,omitempty"`
 	} `json:"actor"`
 
 	// Batch Shared by all events of one call.
@@ -688,6 +884,9 @@ type HistoryEvent struct {
 
 // HistoryEventActorKind foreign: another account, of which nothing is told.
 type HistoryEventActorKind string
+
+// HistoryEventActorVia The way by which the change came in: api, with a key, cli, the command line of an operator, or console, with a session; absent if foreign.
+type HistoryEventActorVia string
 
 // HistoryEventChangesErased The text in before and after is gone with its account: the word erased stands there.
 type HistoryEventChangesErased bool
@@ -728,7 +927,7 @@ type KeyPayload struct {
 	// Networks Networks or addresses that the key may be used from; null: from anywhere.
 	Networks *[]string `json:"networks,omitempty"`
 
-	// Scopes What the key may do; null: everything.
+	// Scopes What the key may do; null: everything. keys has keys:read in it, members has members:read in it.
 	Scopes *[]KeyPayloadScopes `json:"scopes,omitempty"`
 
 	// Tags A tag expression without visited. The key sees, creates and changes only URLs that match; null: all.
@@ -770,6 +969,55 @@ type Links struct {
 
 	// QrSmall Address of a QR code, PNG.
 	QrSmall string `json:"qr_small"`
+}
+
+// Member defines model for Member.
+type Member struct {
+	// Group Group of the issuer by which the person has the role; null: a member, a key or an operator gave it.
+	Group *string `json:"group"`
+
+	// Id Id of the person, the same in all accounts.
+	Id openapi_types.UUID `json:"id"`
+
+	// Mail As the issuer gave it last; empty: none.
+	Mail string `json:"mail"`
+
+	// Name As the issuer gave it last; erased: the person is erased; empty: none.
+	Name string `json:"name"`
+
+	// Role What a person is in an account.
+	Role Role `json:"role"`
+
+	// Since When the role was given.
+	Since time.Time `json:"since"`
+}
+
+// MemberPayload Either id or subject names the person.
+type MemberPayload struct {
+	// Id Id of the person.
+	Id *string `json:"id,omitempty"`
+
+	// Role What a person is in an account.
+	Role Role `json:"role"`
+
+	// Subject Subject of the person at the issuer of the service, the claim sub.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// MembersAnswer defines model for MembersAnswer.
+type MembersAnswer struct {
+	Error   Error    `json:"error"`
+	Members []Member `json:"members"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
+}
+
+// Membership An account that a person is a member of.
+type Membership struct {
+	// Role What a person is in an account.
+	Role     Role   `json:"role"`
+	Username string `json:"username"`
 }
 
 // NewURL defines model for NewURL.
@@ -825,6 +1073,53 @@ type Past struct {
 type Restoration struct {
 	// Version Revision of an event in the URL's stream, as its history tells it: the URL becomes as it was right after that event. Not given: a deleted URL lives again.
 	Version *int `json:"version,omitempty"`
+}
+
+// Role What a person is in an account.
+type Role string
+
+// Session A session of a person or of a key.
+type Session struct {
+	// Address Keyed hash of the address that signed in; empty: the call starts the session.
+	Address string `json:"address"`
+
+	// Agent Browser and system that signed in; empty: the call starts the session.
+	Agent     string    `json:"agent"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// Current Whether it is the session of the call.
+	Current bool               `json:"current"`
+	Id      openapi_types.UUID `json:"id"`
+
+	// Key Id of the API key that signed in; absent: a person did.
+	Key *string `json:"key,omitempty"`
+
+	// KeyName Name of the key; absent: it has none, or the call starts the session.
+	KeyName *string `json:"key_name,omitempty"`
+
+	// LastUsed At most a minute old.
+	LastUsed time.Time `json:"last_used"`
+
+	// User Id of the person who signed in; absent: a key did.
+	User *openapi_types.UUID `json:"user,omitempty"`
+
+	// UserName Name or mail address of the person; absent: none.
+	UserName *string `json:"user_name,omitempty"`
+}
+
+// SessionPayload defines model for SessionPayload.
+type SessionPayload struct {
+	// Account User name of the account.
+	Account string `json:"account"`
+}
+
+// SessionsAnswer defines model for SessionsAnswer.
+type SessionsAnswer struct {
+	Error    Error     `json:"error"`
+	Sessions []Session `json:"sessions"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
 }
 
 // ShortDomain defines model for ShortDomain.
@@ -1065,8 +1360,14 @@ type KeyID = string
 // Label defines model for label.
 type Label = string
 
+// MemberID defines model for memberID.
+type MemberID = string
+
 // Method defines model for method.
 type Method string
+
+// SessionID defines model for sessionID.
+type SessionID = string
 
 // Tags defines model for tags.
 type Tags = string
@@ -1091,6 +1392,12 @@ type ListActivityParams struct {
 	// Key Only calls with this key, by its id; it may be revoked.
 	Key *string `form:"key,omitempty" json:"key,omitempty"`
 
+	// User Only calls of this person, by id.
+	User *openapi_types.UUID `form:"user,omitempty" json:"user,omitempty"`
+
+	// Via Only calls that came in by this way: api, with a key, or console, with a session.
+	Via *ListActivityParamsVia `form:"via,omitempty" json:"via,omitempty"`
+
 	// From Only calls since this time, or since the beginning of this day, UTC.
 	From *string `form:"from,omitempty" json:"from,omitempty"`
 
@@ -1106,6 +1413,9 @@ type ListActivityParams struct {
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
 	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
 }
+
+// ListActivityParamsVia defines parameters for ListActivity.
+type ListActivityParamsVia string
 
 // UndoBatchParams defines parameters for UndoBatch.
 type UndoBatchParams struct {
@@ -1178,6 +1488,54 @@ type UndoKeyParams struct {
 
 // UndoKeyParamsXHTTPMethodOverride defines parameters for UndoKey.
 type UndoKeyParamsXHTTPMethodOverride string
+
+// ListMembersParams defines parameters for ListMembers.
+type ListMembersParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
+
+// SetMemberParams defines parameters for SetMember.
+type SetMemberParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
+	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
+}
+
+// RemoveMemberParams defines parameters for RemoveMember.
+type RemoveMemberParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
+	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
+}
+
+// ListSessionsParams defines parameters for ListSessions.
+type ListSessionsParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
+
+// StartSessionParams defines parameters for StartSession.
+type StartSessionParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+
+	// XHTTPMethodOverride Makes the POST a call of this method, with the parameters and the body of that method. A form edits in this way.
+	XHTTPMethodOverride *StartSessionParamsXHTTPMethodOverride `json:"X-HTTP-Method-Override,omitempty"`
+}
+
+// StartSessionParamsXHTTPMethodOverride defines parameters for StartSession.
+type StartSessionParamsXHTTPMethodOverride string
+
+// EndSessionParams defines parameters for EndSession.
+type EndSessionParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
 
 // ResetSelectedStatsParams defines parameters for ResetSelectedStats.
 type ResetSelectedStatsParams struct {
@@ -1412,6 +1770,12 @@ type AddKeyMultipartRequestBody = KeyPayload
 
 // ChangeKeyJSONRequestBody defines body for ChangeKey for application/json ContentType.
 type ChangeKeyJSONRequestBody = KeyPayload
+
+// SetMemberJSONRequestBody defines body for SetMember for application/json ContentType.
+type SetMemberJSONRequestBody = MemberPayload
+
+// MoveSessionJSONRequestBody defines body for MoveSession for application/json ContentType.
+type MoveSessionJSONRequestBody = SessionPayload
 
 // CreateTagJSONRequestBody defines body for CreateTag for application/json ContentType.
 type CreateTagJSONRequestBody = TagPayload
@@ -1682,10 +2046,97 @@ type ClientInterface interface {
 	// Corresponds with POST /keys/{id}/undo (the `UndoKey` operationId).
 	UndoKey(ctx context.Context, id KeyID, params *UndoKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListMembers List the members of the account in the order in which they got their roles
+	//
+	// Corresponds with GET /members (the `ListMembers` operationId).
+	ListMembers(ctx context.Context, params *ListMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetMemberWithBody Give a person a role in the account, or another one
+	//
+	// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+	//
+	// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /members (the `SetMember` operationId).
+	SetMemberWithBody(ctx context.Context, params *SetMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetMember Give a person a role in the account, or another one
+	//
+	// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+	//
+	// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /members (the `SetMember` operationId).
+	SetMember(ctx context.Context, params *SetMemberParams, body SetMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RemoveMember Remove a member from the account
+	//
+	// A caller can only remove a member who may do no more than the caller. When it is answered, the sessions of the person for this account have ended on all nodes. A person whose group gives a role gets it again with the next sign-in.
+	//
+	// Corresponds with DELETE /members/{id} (the `RemoveMember` operationId).
+	RemoveMember(ctx context.Context, id MemberID, params *RemoveMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ReadDescription This description
 	//
 	// Corresponds with GET /openapi.json (the `ReadDescription` operationId).
 	ReadDescription(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndCurrentSession End the session of the call
+	//
+	// When it is answered, no node accepts the session any more.
+	//
+	// Corresponds with DELETE /session (the `EndCurrentSession` operationId).
+	EndCurrentSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadSession Read the session of the call
+	//
+	// Such calls do not count towards the calls of the plan.
+	//
+	// Corresponds with GET /session (the `ReadSession` operationId).
+	ReadSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveSessionWithBody Move the session of the call to another account of its person
+	//
+	// The person must be a member of the account (1217). The cookie stays.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /session (the `MoveSession` operationId).
+	MoveSessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveSession Move the session of the call to another account of its person
+	//
+	// The person must be a member of the account (1217). The cookie stays.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /session (the `MoveSession` operationId).
+	MoveSession(ctx context.Context, body MoveSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSessions List the sessions for the account that have not ended, the latest first
+	//
+	// A caller with the scope members:read sees those of all persons and keys, others see those of the same person or key, and so do keys that are bound to tags. At most 1000 are listed.
+	//
+	// Corresponds with GET /sessions (the `ListSessions` operationId).
+	ListSessions(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartSession Start a session of a browser for the API key of the call
+	//
+	// The session may do what the key may do. The session that the browser had before ends. A call with a session in place of a key is refused (1307), and so is a call from a page of another origin (1217).
+	//
+	// Corresponds with POST /sessions (the `StartSession` operationId).
+	StartSession(ctx context.Context, params *StartSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndSession End a session
+	//
+	// A caller with the scope members ends any session for the account, others end those of the same person or key, and so do keys that are bound to tags. Other sessions do not exist for the caller (1301). When it is answered, no node accepts the session any more.
+	//
+	// Corresponds with DELETE /sessions/{id} (the `EndSession` operationId).
+	EndSession(ctx context.Context, id SessionID, params *EndSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResetSelectedStats Count the clicks from zero again, for the URLs that hashes or tags select
 	//
@@ -2085,11 +2536,208 @@ func (c *Client) UndoKey(ctx context.Context, id KeyID, params *UndoKeyParams, r
 	return c.Client.Do(req)
 }
 
+// ListMembers List the members of the account in the order in which they got their roles
+//
+// Corresponds with GET /members (the `ListMembers` operationId).
+func (c *Client) ListMembers(ctx context.Context, params *ListMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMembersRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetMemberWithBody Give a person a role in the account, or another one
+//
+// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+//
+// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /members (the `SetMember` operationId).
+func (c *Client) SetMemberWithBody(ctx context.Context, params *SetMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetMemberRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetMember Give a person a role in the account, or another one
+//
+// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+//
+// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /members (the `SetMember` operationId).
+func (c *Client) SetMember(ctx context.Context, params *SetMemberParams, body SetMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetMemberRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RemoveMember Remove a member from the account
+//
+// A caller can only remove a member who may do no more than the caller. When it is answered, the sessions of the person for this account have ended on all nodes. A person whose group gives a role gets it again with the next sign-in.
+//
+// Corresponds with DELETE /members/{id} (the `RemoveMember` operationId).
+func (c *Client) RemoveMember(ctx context.Context, id MemberID, params *RemoveMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveMemberRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ReadDescription This description
 //
 // Corresponds with GET /openapi.json (the `ReadDescription` operationId).
 func (c *Client) ReadDescription(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadDescriptionRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndCurrentSession End the session of the call
+//
+// When it is answered, no node accepts the session any more.
+//
+// Corresponds with DELETE /session (the `EndCurrentSession` operationId).
+func (c *Client) EndCurrentSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndCurrentSessionRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadSession Read the session of the call
+//
+// Such calls do not count towards the calls of the plan.
+//
+// Corresponds with GET /session (the `ReadSession` operationId).
+func (c *Client) ReadSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadSessionRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveSessionWithBody Move the session of the call to another account of its person
+//
+// The person must be a member of the account (1217). The cookie stays.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /session (the `MoveSession` operationId).
+func (c *Client) MoveSessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveSessionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveSession Move the session of the call to another account of its person
+//
+// The person must be a member of the account (1217). The cookie stays.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /session (the `MoveSession` operationId).
+func (c *Client) MoveSession(ctx context.Context, body MoveSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveSessionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSessions List the sessions for the account that have not ended, the latest first
+//
+// A caller with the scope members:read sees those of all persons and keys, others see those of the same person or key, and so do keys that are bound to tags. At most 1000 are listed.
+//
+// Corresponds with GET /sessions (the `ListSessions` operationId).
+func (c *Client) ListSessions(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSessionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartSession Start a session of a browser for the API key of the call
+//
+// The session may do what the key may do. The session that the browser had before ends. A call with a session in place of a key is refused (1307), and so is a call from a page of another origin (1217).
+//
+// Corresponds with POST /sessions (the `StartSession` operationId).
+func (c *Client) StartSession(ctx context.Context, params *StartSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartSessionRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndSession End a session
+//
+// A caller with the scope members ends any session for the account, others end those of the same person or key, and so do keys that are bound to tags. Other sessions do not exist for the caller (1301). When it is answered, no node accepts the session any more.
+//
+// Corresponds with DELETE /sessions/{id} (the `EndSession` operationId).
+func (c *Client) EndSession(ctx context.Context, id SessionID, params *EndSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndSessionRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2647,6 +3295,30 @@ func NewListActivityRequest(server string, params *ListActivityParams) (*http.Re
 		if params.Key != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "key", *params.Key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.User != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "user", *params.User, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Via != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "via", *params.Via, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -3305,6 +3977,218 @@ func NewUndoKeyRequest(server string, id KeyID, params *UndoKeyParams) (*http.Re
 	return req, nil
 }
 
+// NewListMembersRequest constructs an http.Request for the ListMembers method
+func NewListMembersRequest(server string, params *ListMembersParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/members")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetMemberRequest calls the generic SetMember builder with application/json body
+func NewSetMemberRequest(server string, params *SetMemberParams, body SetMemberJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetMemberRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewSetMemberRequestWithBody constructs an http.Request for the SetMember method, with any body, and a specified content type
+func NewSetMemberRequestWithBody(server string, params *SetMemberParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/members")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRemoveMemberRequest constructs an http.Request for the RemoveMember method
+func NewRemoveMemberRequest(server string, id MemberID, params *RemoveMemberParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/members/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewReadDescriptionRequest constructs an http.Request for the ReadDescription method
 func NewReadDescriptionRequest(server string) (*http.Request, error) {
 	var err error
@@ -3325,6 +4209,284 @@ func NewReadDescriptionRequest(server string) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEndCurrentSessionRequest constructs an http.Request for the EndCurrentSession method
+func NewEndCurrentSessionRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReadSessionRequest constructs an http.Request for the ReadSession method
+func NewReadSessionRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewMoveSessionRequest calls the generic MoveSession builder with application/json body
+func NewMoveSessionRequest(server string, body MoveSessionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMoveSessionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewMoveSessionRequestWithBody constructs an http.Request for the MoveSession method, with any body, and a specified content type
+func NewMoveSessionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/session")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListSessionsRequest constructs an http.Request for the ListSessions method
+func NewListSessionsRequest(server string, params *ListSessionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartSessionRequest constructs an http.Request for the StartSession method
+func NewStartSessionRequest(server string, params *StartSessionParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.XHTTPMethodOverride != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "X-HTTP-Method-Override", *params.XHTTPMethodOverride, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-HTTP-Method-Override", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewEndSessionRequest constructs an http.Request for the EndSession method
+func NewEndSessionRequest(server string, id SessionID, params *EndSessionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/sessions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -5110,12 +6272,113 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /keys/{id}/undo (the `UndoKey` operationId).
 	UndoKeyWithResponse(ctx context.Context, id KeyID, params *UndoKeyParams, reqEditors ...RequestEditorFn) (*UndoKeyResponse, error)
 
+	// ListMembersWithResponse List the members of the account in the order in which they got their roles
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /members (the `ListMembers` operationId).
+	ListMembersWithResponse(ctx context.Context, params *ListMembersParams, reqEditors ...RequestEditorFn) (*ListMembersResponse, error)
+
+	// SetMemberWithBodyWithResponse Give a person a role in the account, or another one
+	//
+	// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+	//
+	// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /members (the `SetMember` operationId).
+	SetMemberWithBodyWithResponse(ctx context.Context, params *SetMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetMemberResponse, error)
+
+	// SetMemberWithResponse Give a person a role in the account, or another one
+	//
+	// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+	//
+	// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /members (the `SetMember` operationId).
+	SetMemberWithResponse(ctx context.Context, params *SetMemberParams, body SetMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*SetMemberResponse, error)
+
+	// RemoveMemberWithResponse Remove a member from the account
+	//
+	// A caller can only remove a member who may do no more than the caller. When it is answered, the sessions of the person for this account have ended on all nodes. A person whose group gives a role gets it again with the next sign-in.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /members/{id} (the `RemoveMember` operationId).
+	RemoveMemberWithResponse(ctx context.Context, id MemberID, params *RemoveMemberParams, reqEditors ...RequestEditorFn) (*RemoveMemberResponse, error)
+
 	// ReadDescriptionWithResponse This description
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /openapi.json (the `ReadDescription` operationId).
 	ReadDescriptionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReadDescriptionResponse, error)
+
+	// EndCurrentSessionWithResponse End the session of the call
+	//
+	// When it is answered, no node accepts the session any more.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /session (the `EndCurrentSession` operationId).
+	EndCurrentSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndCurrentSessionResponse, error)
+
+	// ReadSessionWithResponse Read the session of the call
+	//
+	// Such calls do not count towards the calls of the plan.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /session (the `ReadSession` operationId).
+	ReadSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReadSessionResponse, error)
+
+	// MoveSessionWithBodyWithResponse Move the session of the call to another account of its person
+	//
+	// The person must be a member of the account (1217). The cookie stays.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /session (the `MoveSession` operationId).
+	MoveSessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveSessionResponse, error)
+
+	// MoveSessionWithResponse Move the session of the call to another account of its person
+	//
+	// The person must be a member of the account (1217). The cookie stays.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /session (the `MoveSession` operationId).
+	MoveSessionWithResponse(ctx context.Context, body MoveSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveSessionResponse, error)
+
+	// ListSessionsWithResponse List the sessions for the account that have not ended, the latest first
+	//
+	// A caller with the scope members:read sees those of all persons and keys, others see those of the same person or key, and so do keys that are bound to tags. At most 1000 are listed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /sessions (the `ListSessions` operationId).
+	ListSessionsWithResponse(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*ListSessionsResponse, error)
+
+	// StartSessionWithResponse Start a session of a browser for the API key of the call
+	//
+	// The session may do what the key may do. The session that the browser had before ends. A call with a session in place of a key is refused (1307), and so is a call from a page of another origin (1217).
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /sessions (the `StartSession` operationId).
+	StartSessionWithResponse(ctx context.Context, params *StartSessionParams, reqEditors ...RequestEditorFn) (*StartSessionResponse, error)
+
+	// EndSessionWithResponse End a session
+	//
+	// A caller with the scope members ends any session for the account, others end those of the same person or key, and so do keys that are bound to tags. Other sessions do not exist for the caller (1301). When it is answered, no node accepts the session any more.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /sessions/{id} (the `EndSession` operationId).
+	EndSessionWithResponse(ctx context.Context, id SessionID, params *EndSessionParams, reqEditors ...RequestEditorFn) (*EndSessionResponse, error)
 
 	// ResetSelectedStatsWithResponse Count the clicks from zero again, for the URLs that hashes or tags select
 	//
@@ -5780,6 +7043,150 @@ func (r UndoKeyResponse) ContentType() string {
 	return ""
 }
 
+type ListMembersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MembersAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMembersResponse) GetJSON200() *MembersAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListMembersResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMembersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMembersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMembersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMembersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SetMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MembersAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SetMemberResponse) GetJSON200() *MembersAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r SetMemberResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemoveMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Envelope
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RemoveMemberResponse) GetJSON200() *Envelope {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r RemoveMemberResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RemoveMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemoveMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemoveMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemoveMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ReadDescriptionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -5815,6 +7222,308 @@ func (r ReadDescriptionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ReadDescriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EndCurrentSessionResponse200Headers the declared response headers of an HTTP 200 response for EndCurrentSession
+type EndCurrentSessionResponse200Headers struct {
+	SetCookie *string
+}
+
+type EndCurrentSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Envelope
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *EndCurrentSessionResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndCurrentSessionResponse) GetJSON200() *Envelope {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r EndCurrentSessionResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndCurrentSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndCurrentSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndCurrentSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndCurrentSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReadSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CurrentSessionAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReadSessionResponse) GetJSON200() *CurrentSessionAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ReadSessionResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type MoveSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CurrentSessionAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r MoveSessionResponse) GetJSON200() *CurrentSessionAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r MoveSessionResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r MoveSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MoveSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MoveSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MoveSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListSessionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SessionsAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSessionsResponse) GetJSON200() *SessionsAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListSessionsResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSessionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSessionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSessionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSessionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StartSessionResponse200Headers the declared response headers of an HTTP 200 response for StartSession
+type StartSessionResponse200Headers struct {
+	SetCookie *string
+}
+
+type StartSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SessionsAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *StartSessionResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r StartSessionResponse) GetJSON200() *SessionsAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r StartSessionResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StartSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type EndSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Envelope
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndSessionResponse) GetJSON200() *Envelope {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r EndSessionResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6931,6 +8640,68 @@ func (c *ClientWithResponses) UndoKeyWithResponse(ctx context.Context, id KeyID,
 	return ParseUndoKeyResponse(rsp)
 }
 
+// ListMembersWithResponse List the members of the account in the order in which they got their roles
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /members (the `ListMembers` operationId).
+func (c *ClientWithResponses) ListMembersWithResponse(ctx context.Context, params *ListMembersParams, reqEditors ...RequestEditorFn) (*ListMembersResponse, error) {
+	rsp, err := c.ListMembers(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMembersResponse(rsp)
+}
+
+// SetMemberWithBodyWithResponse Give a person a role in the account, or another one
+//
+// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+//
+// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /members (the `SetMember` operationId).
+func (c *ClientWithResponses) SetMemberWithBodyWithResponse(ctx context.Context, params *SetMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetMemberResponse, error) {
+	rsp, err := c.SetMemberWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetMemberResponse(rsp)
+}
+
+// SetMemberWithResponse Give a person a role in the account, or another one
+//
+// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+//
+// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /members (the `SetMember` operationId).
+func (c *ClientWithResponses) SetMemberWithResponse(ctx context.Context, params *SetMemberParams, body SetMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*SetMemberResponse, error) {
+	rsp, err := c.SetMember(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetMemberResponse(rsp)
+}
+
+// RemoveMemberWithResponse Remove a member from the account
+//
+// A caller can only remove a member who may do no more than the caller. When it is answered, the sessions of the person for this account have ended on all nodes. A person whose group gives a role gets it again with the next sign-in.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /members/{id} (the `RemoveMember` operationId).
+func (c *ClientWithResponses) RemoveMemberWithResponse(ctx context.Context, id MemberID, params *RemoveMemberParams, reqEditors ...RequestEditorFn) (*RemoveMemberResponse, error) {
+	rsp, err := c.RemoveMember(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemoveMemberResponse(rsp)
+}
+
 // ReadDescriptionWithResponse This description
 //
 // Returns a wrapper object for the known response body format(s).
@@ -6942,6 +8713,111 @@ func (c *ClientWithResponses) ReadDescriptionWithResponse(ctx context.Context, r
 		return nil, err
 	}
 	return ParseReadDescriptionResponse(rsp)
+}
+
+// EndCurrentSessionWithResponse End the session of the call
+//
+// When it is answered, no node accepts the session any more.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /session (the `EndCurrentSession` operationId).
+func (c *ClientWithResponses) EndCurrentSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndCurrentSessionResponse, error) {
+	rsp, err := c.EndCurrentSession(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndCurrentSessionResponse(rsp)
+}
+
+// ReadSessionWithResponse Read the session of the call
+//
+// Such calls do not count towards the calls of the plan.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /session (the `ReadSession` operationId).
+func (c *ClientWithResponses) ReadSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReadSessionResponse, error) {
+	rsp, err := c.ReadSession(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadSessionResponse(rsp)
+}
+
+// MoveSessionWithBodyWithResponse Move the session of the call to another account of its person
+//
+// The person must be a member of the account (1217). The cookie stays.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /session (the `MoveSession` operationId).
+func (c *ClientWithResponses) MoveSessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveSessionResponse, error) {
+	rsp, err := c.MoveSessionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveSessionResponse(rsp)
+}
+
+// MoveSessionWithResponse Move the session of the call to another account of its person
+//
+// The person must be a member of the account (1217). The cookie stays.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /session (the `MoveSession` operationId).
+func (c *ClientWithResponses) MoveSessionWithResponse(ctx context.Context, body MoveSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveSessionResponse, error) {
+	rsp, err := c.MoveSession(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveSessionResponse(rsp)
+}
+
+// ListSessionsWithResponse List the sessions for the account that have not ended, the latest first
+//
+// A caller with the scope members:read sees those of all persons and keys, others see those of the same person or key, and so do keys that are bound to tags. At most 1000 are listed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /sessions (the `ListSessions` operationId).
+func (c *ClientWithResponses) ListSessionsWithResponse(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*ListSessionsResponse, error) {
+	rsp, err := c.ListSessions(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSessionsResponse(rsp)
+}
+
+// StartSessionWithResponse Start a session of a browser for the API key of the call
+//
+// The session may do what the key may do. The session that the browser had before ends. A call with a session in place of a key is refused (1307), and so is a call from a page of another origin (1217).
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /sessions (the `StartSession` operationId).
+func (c *ClientWithResponses) StartSessionWithResponse(ctx context.Context, params *StartSessionParams, reqEditors ...RequestEditorFn) (*StartSessionResponse, error) {
+	rsp, err := c.StartSession(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartSessionResponse(rsp)
+}
+
+// EndSessionWithResponse End a session
+//
+// A caller with the scope members ends any session for the account, others end those of the same person or key, and so do keys that are bound to tags. Other sessions do not exist for the caller (1301). When it is answered, no node accepts the session any more.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /sessions/{id} (the `EndSession` operationId).
+func (c *ClientWithResponses) EndSessionWithResponse(ctx context.Context, id SessionID, params *EndSessionParams, reqEditors ...RequestEditorFn) (*EndSessionResponse, error) {
+	rsp, err := c.EndSession(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndSessionResponse(rsp)
 }
 
 // ResetSelectedStatsWithResponse Count the clicks from zero again, for the URLs that hashes or tags select
@@ -7621,6 +9497,105 @@ func ParseUndoKeyResponse(rsp *http.Response) (*UndoKeyResponse, error) {
 	return response, nil
 }
 
+// ParseListMembersResponse parses an HTTP response from a ListMembersWithResponse call
+func ParseListMembersResponse(rsp *http.Response) (*ListMembersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMembersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MembersAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSetMemberResponse parses an HTTP response from a SetMemberWithResponse call
+func ParseSetMemberResponse(rsp *http.Response) (*SetMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MembersAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRemoveMemberResponse parses an HTTP response from a RemoveMemberWithResponse call
+func ParseRemoveMemberResponse(rsp *http.Response) (*RemoveMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemoveMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseReadDescriptionResponse parses an HTTP response from a ReadDescriptionWithResponse call
 func ParseReadDescriptionResponse(rsp *http.Response) (*ReadDescriptionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -7641,6 +9616,230 @@ func ParseReadDescriptionResponse(rsp *http.Response) (*ReadDescriptionResponse,
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseEndCurrentSessionResponse parses an HTTP response from a EndCurrentSessionWithResponse call
+func ParseEndCurrentSessionResponse(rsp *http.Response) (*EndCurrentSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndCurrentSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers EndCurrentSessionResponse200Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReadSessionResponse parses an HTTP response from a ReadSessionWithResponse call
+func ParseReadSessionResponse(rsp *http.Response) (*ReadSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CurrentSessionAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseMoveSessionResponse parses an HTTP response from a MoveSessionWithResponse call
+func ParseMoveSessionResponse(rsp *http.Response) (*MoveSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MoveSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CurrentSessionAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSessionsResponse parses an HTTP response from a ListSessionsWithResponse call
+func ParseListSessionsResponse(rsp *http.Response) (*ListSessionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSessionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SessionsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStartSessionResponse parses an HTTP response from a StartSessionWithResponse call
+func ParseStartSessionResponse(rsp *http.Response) (*StartSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SessionsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers StartSessionResponse200Headers
+		if values := rsp.Header.Values("Set-Cookie"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Set-Cookie", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.SetCookie = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEndSessionResponse parses an HTTP response from a EndSessionWithResponse call
+func ParseEndSessionResponse(rsp *http.Response) (*EndSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
 
 	}
 

@@ -63,7 +63,7 @@ var ParameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	var doc struct {
 		Paths map[string]struct {
 			described
-			Get, Post, Patch, Delete described
+			Get, Post, Put, Patch, Delete described
 		}
 	}
 	if err := json.Unmarshal(openapi.Source(), &doc); err != nil {
@@ -73,7 +73,8 @@ var ParameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	for path, item := range doc.Paths {
 		at := "/paths/" + strings.ReplaceAll(path, "/", "~1")
 		for method, operation := range map[string]described{
-			"/get": item.Get, "/post": item.Post, "/patch": item.Patch, "/delete": item.Delete,
+			"/get": item.Get, "/post": item.Post, "/put": item.Put, "/patch": item.Patch,
+			"/delete": item.Delete,
 		} {
 			name := strings.ToUpper(method[1:]) + " " + openapi.Root + path
 			for _, source := range []struct {

@@ -1,12 +1,14 @@
-// Package activity handles calls about what the keys of an account have changed.
+// Package activity handles calls about what the keys and members of an account have changed.
 package activity
 
 import (
 	"errors"
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
 
+	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
@@ -31,14 +33,17 @@ type activityResponse struct {
 
 // record is a call that has changed something.
 type record struct {
-	Batch   uuid.UUID  `json:"batch"`
-	Time    time.Time  `json:"time"`
-	Key     string     `json:"key"`
-	KeyName string     `json:"key_name"`
-	Request string     `json:"request"`
-	URLs    urlsRecord `json:"urls"`
-	Tags    int        `json:"tags"`    // changes of tags
-	Account int        `json:"account"` // changes of the account and its keys
+	Batch    uuid.UUID  `json:"batch"`
+	Time     time.Time  `json:"time"`
+	Key      string     `json:"key"`
+	KeyName  string     `json:"key_name"`
+	Request  string     `json:"request"`
+	User     *uuid.UUID `json:"user"` // the person who called; null: none
+	UserName string     `json:"user_name"`
+	Via      string     `json:"via"` // api or console
+	URLs     urlsRecord `json:"urls"`
+	Tags     int        `json:"tags"`    // changes of tags
+	Account  int        `json:"account"` // changes of the account and its keys
 
 	Undoes      *uuid.UUID `json:"undoes,omitempty"`       // the call that it undoes
 	UndoesKey   string     `json:"undoes_key,omitempty"`   // the key whose changes it undoes
@@ -70,10 +75,18 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if err := errors.Join(fromErr, toErr); err != nil {
 		return nil, err
 	}
+	user, err := userOf(query)
+	if err != nil {
+		return nil, err
+	}
+	via := query.Get("via")
+	if via != "" && via != events.ViaAPI && via != events.ViaConsole {
+		return nil, apierror.WrongInput("via is either %s or %s", events.ViaAPI, events.ViaConsole)
+	}
 	h.Waiter.AwaitActivity(c)
 	calls, total, err := h.Queries.Activity(c.Context(), queries.ActivityQuery{
-		Account: c.Account.ID, Key: query.Get("key"), From: from, To: to, Offset: page.Offset,
-		Limit: page.Limit,
+		Account: c.Account.ID, Key: query.Get("key"), User: user, Via: via,
+		From: from, To: to, Offset: page.Offset, Limit: page.Limit,
 	})
 	if err != nil {
 		return nil, apierror.Unavailable(err)
@@ -87,6 +100,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	for i, call := range calls {
 		resp.Activity[i] = record{
 			Batch: call.Batch, Time: call.At.UTC(), Key: call.Key, KeyName: call.KeyName,
+			User: idOrNull(call.User), UserName: call.UserName, Via: call.Via,
 			Request: call.Request, Tags: call.Tags, Account: call.Account,
 			URLs: urlsRecord{
 				Created: call.Created, Edited: call.Edited, Deleted: call.Deleted,
@@ -97,6 +111,19 @@ func (h *Handler) List(c *request.Context) (any, error) {
 		}
 	}
 	return resp, nil
+}
+
+// userOf returns the id of the parameter user, or zero.
+func userOf(query url.Values) (uuid.UUID, error) {
+	text := query.Get("user")
+	if text == "" {
+		return uuid.Nil, nil
+	}
+	id, err := uuid.Parse(text)
+	if err != nil || id == uuid.Nil {
+		return uuid.Nil, apierror.WrongInput("user is not the id of a person")
+	}
+	return id, nil
 }
 
 func idOrNull(id uuid.UUID) *uuid.UUID {

@@ -12,6 +12,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/destination"
 	"linkledger/commands/domain"
+	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/peer"
@@ -50,6 +51,12 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 		// The host is for the check that links do not redirect to short links. An error means that
 		// no link can lead to the host, so there is nothing to check.
 		r.ShortHost, _ = destination.ShortHost(q.Base.Of(c.Request))
+	}
+	if c.Session.ID != uuid.Nil {
+		r.Via = events.ViaConsole
+	}
+	if c.Session.User != uuid.Nil {
+		r.User = c.Session.User.String()
 	}
 	key := c.Request.Header.Get(request.HeaderIdempotencyKey)
 	if key != "" {

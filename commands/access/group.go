@@ -1,0 +1,52 @@
+package access
+
+import (
+	"fmt"
+	"strings"
+)
+
+// GroupRole is what the members of a group of the issuer are here.
+type GroupRole struct {
+	Group    string
+	Account  string // user name of the account in which they have the role; empty: none
+	Role     Role
+	Operator bool // they are operators of the installation
+}
+
+// operator stands for an account and a role in the text of a GroupRole.
+const operator = "operator"
+
+// ParseGroupRoles reads roles of groups in the form
+// "marketing=acme:editor;audit=acme:auditor;ops=operator".
+func ParseGroupRoles(text string) ([]GroupRole, error) {
+	var roles []GroupRole
+	for entry := range strings.SplitSeq(text, ";") {
+		if strings.TrimSpace(entry) == "" {
+			continue
+		}
+		// The name of a group may contain = itself.
+		end := strings.LastIndexByte(entry, '=')
+		if end < 1 {
+			return nil, fmt.Errorf(
+				"%q is no role of a group: give GROUP=ACCOUNT:ROLE or GROUP=operator", entry,
+			)
+		}
+		of := GroupRole{Group: strings.TrimSpace(entry[:end])}
+		account, role, found := strings.Cut(strings.TrimSpace(entry[end+1:]), ":")
+		if !found && account == operator {
+			of.Operator = true
+			roles = append(roles, of)
+			continue
+		}
+		var err error
+		if of.Role, err = CheckedRole(role); err != nil || account == "" {
+			return nil, fmt.Errorf(
+				"%q: give GROUP=ACCOUNT:ROLE with a role of owner, editor, viewer and auditor, "+
+					"or GROUP=operator", entry,
+			)
+		}
+		of.Account = account
+		roles = append(roles, of)
+	}
+	return roles, nil
+}

@@ -1,0 +1,56 @@
+package accounts
+
+import (
+	"linkledger/commands/access"
+	"linkledger/commands/domain"
+	"linkledger/events"
+)
+
+// caller returns what the caller of a command may do now, by the stream of the account. The login
+// of the caller may not have known yet that a key is revoked or that a member is removed, and
+// caller refuses then with AccessDenied. An operator may do everything.
+func (a *Account) caller(r domain.Request) (events.KeyTerms, error) {
+	switch {
+	case r.Key != "":
+		key, err := a.working(r.Key)
+		if err != nil {
+			return events.KeyTerms{}, domain.Refuse(
+				domain.AccessDenied, "The key of this call has been revoked",
+			)
+		}
+		return key.KeyTerms, nil
+	case r.User != "" && !r.Operator:
+		member := a.member(r.User)
+		if member == nil {
+			return events.KeyTerms{}, domain.Refuse(
+				domain.AccessDenied, "The caller is no longer a member of the account",
+			)
+		}
+		return member.Role.Terms(), nil
+	}
+	return events.KeyTerms{}, nil
+}
+
+// mayCall refuses with AccessDenied if the caller lacks a scope by now.
+func (a *Account) mayCall(r domain.Request, needed access.Scopes) error {
+	own, err := a.caller(r)
+	if err == nil && !access.ScopesOf(own.Scopes).Have(needed) {
+		err = domain.Refuse(domain.AccessDenied, "The caller may not make this call any more")
+	}
+	return err
+}
+
+// mayGrant refuses with AccessDenied as mayCall does, and if the caller may do less than someone
+// with the terms.
+func (a *Account) mayGrant(r domain.Request, needed access.Scopes, terms events.KeyTerms) error {
+	if err := a.mayCall(r, needed); err != nil {
+		return err
+	}
+	if own, err := a.caller(r); err != nil || access.Within(terms, own) {
+		return err
+	}
+	return domain.Refuse(
+		domain.AccessDenied, "A caller can only give what it has: the scopes, tags, networks and "+
+			"expiration date must lie within those of its own key or role",
+	)
+}

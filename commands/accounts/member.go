@@ -1,0 +1,61 @@
+package accounts
+
+import (
+	"slices"
+	"time"
+
+	"linkledger/commands/access"
+	"linkledger/commands/domain"
+	"linkledger/events"
+)
+
+// MaxMembers is the most members of an account.
+const MaxMembers = 1000
+
+// Member is a person with a role in an account.
+type Member struct {
+	User string // id
+	Role access.Role
+	// Group is the group of the issuer by which the person has the role; empty: someone gave it.
+	Group string
+}
+
+// member returns the member with a user id, or nil.
+func (a *Account) member(user string) *Member {
+	for i := range a.Members {
+		if a.Members[i].User == user {
+			return &a.Members[i]
+		}
+	}
+	return nil
+}
+
+func (a *Account) setMember(m Member) {
+	if known := a.member(m.User); known != nil {
+		*known = m
+		return
+	}
+	a.Members = append(a.Members, m)
+}
+
+func (a *Account) removeMember(user string) {
+	a.Members = slices.DeleteFunc(a.Members, func(m Member) bool { return m.User == user })
+}
+
+// set decides that a person gets a role. It refuses with InvalidValue if the account has too many
+// members.
+func (a *Account) set(m Member, at time.Time) ([]events.Event, error) {
+	if a.member(m.User) == nil && len(a.Members) >= MaxMembers {
+		return nil, domain.Refuse(
+			domain.InvalidValue, "An account has at most %d members", MaxMembers,
+		)
+	}
+	return []events.Event{events.MemberSet{
+		User: m.User, Role: string(m.Role), Group: m.Group, At: at,
+	}}, nil
+}
+
+// mayChangeMember refuses with AccessDenied if the caller may do less than the member may.
+func (a *Account) mayChangeMember(r domain.Request, m Member) error {
+	return a.mayGrant(r, access.Members, m.Role.Terms())
+}

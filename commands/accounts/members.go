@@ -1,0 +1,61 @@
+package accounts
+
+import (
+	"context"
+
+	"linkledger/commands/domain"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// MemberOutcome is a membership after a command.
+type MemberOutcome struct {
+	Member   Member
+	Position eventstore.Position
+}
+
+// SetMember gives a person a role in an account. The person MUST exist. A caller can only give a
+// role that may do no more than the caller, and only change a member who may do no more. SetMember
+// refuses with InvalidValue, AccessDenied and AccountGone.
+func (s *Accounts) SetMember(
+	ctx context.Context, r domain.Request, account string, m Member,
+) (MemberOutcome, error) {
+	outcome, err := s.changeByID(ctx, r, account, func(a Account) ([]events.Event, error) {
+		if a.ID == "" || a.Erased {
+			return nil, erasedError(a.Username)
+		}
+		if err := a.mayChangeMember(r, m); err != nil {
+			return nil, err
+		}
+		if known := a.member(m.User); known != nil {
+			if err := a.mayChangeMember(r, *known); err != nil || *known == m {
+				return nil, err
+			}
+		}
+		return a.set(m, s.streams.Now())
+	})
+	return MemberOutcome{Member: m, Position: outcome.Position}, err
+}
+
+// RemoveMember ends the membership of a person in an account. A caller can only remove a member who
+// may do no more than the caller. It refuses with MemberNotFound and AccessDenied.
+func (s *Accounts) RemoveMember(
+	ctx context.Context, r domain.Request, account, user string,
+) (MemberOutcome, error) {
+	var member Member
+	outcome, err := s.changeByID(ctx, r, account, func(a Account) ([]events.Event, error) {
+		known := a.member(user)
+		if known == nil && r.Repeated {
+			return nil, nil // an earlier call of the same command has removed them
+		}
+		if known == nil {
+			return nil, domain.Refuse(domain.MemberNotFound, "There is no member %q", user)
+		}
+		if err := a.mayChangeMember(r, *known); err != nil {
+			return nil, err
+		}
+		member = *known
+		return []events.Event{events.MemberRemoved{User: user, At: s.streams.Now()}}, nil
+	})
+	return MemberOutcome{Member: member, Position: outcome.Position}, err
+}

@@ -1,0 +1,212 @@
+// Package people knows the persons who sign in: their ids, and what their issuer says of them,
+// which is stored sealed under a key of their own. Which accounts they are members of is decided in
+// the package accounts.
+package people
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/domain"
+	"linkledger/commands/streams"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// ErrNotSealed means that this process cannot seal the details of people, so it stores none.
+var ErrNotSealed = errors.New("details of people are stored encrypted only: give the master key")
+
+// Person is the state of one person, folded from their stream.
+type Person struct {
+	events.Details
+
+	ID     string
+	Erased bool // the details are deleted, and the person is known no more
+}
+
+func fold(history []events.Event) Person {
+	var p Person
+	for _, e := range history {
+		switch e := e.(type) {
+		case events.UserKnown:
+			p.ID, p.Details = e.User, e.Details
+		case events.UserErased:
+			p.Erased, p.Details = true, events.Details{Name: events.Erased}
+		}
+	}
+	return p
+}
+
+// People records and erases persons. It is safe for concurrent use.
+type People struct {
+	streams *streams.Streams
+	keys    streams.SealingKeys // nil: nothing is sealed
+	secret  []byte
+}
+
+// New returns People. keys seal the details; if nil, no person can be recorded or erased. secret
+// keys the hashes of identities, and MUST be the same on all nodes.
+func New(streams *streams.Streams, keys streams.SealingKeys, secret []byte) *People {
+	return &People{streams: streams, keys: keys, secret: secret}
+}
+
+// Outcome is a person after a command.
+type Outcome struct {
+	Person   Person
+	Position eventstore.Position
+}
+
+// identityStream returns the stream of an identity. Its name is a keyed hash, so the log does not
+// reveal whether somebody whose subject is known has signed in.
+func (p *People) identityStream(of events.Details) string {
+	mac := hmac.New(sha256.New, p.secret)
+	mac.Write([]byte(of.Issuer + "\n" + of.Subject))
+	return events.StreamIdentity + hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// Known returns the person with an identity, and records the details that are new. The first time,
+// it gives the person an id. A person who was erased and signs in again is another person. It fails
+// with ErrNotSealed.
+func (p *People) Known(
+	ctx context.Context, r domain.Request, details events.Details,
+) (Outcome, error) {
+	if p.keys == nil || !p.streams.Seals() {
+		return Outcome{}, ErrNotSealed
+	}
+	return eventstore.Retry(func() (Outcome, error) {
+		id, err := p.claim(ctx, r, p.identityStream(details))
+		if err != nil {
+			return Outcome{}, err
+		}
+		loaded, err := p.streams.Load(ctx, events.StreamUser+id)
+		if err != nil {
+			return Outcome{}, err
+		}
+		person := fold(loaded.Events)
+		switch {
+		case person.Erased: // since the claim was read
+			return Outcome{}, eventstore.ErrWrongRevision
+		case person.ID != "" && person.Details == details:
+			return Outcome{Person: person, Position: loaded.Position()}, nil
+		}
+		known := events.UserKnown{User: id, Details: details, At: p.streams.Now()}
+		appended, err := p.streams.Append(
+			ctx, r.Creating(id, known.At), events.StreamUser+id, loaded.Revision(), known,
+		)
+		if err != nil {
+			return Outcome{}, err
+		}
+		return Outcome{
+			Person: Person{ID: id, Details: details}, Position: appended.Position,
+		}, nil
+	})
+}
+
+// claim returns the user id of an identity: that of the last claim, unless that user was erased, or
+// a new one.
+func (p *People) claim(
+	ctx context.Context, r domain.Request, stream string,
+) (string, error) {
+	loaded, err := p.streams.Load(ctx, stream)
+	if err != nil {
+		return "", err
+	}
+	if last := len(loaded.Events) - 1; last >= 0 {
+		if claimed, ok := loaded.Events[last].(events.IdentityClaimed); ok {
+			user, err := Load(ctx, p.streams, claimed.User)
+			if err != nil || !user.Erased {
+				return claimed.User, err
+			}
+		}
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", err
+	}
+	claimed := events.IdentityClaimed{User: id.String(), At: p.streams.Now()}
+	_, err = p.streams.Append(
+		ctx, r.Creating(id.String(), claimed.At), stream, loaded.Revision(), claimed,
+	)
+	return id.String(), err
+}
+
+// Load returns a person as the log has them. One who was never known has no id.
+func Load(ctx context.Context, streams *streams.Streams, id string) (Person, error) {
+	if _, err := uuid.Parse(id); err != nil {
+		return Person{}, nil //nolint:nilerr // no person has such an id
+	}
+	loaded, err := streams.Load(ctx, events.StreamUser+id)
+	return fold(loaded.Events), err
+}
+
+// Person returns a person as Load does, or refuses with UserNotFound if there is none or if they
+// are erased.
+func (p *People) Person(ctx context.Context, id string) (Person, error) {
+	person, err := Load(ctx, p.streams, id)
+	if err == nil && (person.ID == "" || person.Erased) {
+		err = domain.Refuse(domain.UserNotFound, "There is no person %q", id)
+	}
+	return person, err
+}
+
+// Find returns the person with an identity, or refuses with UserNotFound.
+func (p *People) Find(ctx context.Context, issuer, subject string) (Person, error) {
+	stream := p.identityStream(events.Details{Issuer: issuer, Subject: subject})
+	loaded, err := p.streams.Load(ctx, stream)
+	if err != nil {
+		return Person{}, err
+	}
+	for i := len(loaded.Events) - 1; i >= 0; i-- {
+		claimed, ok := loaded.Events[i].(events.IdentityClaimed)
+		if !ok {
+			continue
+		}
+		person, err := Load(ctx, p.streams, claimed.User)
+		if err != nil || person.ID != "" && !person.Erased {
+			return person, err
+		}
+	}
+	return Person{}, domain.Refuse(
+		domain.UserNotFound, "Nobody with this subject has signed in yet",
+	)
+}
+
+// Erase erases a person for ever, and deletes the key of their details. Their memberships stay: see
+// accounts.Accounts.RemoveMember. If it is interrupted in between, a repeat deletes the key. It
+// refuses with UserNotFound and fails with ErrNotSealed.
+func (p *People) Erase(ctx context.Context, r domain.Request, id string) (Outcome, error) {
+	if p.keys == nil {
+		return Outcome{}, ErrNotSealed
+	}
+	outcome, err := eventstore.Retry(func() (Outcome, error) {
+		loaded, err := p.streams.Load(ctx, events.StreamUser+id)
+		if err != nil {
+			return Outcome{}, err
+		}
+		person := fold(loaded.Events)
+		switch {
+		case person.ID == "":
+			return Outcome{}, domain.Refuse(domain.UserNotFound, "There is no person %q", id)
+		case person.Erased:
+			return Outcome{Person: person, Position: loaded.Position()}, nil
+		}
+		erased := events.UserErased{At: p.streams.Now()}
+		appended, err := p.streams.Append(
+			ctx, r, events.StreamUser+id, loaded.Revision(), erased,
+		)
+		if err != nil {
+			return Outcome{}, err
+		}
+		person = fold(append(loaded.Events, erased))
+		return Outcome{Person: person, Position: appended.Position}, nil
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	return outcome, p.keys.EraseAccountKey(ctx, id)
+}

@@ -1,0 +1,71 @@
+package events
+
+import "time"
+
+// StreamUser prefixes the stream of one person: user-<user id>.
+const StreamUser = "user-"
+
+// StreamIdentity prefixes the stream that says which user an identity is:
+// identity-<keyed hash of issuer and subject>.
+const StreamIdentity = "identity-"
+
+// IdentityClaimed assigns an identity of an issuer to a user. A further claim follows only after
+// the user has been erased.
+type IdentityClaimed struct {
+	User string    `json:"user_id"`
+	At   time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (IdentityClaimed) EventType() string { return "identity.claimed.v1" }
+
+// Details are what an issuer says of a person.
+type Details struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"` // the id of the person at the issuer
+	Mail    string `json:"mail,omitempty"`
+	Name    string `json:"name,omitempty"`
+}
+
+// UserKnown records the details of a person: the first time and whenever they have changed.
+type UserKnown struct {
+	User string `json:"user_id"`
+	// Details are stored sealed under the key of the user, and in no other form.
+	Details Details   `json:"-"`
+	Sealed  *Sealed   `json:"sealed"`
+	At      time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (UserKnown) EventType() string { return "user.known.v1" }
+
+// UserErased makes the details of a person unreadable in this and all other events. The key of the
+// details is deleted after this event.
+type UserErased struct {
+	At time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (UserErased) EventType() string { return "user.erased.v1" }
+
+// MemberSet gives a person a role in the account, in place of the one that the person had.
+type MemberSet struct {
+	User string `json:"user_id"`
+	Role string `json:"role"` // such as viewer
+	// Group is the group of the issuer by which the person has the role, or empty if someone gave
+	// it.
+	Group string    `json:"group,omitempty"`
+	At    time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (MemberSet) EventType() string { return "account.member_set.v1" }
+
+// MemberRemoved ends the membership of a person in the account.
+type MemberRemoved struct {
+	User string    `json:"user_id"`
+	At   time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (MemberRemoved) EventType() string { return "account.member_removed.v1" }

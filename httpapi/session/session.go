@@ -1,0 +1,177 @@
+// Package session starts, finds and ends the sessions of browsers. A session is a random secret in
+// a cookie; the database has its hash.
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/access"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/shortlink"
+	"linkledger/queries"
+)
+
+// Store stores the sessions of browsers.
+type Store interface {
+	// StartSession stores a session, and returns its id and the secret that the browser gets.
+	StartSession(
+		ctx context.Context, s queries.NewSession, now time.Time,
+	) (id uuid.UUID, secret string, err error)
+	// UseSession records that a session whose last recorded use was at used is used now.
+	UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error
+	// MoveSession moves a session of a person to another account of theirs.
+	MoveSession(ctx context.Context, id, account uuid.UUID, memberAt int64) error
+	// EndSession ends a session on all nodes.
+	EndSession(ctx context.Context, id uuid.UUID) error
+}
+
+// Sessions starts, finds and ends the sessions of browsers. It is safe for concurrent use.
+type Sessions struct {
+	Store      Store
+	Queries    *queries.DB
+	Pseudonyms *peer.Pseudonyms // of the addresses that sign in
+	Proxies    peer.Proxies
+	Base       shortlink.Base
+	Origins    *http.CrossOriginProtection
+	Now        func() time.Time
+	Logger     *slog.Logger
+}
+
+// The names of the cookie. Browsers accept the first only over HTTPS and from this very host.
+const (
+	secureCookie = "__Host-linkledger"
+	plainCookie  = "linkledger"
+)
+
+// IsSecure reports whether browsers reach the service over HTTPS.
+func IsSecure(base shortlink.Base, r *http.Request) bool {
+	return strings.HasPrefix(base.Of(r), "https://")
+}
+
+func (s *Sessions) cookieName(r *http.Request) string {
+	if IsSecure(s.Base, r) {
+		return secureCookie
+	}
+	return plainCookie
+}
+
+// cookie returns the cookie of a session. Without an age it ends with the browser. SameSite is Lax
+// so that links from other sites open the console.
+func (s *Sessions) cookie(r *http.Request, secret string, age int) *http.Cookie {
+	return &http.Cookie{ //nolint:gosec // Secure is set wherever HTTPS is used
+		Name: s.cookieName(r), Value: secret, Path: "/", MaxAge: age,
+		Secure: IsSecure(s.Base, r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+// secrets matches the values of the cookie: 32 bytes in base64.
+var secrets = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
+
+// Has reports whether a request has the cookie of a session, which may have ended.
+func (s *Sessions) Has(r *http.Request) bool { return s.secret(r) != "" }
+
+// secret returns the secret of the session of a request, or "" if it has none.
+func (s *Sessions) secret(r *http.Request) string {
+	cookies := r.CookiesNamed(s.cookieName(r))
+	if len(cookies) != 1 || !secrets.MatchString(cookies[0].Value) {
+		return ""
+	}
+	return cookies[0].Value
+}
+
+// CheckOrigin refuses a call that changes something and that a browser made for a page of another
+// origin. Browsers add cookies also to such calls.
+func (s *Sessions) CheckOrigin(r *http.Request) error {
+	if err := s.Origins.Check(r); err != nil {
+		return &apierror.Error{
+			Code:    apierror.CodeAccessDenied,
+			Details: "The call comes from a page of another origin",
+		}
+	}
+	return nil
+}
+
+// Resume sets c.Session, c.Account and c.Key by the cookie of the request, or refuses. c.Account
+// has no id if the person is a member of no account.
+func (s *Sessions) Resume(c *request.Context) error {
+	secret := s.secret(c.Request)
+	if secret == "" {
+		return errNoSession
+	}
+	if err := s.CheckOrigin(c.Request); err != nil {
+		return err
+	}
+	now := s.Now()
+	session, err := s.Queries.Session(c.Context(), secret, now)
+	if errors.Is(err, queries.ErrNotFound) {
+		s.forget(c)
+		return errNoSession
+	}
+	if err != nil {
+		return apierror.Unavailable(err)
+	}
+	c.Session, c.Account = session, session.Account
+	if session.Key != nil {
+		c.Key = *session.Key
+	} else {
+		terms := access.Role(session.Role).Terms()
+		c.Key = queries.Key{Restricted: &terms}
+	}
+	if err := s.Store.UseSession(c.Context(), session.ID, session.Used, now); err != nil {
+		s.Logger.WarnContext(
+			c.Context(), "the use of a session is not stored", slog.Any("error", err),
+		)
+	}
+	return nil
+}
+
+var errNoSession = &apierror.Error{
+	Code: apierror.CodeInvalidKey, Details: "There is no session, or it has ended: sign in again",
+}
+
+// Start starts a session and gives it to the browser. The session that the browser had before ends,
+// so that a secret never outlives a sign-in.
+func (s *Sessions) Start(c *request.Context, of queries.NewSession) (uuid.UUID, error) {
+	if secret := s.secret(c.Request); secret != "" {
+		former, err := s.Queries.Session(c.Context(), secret, s.Now())
+		if err == nil {
+			err = s.Store.EndSession(c.Context(), former.ID)
+		}
+		if err != nil && !errors.Is(err, queries.ErrNotFound) {
+			return uuid.Nil, apierror.Unavailable(err)
+		}
+	}
+	of.Address = s.Pseudonyms.Of(s.Proxies.ClientAddress(c.Request))
+	of.Agent = peer.ReadAgent(c.Request.UserAgent()).String()
+	id, secret, err := s.Store.StartSession(c.Context(), of, s.Now())
+	if err != nil {
+		return uuid.Nil, apierror.Unavailable(err)
+	}
+	http.SetCookie(c, s.cookie(c.Request, secret, 0))
+	return id, nil
+}
+
+// End ends a session. If it is that of the call, the browser forgets it.
+func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
+	if err := s.Store.EndSession(c.Context(), id); err != nil {
+		return apierror.Unavailable(err)
+	}
+	if id == c.Session.ID {
+		s.forget(c)
+	}
+	return nil
+}
+
+func (s *Sessions) forget(c *request.Context) {
+	http.SetCookie(c, s.cookie(c.Request, "", -1))
+}

@@ -1,0 +1,238 @@
+// Package signin signs people in with OpenID Connect: it records what the issuer says of them,
+// gives them the roles of their groups, and starts the session of their browser.
+package signin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bunrouter"
+
+	"linkledger/commands/access"
+	"linkledger/commands/accounts"
+	"linkledger/commands/domain"
+	"linkledger/commands/people"
+	"linkledger/events"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/openid"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/router"
+	"linkledger/httpapi/session"
+	"linkledger/queries"
+)
+
+// The paths of a sign-in.
+const (
+	BeginPath    = "/console/sign-in"
+	CallbackPath = "/console/callback"
+)
+
+// Handler handles the sign-ins. All fields are required, but for Groups.
+type Handler struct {
+	Provider *openid.Provider
+	People   *people.People
+	Accounts *accounts.Accounts
+	Queries  *queries.DB
+	Sessions *session.Sessions
+	Groups   []access.GroupRole // the first one counts if several give a role in one account
+	// AwaitAccounts waits until the read models show a commit position, or returns false.
+	AwaitAccounts func(c *request.Context, position uint64) bool
+	// Refused is called for each sign-in that is refused.
+	Refused func(reason string)
+	Logger  *slog.Logger
+}
+
+// refusedReason is the reason of refused sign-ins in the metrics.
+const refusedReason = "sign_in"
+
+// Routes returns the routes of the sign-in.
+func (h *Handler) Routes() []router.Route {
+	return []router.Route{
+		router.Get(BeginPath, h.handle(h.begin)),
+		router.Get(CallbackPath, h.handle(h.finish)),
+	}
+}
+
+// handle returns a handler that redirects the browser to where next says.
+func (h *Handler) handle(
+	next func(c *request.Context) (location string, err error),
+) bunrouter.HandlerFunc {
+	return func(w http.ResponseWriter, r bunrouter.Request) error {
+		c := request.Of(w, r)
+		location, err := next(c)
+		if err != nil {
+			return h.explained(c, err)
+		}
+		c.Header().Set("Cache-Control", "no-store")
+		c.Header().Set("Referrer-Policy", "no-referrer")
+		http.Redirect(c, c.Request, location, http.StatusSeeOther)
+		return nil
+	}
+}
+
+// explained returns the error of the API for an error of a sign-in. It logs refusals, whose cause
+// the person is not told.
+func (h *Handler) explained(c *request.Context, err error) error {
+	if errors.Is(err, openid.ErrRefused) || errors.Is(err, openid.ErrInvalid) {
+		h.Refused(refusedReason)
+		h.Logger.WarnContext(
+			c.Context(), "sign-in refused", slog.Any("error", err), slog.String("request", c.ID),
+		)
+	}
+	switch {
+	case errors.Is(err, openid.ErrUnavailable):
+		return apierror.Unavailable(err)
+	case errors.Is(err, openid.ErrRefused):
+		return &apierror.Error{
+			Code: apierror.CodeAccessDenied, Details: "The identity provider refused the sign-in",
+		}
+	case errors.Is(err, openid.ErrInvalid):
+		return &apierror.Error{
+			Code:    apierror.CodeInvalidKey,
+			Details: "The sign-in is not valid or took too long: sign in again",
+		}
+	}
+	return err
+}
+
+func (h *Handler) begin(c *request.Context) (string, error) {
+	return h.Provider.Begin(c, c.Request, c.Request.URL.Query().Get("return"))
+}
+
+func (h *Handler) finish(c *request.Context) (string, error) {
+	identity, returnTo, err := h.Provider.Finish(c, c.Request)
+	if err != nil {
+		return "", err
+	}
+	user, err := h.record(c, identity)
+	if err != nil {
+		return "", err
+	}
+	started := queries.NewSession{User: user, Operator: h.isOperator(identity)}
+	memberships, err := h.Queries.Memberships(c.Context(), user)
+	if err != nil {
+		return "", apierror.Unavailable(err)
+	}
+	if len(memberships) > 0 {
+		started.Account, started.MemberAt = memberships[0].Account, memberships[0].Changed
+	}
+	_, err = h.Sessions.Start(c, started)
+	return returnTo, err
+}
+
+// record records a person and their roles, and returns their id once the read models show both.
+func (h *Handler) record(c *request.Context, identity openid.Identity) (uuid.UUID, error) {
+	command := uuid.New()
+	r := domain.Request{
+		Operator: true, Via: events.ViaConsole, ID: c.ID, Command: command,
+		Batch: command.String(),
+	}
+	known, err := h.People.Known(c.Context(), r, events.Details{
+		Issuer: identity.Issuer, Subject: identity.Subject, Mail: identity.Mail,
+		Name: identity.Name,
+	})
+	if err != nil {
+		return uuid.Nil, err
+	}
+	user, err := uuid.Parse(known.Person.ID)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("id of a person: %w", err)
+	}
+	if !h.AwaitAccounts(c, known.Position.Commit) {
+		return uuid.Nil, errLate
+	}
+	r.User = known.Person.ID
+	at, err := h.applyGroups(c.Context(), r, user, identity.Groups)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if !h.AwaitAccounts(c, at) {
+		return uuid.Nil, errLate
+	}
+	return user, nil
+}
+
+var errLate = &apierror.Error{
+	Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
+	Details: "The sign-in takes too long, try again",
+}
+
+// applyGroups gives a person the roles of their groups, and ends the memberships that they have by
+// groups that they have left. It returns the position of the last change, or 0.
+func (h *Handler) applyGroups(
+	ctx context.Context, r domain.Request, user uuid.UUID, groups []string,
+) (last uint64, err error) {
+	memberships, err := h.Queries.Memberships(ctx, user)
+	if err != nil {
+		return 0, apierror.Unavailable(err)
+	}
+	wanted, err := h.rolesOf(ctx, groups)
+	if err != nil {
+		return 0, err
+	}
+	for account, member := range wanted {
+		member.User = user.String()
+		at, err := h.Accounts.SetGroupRole(ctx, r, account, member)
+		if apierror.RefusedAs(err, domain.InvalidValue) {
+			h.Logger.ErrorContext(
+				ctx, "a person does not get the role of a group", slog.Any("error", err),
+				slog.String("group", member.Group), slog.String("account", account),
+			)
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, at.Commit)
+	}
+	for _, m := range memberships {
+		if _, still := wanted[m.Account.String()]; still || m.Group == "" {
+			continue
+		}
+		at, err := h.Accounts.EndGroupRole(ctx, r, m.Account.String(), user.String())
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, at.Commit)
+	}
+	return last, nil
+}
+
+// rolesOf returns the roles that groups have, by the id of the account.
+func (h *Handler) rolesOf(
+	ctx context.Context, groups []string,
+) (map[string]accounts.Member, error) {
+	roles := make(map[string]accounts.Member)
+	for _, of := range h.Groups {
+		if of.Operator || !slices.Contains(groups, of.Group) {
+			continue
+		}
+		account, err := h.Accounts.ID(ctx, of.Account)
+		if apierror.RefusedAs(err, domain.AccountNotFound) {
+			h.Logger.ErrorContext(
+				ctx, "the account of a group does not exist: see --oidc-groups",
+				slog.String("group", of.Group), slog.String("account", of.Account),
+			)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, earlier := roles[account]; !earlier {
+			roles[account] = accounts.Member{Role: of.Role, Group: of.Group}
+		}
+	}
+	return roles, nil
+}
+
+// isOperator reports whether a group of a person makes them an operator.
+func (h *Handler) isOperator(identity openid.Identity) bool {
+	return slices.ContainsFunc(h.Groups, func(of access.GroupRole) bool {
+		return of.Operator && slices.Contains(identity.Groups, of.Group)
+	})
+}

@@ -1,0 +1,169 @@
+// Package members handles calls that list, add, change and remove the members of an account.
+package members
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/access"
+	"linkledger/commands/accounts"
+	"linkledger/commands/domain"
+	"linkledger/commands/people"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/write"
+	"linkledger/queries"
+)
+
+// Handler handles calls about members.
+type Handler struct {
+	Accounts  *accounts.Accounts
+	People    *people.People
+	Queries   *queries.DB
+	Requests  *write.Requests
+	Waiter    *catchup.Waiter
+	BodyLimit int64  // bytes
+	Issuer    string // of the persons that are named by their subjects; empty: none
+}
+
+// membersResponse is the response of all calls about members.
+type membersResponse struct {
+	response.Envelope
+	Members []record `json:"members"`
+}
+
+type record struct {
+	ID    string             `json:"id"`
+	Name  string             `json:"name"`
+	Mail  string             `json:"mail"`
+	Role  string             `json:"role"`
+	Group *string            `json:"group"` // null: someone gave the role
+	Since response.Timestamp `json:"since"`
+}
+
+// List returns the members of the account.
+func (h *Handler) List(c *request.Context) (any, error) {
+	return h.list(c, func(queries.Member) bool { return true })
+}
+
+func (h *Handler) list(c *request.Context, include func(queries.Member) bool) (any, error) {
+	found, err := h.Queries.Members(c.Context(), c.Account.ID)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	resp := membersResponse{Envelope: response.Succeeded(), Members: []record{}}
+	for _, m := range found {
+		if !include(m) {
+			continue
+		}
+		var group *string
+		if m.Group != "" {
+			group = &m.Group
+		}
+		resp.Members = append(resp.Members, record{
+			ID: m.User.String(), Name: m.Name, Mail: m.Mail, Role: m.Role, Group: group,
+			Since: response.Timestamp(m.Since),
+		})
+	}
+	return resp, nil
+}
+
+// Set gives a person a role, and returns the member.
+func (h *Handler) Set(c *request.Context) (any, error) {
+	body, err := decode.Body(c, h.BodyLimit)
+	if err != nil {
+		return nil, err
+	}
+	name, id, subject := body.Text("role"), body.Text("id"), body.Text("subject")
+	switch {
+	case body.Err != nil:
+		return nil, body.Err
+	case name == nil:
+		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "role is missing"}
+	case (id == nil) == (subject == nil):
+		return nil, apierror.WrongInput("Name the person by either id or subject")
+	}
+	role, err := access.CheckedRole(*name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.Requests.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	user, err := h.person(c, id, subject)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := h.Accounts.SetMember(
+		c.Context(), r, c.Account.ID.String(), accounts.Member{User: user, Role: role},
+	)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.await(c, outcome); err != nil {
+		return nil, err
+	}
+	return h.list(c, func(m queries.Member) bool { return m.User.String() == user })
+}
+
+// person returns the id of a person who has signed in before.
+func (h *Handler) person(c *request.Context, id, subject *string) (string, error) {
+	if subject != nil {
+		if h.Issuer == "" {
+			return "", apierror.WrongInput("There is no issuer here whose subjects are known")
+		}
+		person, err := h.People.Find(c.Context(), h.Issuer, *subject)
+		return person.ID, err
+	}
+	parsed, err := uuid.Parse(*id)
+	if err != nil {
+		return "", apierror.WrongInput("id is not that of a person")
+	}
+	known, err := h.Queries.People(c.Context(), []uuid.UUID{parsed})
+	if err != nil {
+		return "", apierror.Unavailable(err)
+	}
+	if person, ok := known[parsed]; !ok || person.Erased {
+		return "", domain.Refuse(
+			domain.UserNotFound, "There is no person %q: a person has an id once they have "+
+				"signed in", parsed,
+		)
+	}
+	return parsed.String(), nil
+}
+
+// Remove ends the membership of the person that the path names. When it answers, their sessions for
+// this account have ended on all nodes.
+func (h *Handler) Remove(c *request.Context) (any, error) {
+	r, err := h.Requests.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	user := c.Param("id")
+	if id, err := uuid.Parse(user); err == nil {
+		user = id.String()
+	}
+	outcome, err := h.Accounts.RemoveMember(c.Context(), r, c.Account.ID.String(), user)
+	if err != nil {
+		return nil, err
+	}
+	return response.Succeeded(), h.await(c, outcome)
+}
+
+// await waits until the read models show a membership as a command left it. All nodes ask them at
+// each call of a session.
+func (h *Handler) await(c *request.Context, outcome accounts.MemberOutcome) error {
+	if h.Waiter.AwaitAccounts(c, outcome.Position.Commit) {
+		return nil
+	}
+	return &apierror.Error{
+		Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
+		Details: "The change of the member is stored, but may not have taken effect yet: repeat " +
+			"the call to wait for it",
+	}
+}

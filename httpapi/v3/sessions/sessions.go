@@ -1,0 +1,236 @@
+// Package sessions handles calls that start, list, move and end the sessions of browsers.
+package sessions
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/access"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/session"
+	"linkledger/queries"
+)
+
+// Handler handles calls about sessions.
+type Handler struct {
+	Sessions  *session.Sessions
+	Queries   *queries.DB
+	BodyLimit int64 // bytes
+}
+
+type listResponse struct {
+	response.Envelope
+	Sessions []record `json:"sessions"`
+}
+
+// record is a session without its secret.
+type record struct {
+	ID        uuid.UUID          `json:"id"`
+	Current   bool               `json:"current"` // it is that of the call
+	Key       string             `json:"key,omitempty"`
+	KeyName   string             `json:"key_name,omitempty"`
+	User      *uuid.UUID         `json:"user,omitempty"`
+	UserName  string             `json:"user_name,omitempty"`
+	Address   string             `json:"address"` // keyed hash
+	Agent     string             `json:"agent"`
+	CreatedAt response.Timestamp `json:"created_at"`
+	LastUsed  response.Timestamp `json:"last_used"`
+}
+
+// Start starts a session for the API key of the call, and gives it to the browser.
+func (h *Handler) Start(c *request.Context) (any, error) {
+	if err := h.Sessions.CheckOrigin(c.Request); err != nil {
+		return nil, err
+	}
+	if c.Session.ID != uuid.Nil {
+		return nil, apierror.WrongInput("The call has a session: sign in with an API key")
+	}
+	id, err := h.Sessions.Start(c, queries.NewSession{Account: c.Account.ID, Key: c.Key.ID})
+	if err != nil {
+		return nil, err
+	}
+	started, err := h.Queries.Sessions(
+		c.Context(), queries.SessionsOf{Account: c.Account.ID, ID: id}, h.Sessions.Now(),
+	)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	return listed(started, id), nil
+}
+
+// List returns the sessions of the account that the caller may see: all with the scope
+// members:read, else those of the same person or key.
+func (h *Handler) List(c *request.Context) (any, error) {
+	found, err := h.visible(c, access.MembersRead, uuid.Nil)
+	if err != nil {
+		return nil, err
+	}
+	return listed(found, c.Session.ID), nil
+}
+
+// listed returns the response with sessions, one of which is that of the call.
+func listed(found []queries.SessionRecord, current uuid.UUID) listResponse {
+	resp := listResponse{Envelope: response.Succeeded(), Sessions: make([]record, len(found))}
+	for i, s := range found {
+		resp.Sessions[i] = record{
+			ID: s.ID, Current: s.ID == current, Key: s.Key, KeyName: s.KeyName,
+			User: idOrNull(s.User), UserName: s.UserName, Address: s.Address, Agent: s.Agent,
+			CreatedAt: response.Timestamp(s.Begun), LastUsed: response.Timestamp(s.Used),
+		}
+	}
+	return resp
+}
+
+// visible returns all sessions of the account if the caller has a scope, else those of the caller.
+// With an id it returns only the session with that id.
+func (h *Handler) visible(
+	c *request.Context, all access.Scopes, id uuid.UUID,
+) ([]queries.SessionRecord, error) {
+	of := queries.SessionsOf{Account: c.Account.ID, ID: id}
+	if !c.Scopes().Have(all) || c.Bound != nil {
+		of.User, of.Key = c.Session.User, c.Key.ID
+	}
+	found, err := h.Queries.Sessions(c.Context(), of, h.Sessions.Now())
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	return found, nil
+}
+
+// End ends the session that the path names: one of the same person or key, or any of the account
+// with the scope members. When it answers, no node accepts the session any more.
+func (h *Handler) End(c *request.Context) (any, error) {
+	none := &apierror.Error{
+		Code: apierror.CodeInvalidResource, Details: "There is no such session",
+	}
+	id, err := uuid.Parse(c.Param("id"))
+	if err != nil || id == uuid.Nil {
+		return nil, none
+	}
+	found, err := h.visible(c, access.Members, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, none
+	}
+	return response.Succeeded(), h.Sessions.End(c, id)
+}
+
+type currentResponse struct {
+	response.Envelope
+	Session current `json:"session"`
+}
+
+// current is the session of a call: who signed in, and for which account.
+type current struct {
+	ID        uuid.UUID          `json:"id"`
+	Account   *string            `json:"account"` // user name; null: a person without account
+	Role      *string            `json:"role"`    // null: a key signed in
+	Scopes    []string           `json:"scopes"`
+	Tags      *string            `json:"tags"` // to which the key is bound; null: none
+	Key       *string            `json:"key"`  // null: a person signed in
+	User      *uuid.UUID         `json:"user"` // null: a key signed in
+	UserName  string             `json:"user_name"`
+	Operator  bool               `json:"operator"`
+	Accounts  []membership       `json:"accounts"` // that the person is a member of
+	CreatedAt response.Timestamp `json:"created_at"`
+}
+
+type membership struct {
+	Username string `json:"username"`
+	Role     string `json:"role"`
+}
+
+// Current returns the session of the call.
+func (h *Handler) Current(c *request.Context) (any, error) {
+	s := c.Session
+	resp := currentResponse{Envelope: response.Succeeded(), Session: current{
+		ID: s.ID, Account: textOrNull(s.Username), Role: textOrNull(s.Role), Scopes: []string{},
+		Tags: textOrNull(c.Key.Terms().Tags), Key: textOrNull(c.Key.ID), User: idOrNull(s.User),
+		Operator: s.Operator, Accounts: []membership{}, CreatedAt: response.Timestamp(s.Begun),
+	}}
+	if s.Account.ID != uuid.Nil {
+		resp.Session.Scopes = c.Scopes().Names()
+	}
+	if s.User == uuid.Nil {
+		return resp, nil
+	}
+	people, err := h.Queries.People(c.Context(), []uuid.UUID{s.User})
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	resp.Session.UserName = people[s.User].Label()
+	memberships, err := h.Queries.Memberships(c.Context(), s.User)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	for _, m := range memberships {
+		resp.Session.Accounts = append(
+			resp.Session.Accounts, membership{Username: m.Username, Role: m.Role},
+		)
+	}
+	return resp, nil
+}
+
+// Move moves the session of the call to another account that its person is a member of.
+func (h *Handler) Move(c *request.Context) (any, error) {
+	body, err := decode.Body(c, h.BodyLimit)
+	if err != nil {
+		return nil, err
+	}
+	username := body.Text("account")
+	if body.Err != nil {
+		return nil, body.Err
+	}
+	if username == nil {
+		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "account is missing"}
+	}
+	var memberships []queries.Member
+	if c.Session.User != uuid.Nil {
+		memberships, err = h.Queries.Memberships(c.Context(), c.Session.User)
+	}
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	i := slices.IndexFunc(
+		memberships, func(m queries.Member) bool { return m.Username == *username },
+	)
+	if i < 0 {
+		return nil, &apierror.Error{
+			Code: apierror.CodeAccessDenied, Details: "You are no member of this account",
+		}
+	}
+	to := memberships[i]
+	err = h.Sessions.Store.MoveSession(c.Context(), c.Session.ID, to.Account, to.Changed)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	if err := h.Sessions.Resume(c); err != nil {
+		return nil, err
+	}
+	return h.Current(c)
+}
+
+// EndCurrent ends the session of the call.
+func (h *Handler) EndCurrent(c *request.Context) (any, error) {
+	return response.Succeeded(), h.Sessions.End(c, c.Session.ID)
+}
+
+func textOrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func idOrNull(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}

@@ -1,0 +1,124 @@
+package accountadmin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands/access"
+	"linkledger/commands/accounts"
+	"linkledger/commands/domain"
+	"linkledger/events/eventstore"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+	"linkledger/internal/usage"
+	"linkledger/queries"
+)
+
+// printedMember is a member of an account as it is printed.
+type printedMember struct {
+	ID    string    `json:"id"`
+	Name  string    `json:"name"`
+	Mail  string    `json:"mail"`
+	Role  string    `json:"role"`
+	Group string    `json:"group"` // by which the person has the role; empty: someone gave it
+	Since time.Time `json:"since"`
+}
+
+// ListMembers prints the members of an account.
+func ListMembers(ctx context.Context, o installation.Operator, username string) error {
+	var members []queries.Member
+	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) error {
+		account, err := q.AccountByUsername(ctx, username)
+		if err != nil {
+			return err
+		}
+		members, err = q.Members(ctx, account.ID)
+		return err
+	})
+	if errors.Is(err, queries.ErrNotFound) {
+		return usage.Errorf("there is no account %q", username)
+	}
+	if err != nil {
+		return err
+	}
+	printed := make([]printedMember, len(members))
+	rows := make([]table.Row, len(members))
+	for i, m := range members {
+		printed[i] = printedMember{
+			ID: m.User.String(), Name: m.Name, Mail: m.Mail, Role: m.Role, Group: m.Group,
+			Since: m.Since.UTC(),
+		}
+		rows[i] = table.Row{
+			m.User, m.Name, m.Mail, m.Role,
+			m.Group, console.Time(m.Since),
+		}
+	}
+	return printList(o, printed, table.Row{"id", "name", "mail", "role", "group", "since"}, rows)
+}
+
+// SetMember gives a person a role in an account.
+func SetMember(
+	ctx context.Context, o installation.Operator, username, user, role string,
+) error {
+	checked, err := access.CheckedRole(role)
+	if err != nil {
+		return usage.Wrap(err)
+	}
+	err = runOn(ctx, o, func(
+		ctx context.Context, store *eventstore.Store, r domain.Request,
+	) (eventstore.Position, error) {
+		person, err := o.People(store).Person(ctx, user)
+		if err != nil {
+			return eventstore.Position{}, err
+		}
+		known := o.Accounts(store)
+		account, err := known.ID(ctx, username)
+		if err != nil {
+			return eventstore.Position{}, err
+		}
+		outcome, err := known.SetMember(
+			ctx, r, account, accounts.Member{User: person.ID, Role: checked},
+		)
+		return outcome.Position, err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Stdout, "%s is %s of %s\n", user, checked, username)
+	return err
+}
+
+// RemoveMember ends the membership of a person in an account. When it returns, the sessions of the
+// person for the account have ended.
+func RemoveMember(ctx context.Context, o installation.Operator, username, user string) error {
+	err := run(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (eventstore.Position, error) {
+		account, err := a.ID(ctx, username)
+		if err != nil {
+			return eventstore.Position{}, err
+		}
+		outcome, err := a.RemoveMember(ctx, r, account, user)
+		return outcome.Position, err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(o.Stdout, "%s is no member of %s any more\n", user, username)
+	return err
+}
+
+// printList prints a list as JSON or as a table.
+func printList(
+	o installation.Operator, list any, header table.Row, rows []table.Row,
+) error {
+	if o.JSON {
+		return json.NewEncoder(o.Stdout).Encode(list)
+	}
+	return console.Table(o.Stdout, header, rows)
+}

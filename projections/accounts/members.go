@@ -1,0 +1,94 @@
+package accounts
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/events"
+	"linkledger/projections/projection"
+	"linkledger/projections/sqlbatch"
+)
+
+// accountMembers are the members of the accounts that a batch touches, and those that it removes.
+type accountMembers map[memberID]*changedMember
+
+type memberID struct{ account, user uuid.UUID }
+
+type changedMember struct {
+	member
+	dirty bool // it has to be written
+}
+
+func (m accountMembers) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs) {
+	s.Queue(`SELECT `+memberColumns.List("")+` FROM ?schema.account_members
+		WHERE account_id = ANY($1::uuid[]) AND removed_at IS NULL`,
+		accounts).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var row changedMember
+			if err := rows.Scan(memberColumns.Scan(&row.member)...); err != nil {
+				return err
+			}
+			m[memberID{row.AccountID, row.UserID}] = &row
+		}
+		return rows.Err()
+	})
+}
+
+func (m accountMembers) set(account uuid.UUID, e events.MemberSet, position int64) error {
+	user, err := projection.ParseID(e.User)
+	if err != nil {
+		return err
+	}
+	m[memberID{account, user}] = &changedMember{
+		member: member{
+			AccountID: account, UserID: user, Role: e.Role, Group: e.Group, Since: e.At,
+			Changed: position,
+		},
+		dirty: true,
+	}
+	return projection.CheckTime(e.At)
+}
+
+func (m accountMembers) remove(account uuid.UUID, e events.MemberRemoved, position int64) error {
+	user, err := projection.ParseID(e.User)
+	if err != nil {
+		return err
+	}
+	row := m[memberID{account, user}]
+	if row == nil || !row.RemovedAt.IsZero() {
+		return fmt.Errorf(
+			"%w: account %s has no member %s", projection.ErrContradiction, account, user,
+		)
+	}
+	row.end(e.At, position)
+	return projection.CheckTime(e.At)
+}
+
+func (m accountMembers) removeAll(account uuid.UUID, at time.Time, position int64) {
+	for of, row := range m {
+		if of.account == account && row.RemovedAt.IsZero() {
+			row.end(at, position)
+		}
+	}
+}
+
+func (r *changedMember) end(at time.Time, position int64) {
+	r.RemovedAt, r.Changed, r.dirty = at, position, true
+}
+
+func (m accountMembers) write(s *sqlbatch.Batch) {
+	var rows []*member
+	for _, row := range m {
+		if row.dirty {
+			rows = append(rows, &row.member)
+		}
+	}
+	if len(rows) > 0 {
+		s.Queue(memberColumns.Insert("?schema.account_members")+`
+			ON CONFLICT (account_id, user_id) DO UPDATE SET `+memberColumns.Assign("EXCLUDED"),
+			memberColumns.Arrays(rows)...)
+	}
+}

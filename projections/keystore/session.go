@@ -1,0 +1,124 @@
+package keystore
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// The ends of a session.
+const (
+	SessionIdle = 12 * time.Hour     // after its last use
+	SessionMax  = 7 * 24 * time.Hour // after it began
+	// sessionUsed is how exactly the last use of a session is stored.
+	sessionUsed = time.Minute
+)
+
+// maxSessions bounds the sessions of one person, or of one key. A further one ends the oldest.
+const maxSessions = 100
+
+// Session is who signed in with a browser.
+type Session struct {
+	ID       uuid.UUID
+	Account  uuid.UUID // zero: none
+	Key      string    // id of the API key that signed in; empty: a person did
+	User     uuid.UUID // the person who signed in; zero: a key did
+	MemberAt int64     // commit position of the person's role in the account
+	Operator bool      // the person is an operator of the installation
+	Address  string    // keyed hash of the address that signed in
+	Agent    string    // browser and system
+}
+
+// HashSession returns what is stored of the secret of a session. It needs no salt and no slow hash:
+// secrets are 32 random bytes.
+func HashSession(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// StartSession stores a session under a new id, and returns the id and the secret that the browser
+// gets. The secret is not stored.
+func (k *Keys) StartSession(
+	ctx context.Context, s Session, now time.Time,
+) (id uuid.UUID, secret string, err error) {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // never fails
+	secret = base64.RawURLEncoding.EncodeToString(random)
+	id = uuid.New()
+	err = pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `
+			INSERT INTO linkledger_keys.sessions (hash, id, account_id, key_id, user_id, member_at,
+				operator, address, agent, created_at, used_at)
+			VALUES ($1, $2, nullif($3, $11::uuid), $4, nullif($5, $11::uuid), $6, $7, $8, $9,
+				$10, $10)`,
+			HashSession(secret), id, s.Account, s.Key, s.User, s.MemberAt, s.Operator, s.Address,
+			s.Agent, now, uuid.Nil); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			DELETE FROM linkledger_keys.sessions WHERE created_at < $1 OR used_at < $2 OR id IN (
+				SELECT id FROM linkledger_keys.sessions
+				WHERE key_id = $3 AND account_id IS NOT DISTINCT FROM nullif($4, $6::uuid)
+					AND user_id IS NOT DISTINCT FROM nullif($5, $6::uuid)
+				ORDER BY created_at DESC, id OFFSET $7)`,
+			now.Add(-SessionMax), now.Add(-SessionIdle), s.Key, s.Account, s.User, uuid.Nil,
+			maxSessions)
+		return err
+	})
+	if err != nil {
+		return uuid.Nil, "", fmt.Errorf("start a session: %w", explain(err))
+	}
+	return id, secret, nil
+}
+
+// UseSession records that a session is used, unless that is recorded since a minute.
+func (k *Keys) UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error {
+	if now.Sub(used) < sessionUsed {
+		return nil
+	}
+	_, err := k.pool.Exec(ctx, `
+		UPDATE linkledger_keys.sessions SET used_at = $2 WHERE id = $1 AND used_at < $2`, id, now)
+	if err != nil {
+		return fmt.Errorf("store the use of a session: %w", explain(err))
+	}
+	return nil
+}
+
+// MoveSession moves a session of a person to another account, in which the person got the role at a
+// commit position.
+func (k *Keys) MoveSession(
+	ctx context.Context, id, account uuid.UUID, memberAt int64,
+) error {
+	_, err := k.pool.Exec(ctx, `
+		UPDATE linkledger_keys.sessions SET account_id = $2, member_at = $3
+		WHERE id = $1 AND user_id IS NOT NULL`, id, account, memberAt)
+	if err != nil {
+		return fmt.Errorf("move a session: %w", explain(err))
+	}
+	return nil
+}
+
+// EndSession ends a session. When it returns, no node accepts the session any more, and a crash of
+// the database does not bring it back.
+func (k *Keys) EndSession(ctx context.Context, id uuid.UUID) error {
+	const statement = "DELETE FROM linkledger_keys.sessions WHERE id = $1"
+	if err := k.execDurably(ctx, statement, id); err != nil {
+		return fmt.Errorf("end a session: %w", err)
+	}
+	return nil
+}
+
+// EndSessionsOf ends all sessions of a person.
+func (k *Keys) EndSessionsOf(ctx context.Context, user uuid.UUID) error {
+	const statement = "DELETE FROM linkledger_keys.sessions WHERE user_id = $1"
+	if err := k.execDurably(ctx, statement, user); err != nil {
+		return fmt.Errorf("end the sessions of a person: %w", err)
+	}
+	return nil
+}

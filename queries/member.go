@@ -1,0 +1,62 @@
+package queries
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// Member is a person with a role in an account.
+type Member struct {
+	Person `bun:"-"`
+
+	Account  uuid.UUID `bun:"account_id"`
+	Username string    `bun:"username"` // of the account
+	User     uuid.UUID `bun:"user_id"`
+	Role     string    `bun:"role"`
+	Group    string    `bun:"group_name"` // the group by which the person has the role; empty: none
+	Since    time.Time `bun:"since"`      // when the role was given
+	Changed  int64     `bun:"changed"`    // commit position at which it was given
+}
+
+// Members returns the members of an account, in the order in which they got their roles.
+func (q *DB) Members(ctx context.Context, account uuid.UUID) ([]Member, error) {
+	members, err := q.members(ctx, q.db.NewSelect().Where("member.account_id = ?", account))
+	if err != nil {
+		return nil, failed("members", err)
+	}
+	users := make([]uuid.UUID, len(members))
+	for i, member := range members {
+		users[i] = member.User
+	}
+	people, err := q.People(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	for i := range members {
+		members[i].Person = people[members[i].User]
+	}
+	return members, nil
+}
+
+// Memberships returns the accounts that a person is a member of, without the person.
+func (q *DB) Memberships(ctx context.Context, user uuid.UUID) ([]Member, error) {
+	members, err := q.members(ctx, q.db.NewSelect().Where("member.user_id = ?", user))
+	if err != nil {
+		return nil, failed("memberships", err)
+	}
+	return members, nil
+}
+
+func (q *DB) members(ctx context.Context, query *bun.SelectQuery) ([]Member, error) {
+	members := []Member{}
+	err := query.TableExpr("linkledger.account_members AS member").
+		ColumnExpr("member.account_id, account.username, member.user_id, member.role").
+		ColumnExpr("member.group_name, member.since, member.changed").
+		Join("JOIN linkledger.accounts AS account ON account.id = member.account_id").
+		Where("member.removed_at IS NULL").OrderExpr("member.changed, member.user_id").
+		Scan(ctx, &members)
+	return members, err
+}

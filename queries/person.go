@@ -1,0 +1,98 @@
+package queries
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"linkledger/events"
+	"linkledger/projections/keystore"
+)
+
+// Person is somebody who has signed in.
+type Person struct {
+	events.Details
+
+	ID      uuid.UUID
+	KnownAt time.Time // when the details were recorded
+	Erased  bool
+}
+
+// Label returns the name of a person, or their mail address if they have no name.
+func (p Person) Label() string { return cmp.Or(p.Name, p.Mail) }
+
+// People returns persons by id. Those that are not known are left out. Details that cannot be read
+// for lack of the master key are empty.
+func (q *DB) People(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Person, error) {
+	if len(ids) == 0 {
+		return nil, nil //nolint:nilnil // reads of the map find nothing
+	}
+	return q.people(ctx, q.db.NewSelect().Where("person.id IN (?)", bun.List(ids)))
+}
+
+// AllPeople returns all persons who are not erased, by id.
+func (q *DB) AllPeople(ctx context.Context) (map[uuid.UUID]Person, error) {
+	return q.people(ctx, q.db.NewSelect().Where("NOT person.erased"))
+}
+
+// people reads persons with their keys. The details are decrypted here and nowhere stored, so that
+// the deletion of a key takes effect at once.
+func (q *DB) people(
+	ctx context.Context, query *bun.SelectQuery,
+) (map[uuid.UUID]Person, error) {
+	var rows []struct {
+		ID      uuid.UUID `bun:"id"`
+		KnownAt time.Time `bun:"known_at"`
+		Box     string    `bun:"box"` // in base64
+		Erased  bool      `bun:"erased"`
+		Wrapped []byte    `bun:"wrapped"`
+		Master  string    `bun:"master"`
+	}
+	err := query.TableExpr("linkledger.people AS person").
+		ColumnExpr("person.id, person.known_at, person.box, person.erased").
+		ColumnExpr("key.wrapped, coalesce(key.master, '') AS master").
+		Join("LEFT JOIN linkledger_keys.account_keys AS key ON key.account_id = person.id").
+		Scan(ctx, &rows)
+	if err != nil {
+		return nil, failed("people", err)
+	}
+	found := make(map[uuid.UUID]Person, len(rows))
+	for _, row := range rows {
+		person := Person{ID: row.ID, KnownAt: row.KnownAt, Erased: row.Erased}
+		if row.Erased || row.Wrapped == nil {
+			person.Details = events.Details{Name: events.Erased}
+		} else if person.Details, err = q.openDetails(
+			row.ID.String(), row.Box, row.Master, row.Wrapped,
+		); err != nil {
+			return nil, failed("people", err)
+		}
+		found[row.ID] = person
+	}
+	return found, nil
+}
+
+func (q *DB) openDetails(
+	user, box, master string, wrapped []byte,
+) (events.Details, error) {
+	secret, err := q.db.Keys.Master.Unwrap(user, master, wrapped)
+	if errors.Is(err, keystore.ErrNoMasterKey) || errors.Is(err, keystore.ErrOtherMasterKey) {
+		return events.Details{}, nil
+	}
+	if err != nil {
+		return events.Details{}, err
+	}
+	key, err := events.NewSealingKey(secret)
+	if err != nil {
+		return events.Details{}, err
+	}
+	sealed := events.Sealed{Account: user}
+	if sealed.Box, err = base64.StdEncoding.DecodeString(box); err != nil {
+		return events.Details{}, err
+	}
+	return events.OpenDetails(&sealed, key, user)
+}
