@@ -183,6 +183,18 @@ func TestSignIn(t *testing.T) {
 	equal(t, "members", len(owner.must("GET", "/v3/members", "").Members), 0)
 }
 
+// erase erases a person, and waits until the read models show it.
+func (s *site) erase(t *testing.T, id string) {
+	t.Helper()
+	erased, err := s.people.Erase(withTimeout(t), domain.Request{Operator: true, Command: uuid.New()}, id)
+	if err == nil {
+		err = s.waiter.Wait(withTimeout(t), projections.Accounts, erased.Position.Commit)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestDetailsAreSealed checks that neither the log nor the tables have the details of a person in
 // plain text, and that nobody reads them after an erasure.
 func TestDetailsAreSealed(t *testing.T) {
@@ -227,16 +239,13 @@ func TestDetailsAreSealed(t *testing.T) {
 	wantActor("Name of subject-of-ada")
 	owner.must("DELETE", "/v3/members/"+id, "")
 	wantActor("Name of subject-of-ada")
-	erased, err := s.people.Erase(withTimeout(t), domain.Request{Operator: true, Command: uuid.New()}, id)
-	if err == nil {
-		err = s.waiter.Wait(withTimeout(t), projections.Accounts, erased.Position.Commit)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.erase(t, id)
 	call := owner.must("GET", "/v3/activity?user="+id, "").Activity[0]
 	equal(t, "name", call.UserName, "erased")
 	equal(t, "calls by the API", len(owner.must("GET", "/v3/activity?user="+id+"&via=api", "").Activity), 0)
+	member, erasedID := s.member(t, owner, "still-a-member", "viewer")
+	s.erase(t, erasedID)
+	member.ended()
 	owner.call("GET", "/v3/activity?user=x", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
 	ada.ended()
 	owner.call("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`).

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,16 +36,19 @@ func (a *answer) lacks(scope string) bool {
 		strings.HasSuffix(a.Error.Details, "lacks the scope "+scope)
 }
 
-// TestEveryCallNeedsItsScope calls every operation of the description with a key of each scope. The
-// description has exactly the routes that are served, see TestDescriptionHasEveryRoute, so a new
-// route cannot be left out.
+// TestEveryCallNeedsItsScope calls every operation of the description with a key of each scope, bound
+// to tags and not, on two nodes. The description has exactly the routes that are served, see
+// TestDescriptionHasEveryRoute, so a new route cannot be left out. TestEveryCallNeedsARole does the
+// same with people.
 func TestEveryCallNeedsItsScope(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
+	s := newSite(t, "")
 	owner := s.client(t, "owner")
 	clients := map[string]*client{"": owner}
+	bound := map[string]*client{"": owner.withKey(`"tags":"+news"`)}
 	for _, scope := range allScopes {
 		clients[scope] = owner.withKey(`"scopes":["` + scope + `"]`)
+		bound[scope] = owner.withKey(`"tags":"+news","scopes":["` + scope + `"]`)
 	}
 	operations, err := openapitest.Operations()
 	if err != nil {
@@ -58,28 +62,24 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 		}
 		path = fillIn.Replace(path)
 		needed[operation.Scope] = true
-		for scope, c := range clients {
-			want := operation.Scope != "" && scope != "" && scope != operation.Scope &&
+		for scope := range clients {
+			lacks := operation.Scope != "" && scope != "" && scope != operation.Scope &&
 				impliedScopes[scope] != operation.Scope
-			a := c.call(method, path, "")
-			if a.lacks(operation.Scope) != want {
-				t.Errorf("%s with a key of %q: %d %+v; refused for its scope: want %t", name, scope, a.status, a.Error, want)
+			for node, handler := range map[string]http.Handler{"first": s.handler, "second": s.node} {
+				what := fmt.Sprintf("%s with a key of %q on the %s node", name, scope, node)
+				a := clients[scope].on(handler).call(method, path, "")
+				if a.lacks(operation.Scope) != lacks || a.Error.Details == apierror.ErrBound.Details {
+					t.Errorf("%s: %d %+v; refused for its scope: want %t", what, a.status, a.Error, lacks)
+				}
+				if operation.NeedsSession() && (a.status != http.StatusBadRequest || a.Error.Code != apierror.CodeInvalidKey) {
+					t.Errorf("%s and no session: %d %+v", what, a.status, a.Error)
+				}
+				a = bound[scope].on(handler).call(method, path, "")
+				refused := !lacks && operation.Unbound()
+				if a.lacks(operation.Scope) != lacks || (a.Error.Details == apierror.ErrBound.Details) != refused {
+					t.Errorf("%s that is bound: %d %+v; refused for it: want %t", what, a.status, a.Error, refused)
+				}
 			}
-			if operation.NeedsSession() && (a.status != http.StatusBadRequest || a.Error.Code != apierror.CodeInvalidKey) {
-				t.Errorf("%s with a key of %q and no session: %d %+v", name, scope, a.status, a.Error)
-			}
-		}
-	}
-	bound := owner.withKey(`"tags":"+news"`)
-	for name, operation := range operations {
-		method, path, _ := strings.Cut(name, " ")
-		if operation.Scope == "" {
-			continue
-		}
-		a := bound.call(method, fillIn.Replace(path), "")
-		refused := a.status == http.StatusForbidden && strings.Contains(a.Error.Details, "bound to tags")
-		if refused != operation.Unbound() {
-			t.Errorf("%s with a bound key: %d %+v", name, a.status, a.Error)
 		}
 	}
 	for _, scope := range allScopes {
@@ -95,6 +95,13 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 		t.Errorf("a creation that shows existing links: %d %+v", a.status, a.Error)
 	}
 	clients["links:create"].must("POST", "/v3/urls", batch(2))
+}
+
+// on returns the client of another node.
+func (c *client) on(node http.Handler) *client {
+	other := *c
+	other.handler = node
+	return &other
 }
 
 // TestKeysCannotGiveMoreThanTheyHave adds and changes keys with keys that are restricted themselves.

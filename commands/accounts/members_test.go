@@ -1,0 +1,189 @@
+package accounts_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/access"
+	"linkledger/commands/accounts"
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
+	"linkledger/commands/streams"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// office is an account on a private event store.
+type office struct {
+	*accounts.Accounts
+	t     *testing.T
+	store *eventstore.Store
+	id    string
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	store := eventstoretest.New(t)
+	o := &office{accounts.New(streams.New(streams.Config{Store: store}), nil), t, store, ""}
+	opened, err := o.Open(t.Context(), operator(), "acme", "free")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.id = opened.Account.ID
+	return o
+}
+
+func operator() domain.Request { return domain.Request{Operator: true, Command: uuid.New()} }
+
+// by returns the request of a person, whose login may be out of date.
+func by(user string) domain.Request { return domain.Request{User: user, Command: uuid.New()} }
+
+// set gives a person a role, and returns the person.
+func (o *office) set(role access.Role) string {
+	o.t.Helper()
+	user := uuid.NewString()
+	if _, err := o.SetMember(o.t.Context(), operator(), o.id, accounts.Member{User: user, Role: role}); err != nil {
+		o.t.Fatal(err)
+	}
+	return user
+}
+
+// roles returns the members as the log has them.
+func (o *office) roles() string {
+	o.t.Helper()
+	account, err := accounts.Load(o.t.Context(), streams.New(streams.Config{Store: o.store}), o.id)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	words := make([]string, len(account.Members))
+	for i, m := range account.Members {
+		words[i] = string(m.Role) + m.Group
+	}
+	return strings.Join(words, " ")
+}
+
+// TestCallerByTheLog checks that the log decides what a person may do, not what their login knew.
+func TestCallerByTheLog(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	former := o.set(access.Owner)
+	if _, err := o.RemoveMember(t.Context(), operator(), o.id, former); err != nil {
+		t.Fatal(err)
+	}
+	victim := o.set(access.Viewer)
+	for name, user := range map[string]string{
+		"former owner": former, "stranger": uuid.NewString(), "editor": o.set(access.Editor),
+		"viewer": o.set(access.Viewer), "auditor": o.set(access.Auditor),
+	} {
+		member := accounts.Member{User: uuid.NewString(), Role: access.Viewer}
+		_, setErr := o.SetMember(t.Context(), by(user), o.id, member)
+		_, removeErr := o.RemoveMember(t.Context(), by(user), o.id, victim)
+		_, addErr := o.AddKey(t.Context(), by(user), o.id, events.KeyTerms{Scopes: []string{"links:read"}})
+		for call, err := range map[string]error{"SetMember": setErr, "RemoveMember": removeErr, "AddKey": addErr} {
+			if domain.KindOf(err) != domain.AccessDenied {
+				t.Errorf("%s by the %s: %v", call, name, err)
+			}
+		}
+	}
+	boss := o.set(access.Owner)
+	if _, err := o.RemoveMember(t.Context(), by(boss), o.id, victim); err != nil {
+		t.Errorf("by the owner: %v", err)
+	}
+	if _, err := o.AddKey(t.Context(), by(boss), o.id, events.KeyTerms{}); err != nil {
+		t.Errorf("a key by the owner: %v", err)
+	}
+}
+
+// TestRemovedMembersAddNobody removes an owner who gives roles all the time. Nobody gets a role by
+// that person afterwards.
+func TestRemovedMembersAddNobody(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	thief := o.set(access.Owner)
+	commandstest.Together(2, func(i int) {
+		if i == 0 {
+			if _, err := o.RemoveMember(t.Context(), operator(), o.id, thief); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		for {
+			member := accounts.Member{User: uuid.NewString(), Role: access.Owner}
+			if _, err := o.SetMember(t.Context(), by(thief), o.id, member); err != nil {
+				return
+			}
+		}
+	})
+	loaded, err := o.store.Load(t.Context(), events.StreamAccount+o.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := loaded[len(loaded)-1].Type; last != "account.member_removed.v1" {
+		t.Errorf("the last event is %s", last)
+	}
+}
+
+// TestGroupRoles checks that roles by groups come and go, and that those that someone gave stay.
+func TestGroupRoles(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	user := uuid.NewString()
+	want := func(roles string) {
+		t.Helper()
+		if got := o.roles(); got != roles {
+			t.Errorf("the members are %q; want %q", got, roles)
+		}
+	}
+	grant := func(role access.Role, group string) {
+		t.Helper()
+		member := accounts.Member{User: user, Role: role, Group: group}
+		for range 2 {
+			if _, err := o.SetGroupRole(t.Context(), operator(), o.id, member); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	end := func() {
+		t.Helper()
+		for range 2 {
+			if _, err := o.EndGroupRole(t.Context(), operator(), o.id, user); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	grant(access.Viewer, " of staff")
+	want("viewer of staff")
+	grant(access.Editor, " of writers")
+	want("editor of writers")
+	end()
+	want("")
+	grant(access.Viewer, " of staff")
+	if _, err := o.SetMember(t.Context(), operator(), o.id, accounts.Member{User: user, Role: access.Owner}); err != nil {
+		t.Fatal(err)
+	}
+	grant(access.Viewer, " of staff")
+	end()
+	want("owner")
+}
+
+// TestMembersAreLimited fills an account with members.
+func TestMembersAreLimited(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	full := make([]events.Event, accounts.MaxMembers)
+	for i := range full {
+		full[i] = events.MemberSet{User: uuid.NewString(), Role: "viewer", At: commandstest.At}
+	}
+	commandstest.AppendAll(t, o.store, events.StreamAccount+o.id, 0, full...)
+	member := accounts.Member{User: uuid.NewString(), Role: access.Viewer}
+	if _, err := o.SetMember(t.Context(), operator(), o.id, member); domain.KindOf(err) != domain.InvalidValue {
+		t.Errorf("one more: %v", err)
+	}
+	known := full[0].(events.MemberSet).User //nolint:forcetypeassert // it was made here
+	if _, err := o.SetMember(t.Context(), operator(), o.id, accounts.Member{User: known, Role: access.Editor}); err != nil {
+		t.Errorf("another role for a member: %v", err)
+	}
+}
