@@ -6,8 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -89,33 +87,10 @@ func TestRevokedKey(t *testing.T) {
 	c := startCluster(t)
 	for range 3 {
 		key := c.must(0, "POST", "/keys", `{"name":"soon revoked"}`)["keys"].([]any)[0].(map[string]any)
-		var revoked atomic.Pointer[time.Time]
-		var working, clients sync.WaitGroup
-		working.Add(racers)
-		for client := range racers {
-			clients.Go(func() {
-				works, refusals := sync.OnceFunc(working.Done), 0
-				for refusals < 3 {
-					began := time.Now()
-					_, err := call(t.Context(), c.nodes[client%2], key["key"].(string), "POST", "/urls",
-						`{"urls":[{"long_url":"https://example.com/"}]}`)
-					at := revoked.Load()
-					switch {
-					case err == nil && at != nil && began.After(*at):
-						t.Errorf("a call was carried out that began %v after the answer", began.Sub(*at))
-					case err == nil:
-						works()
-					default:
-						refusals++
-					}
-				}
-				works()
-			})
-		}
-		working.Wait()
-		c.must(1, "DELETE", "/keys/"+key["id"].(string), "")
-		answered := time.Now()
-		revoked.Store(&answered)
-		clients.Wait()
+		endInUse(t, func(client int) error {
+			_, err := call(t.Context(), c.nodes[client%2], key["key"].(string), "POST", "/urls",
+				`{"urls":[{"long_url":"https://example.com/"}]}`)
+			return err
+		}, func() { c.must(1, "DELETE", "/keys/"+key["id"].(string), "") })
 	}
 }

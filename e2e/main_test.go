@@ -255,7 +255,12 @@ func apiRequest(ctx context.Context, base, username, key, method, path, body str
 // answerTo sends an API request and decodes the response. A response with an error for the whole
 // request is returned as an error.
 func answerTo(request *http.Request) (map[string]any, error) {
-	response, err := http.DefaultClient.Do(request)
+	return answerThrough(http.DefaultClient, request)
+}
+
+// answerThrough is answerTo with a client that keeps cookies or connects in its own way.
+func answerThrough(client *http.Client, request *http.Request) (map[string]any, error) {
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,22 @@ type openedAccount struct {
 	APIKey string `json:"api_key"`
 }
 
+type listedPerson struct {
+	ID      string `json:"id"`
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
+	Name    string `json:"name"`
+	Mail    string `json:"mail"`
+}
+
+type listedMember struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Mail  string `json:"mail"`
+	Role  string `json:"role"`
+	Group string `json:"group"`
+}
+
 type projectionStatus struct {
 	Name       string  `json:"name"`
 	Generation int     `json:"generation"`

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // racers is the number of clients that call at the same time.
@@ -70,6 +71,42 @@ func (c *cluster) race(method string, request func(client int) (path, body strin
 		}
 	}
 	return answers
+}
+
+// endInUse ends something while all clients use it, and checks that no call is carried out that
+// began after the end was answered. It returns how many calls were carried out.
+func endInUse(t *testing.T, use func(client int) error, end func()) (carriedOut int64) {
+	t.Helper()
+	var ended atomic.Pointer[time.Time]
+	var working, clients sync.WaitGroup
+	var successes atomic.Int64
+	working.Add(racers)
+	for client := range racers {
+		clients.Go(func() {
+			works, refusals := sync.OnceFunc(working.Done), 0
+			for refusals < 3 {
+				began := time.Now()
+				err := use(client)
+				at := ended.Load()
+				switch {
+				case err != nil:
+					refusals++
+					continue
+				case at != nil && began.After(*at):
+					t.Errorf("a call was carried out that began %v after the answer", began.Sub(*at))
+				}
+				successes.Add(1)
+				works()
+			}
+			works()
+		})
+	}
+	working.Wait()
+	end()
+	answered := time.Now()
+	ended.Store(&answered)
+	clients.Wait()
+	return successes.Load()
 }
 
 // must makes a call on one of the nodes, and fails the test if the call fails.

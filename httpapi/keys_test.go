@@ -180,20 +180,32 @@ func TestRevokedKeysEndAtOnce(t *testing.T) {
 	}
 	owner := s.client(t, "owner")
 	added := owner.must("POST", "/v3/keys", `{"scopes":["links:create"]}`).Keys[0]
-	var revoked atomic.Pointer[time.Time]
-	var working, users sync.WaitGroup
-	working.Add(64)
-	for i := range 64 {
-		users.Go(func() {
-			user := &client{t: t, handler: s.handler, username: "owner", key: added.Key}
-			if i%2 == 0 {
-				user.handler = node
-			}
+	endsAtOnce(t, func(i int) func() *answer {
+		user := &client{t: t, handler: s.handler, username: "owner", key: added.Key}
+		if i%2 == 0 {
+			user.handler = node
+		}
+		return func() *answer { return user.call("POST", "/v3/urls", batch(1)) }
+	}, func() { owner.must("DELETE", "/v3/keys/"+added.ID, "") })
+}
+
+// endsAtOnce lets 64 users call until each was refused five times. When all calls work, it ends what
+// they call with. No call that begins after that may be carried out. user returns the calls of a
+// user.
+func endsAtOnce(t *testing.T, user func(i int) func() *answer, end func()) {
+	t.Helper()
+	const users = 64
+	var ended atomic.Pointer[time.Time]
+	var working, calling sync.WaitGroup
+	working.Add(users)
+	for i := range users {
+		call := user(i)
+		calling.Go(func() {
 			works, refusals := sync.OnceFunc(working.Done), 0
 			for refusals < 5 {
 				began := time.Now()
-				a := user.call("POST", "/v3/urls", batch(1))
-				at := revoked.Load()
+				a := call()
+				at := ended.Load()
 				switch {
 				case a.status == http.StatusOK && at != nil && began.After(*at):
 					t.Errorf("a call was carried out %v after the answer", began.Sub(*at))
@@ -207,10 +219,10 @@ func TestRevokedKeysEndAtOnce(t *testing.T) {
 		})
 	}
 	working.Wait()
-	owner.must("DELETE", "/v3/keys/"+added.ID, "")
+	end()
 	answered := time.Now()
-	revoked.Store(&answered)
-	users.Wait()
+	ended.Store(&answered)
+	calling.Wait()
 }
 
 // TestRevokedKeysAddNoKeys checks that a key cannot outlive its revocation by another key: the
