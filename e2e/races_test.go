@@ -94,6 +94,7 @@ func endInUse(t *testing.T, use func(client int) error, end func()) (carriedOut 
 					continue
 				case at != nil && began.After(*at):
 					t.Errorf("a call was carried out that began %v after the answer", began.Sub(*at))
+					return
 				}
 				successes.Add(1)
 				works()

@@ -1,4 +1,5 @@
-// Package accounts opens, changes and erases accounts, and makes and checks their API keys.
+// Package accounts opens, changes and erases accounts, makes and checks their API keys, and decides
+// who is a member.
 package accounts
 
 import (

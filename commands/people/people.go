@@ -118,8 +118,8 @@ func (p *People) claim(
 	}
 	if last := len(loaded.Events) - 1; last >= 0 {
 		if claimed, ok := loaded.Events[last].(events.IdentityClaimed); ok {
-			user, err := Load(ctx, p.streams, claimed.User)
-			if err != nil || !user.Erased {
+			user, err := p.streams.LoadSealed(ctx, events.StreamUser+claimed.User)
+			if err != nil || !fold(user.Events).Erased {
 				return claimed.User, err
 			}
 		}
@@ -176,15 +176,15 @@ func (p *People) Find(ctx context.Context, issuer, subject string) (Person, erro
 	)
 }
 
-// Erase erases a person for ever, and deletes the key of their details. Their memberships stay: see
-// accounts.Accounts.RemoveMember. If it is interrupted in between, a repeat deletes the key. It
-// refuses with UserNotFound and fails with ErrNotSealed.
+// Erase erases a person for ever, and deletes the key of their details, also if the key is lost.
+// Their memberships stay: see accounts.Accounts.RemoveMember. If it is interrupted in between, a
+// repeat deletes the key. It refuses with UserNotFound and fails with ErrNotSealed.
 func (p *People) Erase(ctx context.Context, r domain.Request, id string) (Outcome, error) {
 	if p.keys == nil {
 		return Outcome{}, ErrNotSealed
 	}
 	outcome, err := eventstore.Retry(func() (Outcome, error) {
-		loaded, err := p.streams.Load(ctx, events.StreamUser+id)
+		loaded, err := p.streams.LoadSealed(ctx, events.StreamUser+id)
 		if err != nil {
 			return Outcome{}, err
 		}

@@ -158,6 +158,23 @@ func TestErasedPerson(t *testing.T) {
 	}
 }
 
+// TestLostKey checks that a person whose key is lost can be erased, and then signs in anew.
+func TestLostKey(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	id := r.known(ada)
+	r.keys.Lose()
+	if _, err := r.again().Known(t.Context(), request(), ada); !errors.Is(err, streams.ErrNoKey) {
+		t.Errorf("with a lost key: %v", err)
+	}
+	if _, err := r.again().Erase(t.Context(), request(), id); err != nil {
+		t.Fatal(err)
+	}
+	if again := r.again().known(ada); again == id {
+		t.Error("an erased person has the same id again")
+	}
+}
+
 // TestErasureDuringSignIns erases a person who signs in all the time. Whoever is known in the end has
 // a key of their own.
 func TestErasureDuringSignIns(t *testing.T) {
