@@ -79,7 +79,7 @@ func (cfg *Config) newSessions(addresses *peer.Pseudonyms) (*session.Sessions, e
 
 func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Handler {
 	base := shortlink.Base(cfg.BaseURL)
-	return &signin.Handler{
+	return signin.New(signin.Config{
 		Provider: openid.New(openid.Config{
 			Issuer: cfg.SignIn.Issuer, ClientID: cfg.SignIn.ClientID,
 			ClientSecret: cfg.SignIn.ClientSecret, Scopes: cfg.SignIn.Scopes,
@@ -91,7 +91,7 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 		People: cfg.People, Accounts: cfg.Accounts, Queries: cfg.Queries, Sessions: sessions,
 		Groups: cfg.SignIn.Groups, AwaitAccounts: api.AwaitAccounts, Refused: cfg.LoginRefused,
 		Logger: cfg.Logger,
-	}
+	})
 }
 
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms, sessions *session.Sessions) *v3.API {

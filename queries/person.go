@@ -26,8 +26,8 @@ type Person struct {
 // Label returns the name of a person, or their mail address if they have no name.
 func (p Person) Label() string { return cmp.Or(p.Name, p.Mail) }
 
-// People returns persons by id. Those that are not known are left out. Details that cannot be read
-// for lack of the master key are empty.
+// People returns persons by id. Those that are not known are left out. Details whose key is lost, or
+// that cannot be read for lack of the master key, are empty.
 func (q *DB) People(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Person, error) {
 	if len(ids) == 0 {
 		return nil, nil //nolint:nilnil // reads of the map find nothing
@@ -52,10 +52,12 @@ func (q *DB) people(
 		Erased  bool      `bun:"erased"`
 		Wrapped []byte    `bun:"wrapped"`
 		Master  string    `bun:"master"`
+		Lost    bool      `bun:"lost"` // there is no key, although nobody has deleted it
 	}
 	err := query.TableExpr("linkledger.people AS person").
 		ColumnExpr("person.id, person.known_at, person.box, person.erased").
 		ColumnExpr("key.wrapped, coalesce(key.master, '') AS master").
+		ColumnExpr("key.account_id IS NULL AS lost").
 		Join("LEFT JOIN linkledger_keys.account_keys AS key ON key.account_id = person.id").
 		Scan(ctx, &rows)
 	if err != nil {
@@ -64,8 +66,10 @@ func (q *DB) people(
 	found := make(map[uuid.UUID]Person, len(rows))
 	for _, row := range rows {
 		person := Person{ID: row.ID, KnownAt: row.KnownAt, Erased: row.Erased}
-		if row.Erased || row.Wrapped == nil {
+		if row.Erased || row.Wrapped == nil && !row.Lost {
 			person.Details = events.Details{Name: events.Erased}
+		} else if row.Lost {
+			// The details stay empty.
 		} else if person.Details, err = q.openDetails(
 			row.ID.String(), row.Box, row.Master, row.Wrapped,
 		); err != nil {

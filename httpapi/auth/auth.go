@@ -102,7 +102,7 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 // of an account that is not active, or returns an error.
 func (a *Authenticator) Resume(c *request.Context) error {
 	err := a.cfg.Sessions.Resume(c)
-	if err != nil {
+	if _, refused := apierror.Refusal(err); refused {
 		a.cfg.Refused(loginBadSession)
 	}
 	return err

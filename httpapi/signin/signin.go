@@ -9,9 +9,11 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bunrouter"
+	"golang.org/x/time/rate"
 
 	"linkledger/commands/access"
 	"linkledger/commands/accounts"
@@ -32,8 +34,8 @@ const (
 	CallbackPath = "/console/callback"
 )
 
-// Handler handles the sign-ins. All fields are required, but for Groups.
-type Handler struct {
+// Config of a Handler. All fields are required, but for Groups.
+type Config struct {
 	Provider *openid.Provider
 	People   *people.People
 	Accounts *accounts.Accounts
@@ -45,6 +47,21 @@ type Handler struct {
 	// Refused is called for each sign-in that is refused.
 	Refused func(reason string)
 	Logger  *slog.Logger
+}
+
+// Handler handles the sign-ins.
+type Handler struct {
+	Config
+
+	logs *rate.Limiter // of refused sign-ins, which anybody can cause
+}
+
+// maxLogged is how many refused sign-ins are logged at once. After them, one in each second is.
+const maxLogged = 20
+
+// New returns a handler.
+func New(cfg Config) *Handler {
+	return &Handler{Config: cfg, logs: rate.NewLimiter(rate.Every(time.Second), maxLogged)}
 }
 
 // refusedReason is the reason of refused sign-ins in the metrics.
@@ -80,9 +97,12 @@ func (h *Handler) handle(
 func (h *Handler) explained(c *request.Context, err error) error {
 	if errors.Is(err, openid.ErrRefused) || errors.Is(err, openid.ErrInvalid) {
 		h.Refused(refusedReason)
-		h.Logger.WarnContext(
-			c.Context(), "sign-in refused", slog.Any("error", err), slog.String("request", c.ID),
-		)
+		if h.logs.Allow() {
+			h.Logger.WarnContext(
+				c.Context(), "sign-in refused", slog.Any("error", err),
+				slog.String("request", c.ID),
+			)
+		}
 	}
 	switch {
 	case errors.Is(err, openid.ErrUnavailable):

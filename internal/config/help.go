@@ -80,9 +80,10 @@ var helpTexts = HelpTexts{
 	"database":   "Connection string of the PostgreSQL database.",
 
 	// Sealing.
-	"master_key": "Key that encrypts the accounts' keys, under which the log stores notes: 32 " +
-		"bytes in base64, as openssl rand -base64 32 prints them. Give it as a file, by " +
-		"LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored in plain text.",
+	"master_key": "Key that encrypts the keys of accounts and people, under which the log stores " +
+		"notes and details of people: 32 bytes in base64, as openssl rand -base64 32 prints " +
+		"them. Give it as a file, by LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored in " +
+		"plain text, and nobody can sign in but with an API key.",
 	"former_key": "Former master key. The service encrypts the accounts' keys under the new " +
 		"one when it starts.",
 

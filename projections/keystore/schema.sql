@@ -1,6 +1,6 @@
 -- The keys of accounts and of people, which encrypt their personal data in the log.
 CREATE TABLE IF NOT EXISTS linkledger_keys.account_keys (
-    account_id uuid  PRIMARY KEY,        -- of an account or a user
+    account_id uuid  PRIMARY KEY,       -- of an account or a user
     wrapped    bytea,                   -- by the master key, bound to the account; NULL: erased
     master     text  NOT NULL DEFAULT '' -- name of the master key, see MasterKey
 );
