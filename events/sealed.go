@@ -4,11 +4,15 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
 // Erased replaces the personal data of an erased account or person.
 const Erased = "erased"
+
+// ErrUnreadable means that sealed data is not what the key of its owner has sealed for its stream.
+var ErrUnreadable = errors.New("sealed data cannot be opened")
 
 // Sealed is personal data of an event, encrypted by AES-256-GCM: the note of a link with the key of
 // its account, or the details of a person with the key of the person. The owner of the key, the
@@ -56,8 +60,8 @@ func (k *SealingKey) open(purpose string, sealed *Sealed, stream string) (string
 	text, err := k.aead.Open(nil, nil, sealed.Box, boundTo(purpose, sealed.Account, stream))
 	if err != nil {
 		return "", fmt.Errorf(
-			"the %s in stream %s was not sealed there by the key of %s: %w", purpose, stream,
-			sealed.Account, err,
+			"%w: the %s in stream %s was not sealed there by the key of %s: %w", ErrUnreadable,
+			purpose, stream, sealed.Account, err,
 		)
 	}
 	return string(text), nil
@@ -176,7 +180,7 @@ func withPersonal(e Event, text string, sealed *Sealed) (Event, error) {
 	case UserKnown:
 		e.Sealed = sealed
 		if err := json.Unmarshal([]byte(text), &e.Details); err != nil {
-			return nil, fmt.Errorf("details of a person: %w", err)
+			return nil, fmt.Errorf("%w: details of a person: %w", ErrUnreadable, err)
 		}
 		return e, nil
 	}

@@ -5,12 +5,12 @@ import "time"
 // StreamUser prefixes the stream of one person: user-<user id>.
 const StreamUser = "user-"
 
-// StreamIdentity prefixes the stream that says which user an identity is:
-// identity-<keyed hash of issuer and subject>.
+// StreamIdentity prefixes the stream that says which user an identity is: identity-<keyed hash of
+// issuer, subject and how often the identity was erased>.
 const StreamIdentity = "identity-"
 
-// IdentityClaimed assigns an identity of an issuer to a user. A further claim follows only after
-// the user has been erased.
+// IdentityClaimed assigns an identity of an issuer to a user. After the user has been erased, the
+// identity is claimed in another stream.
 type IdentityClaimed struct {
 	User string    `json:"user_id"`
 	At   time.Time `json:"at"`

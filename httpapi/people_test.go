@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"linkledger/commands/access"
 	"linkledger/commands/domain"
 	"linkledger/commands/people"
+	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/openid/openidtest"
@@ -110,7 +112,7 @@ func (s *site) signIn(t testing.TB, person openidtest.Person) (*browser, string)
 	t.Helper()
 	b := s.browser(t)
 	a := s.finish(t, b, person)
-	if a.status != http.StatusSeeOther || a.header.Get("Location") != "/v3/session" {
+	if a.status != http.StatusSeeOther || a.header.Get("Location") != "/console" {
 		t.Fatalf("the callback answered %d %v %s", a.status, a.header, a.body)
 	}
 	return b, b.must("GET", "/v3/session", "").Session.User
@@ -154,14 +156,11 @@ func TestSignIn(t *testing.T) {
 
 	owner.call("PUT", "/v3/members", `{"id":"`+uuid.NewString()+`","role":"viewer"}`).
 		is(http.StatusNotFound, apierror.CodeInvalidResource)
-	owner.call("PUT", "/v3/members", `{"subject":"nobody","role":"viewer"}`).
-		is(http.StatusNotFound, apierror.CodeInvalidResource)
 	owner.call("PUT", "/v3/members", `{"id":"`+id+`","role":"king"}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.call("PUT", "/v3/members", `{"id":"`+id+`","subject":"ada","role":"viewer"}`).
-		is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.call("PUT", "/v3/members", `{"role":"viewer"}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.call("PUT", "/v3/members", `{"role":"viewer"}`).is(http.StatusBadRequest, apierror.CodeMissingInput)
+	owner.call("PUT", "/v3/members", `{"id":"ada","role":"viewer"}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	owner.call("PUT", "/v3/members", `{"id":"`+id+`"}`).is(http.StatusBadRequest, apierror.CodeMissingInput)
-	set := owner.must("PUT", "/v3/members", `{"subject":"ada","role":"viewer"}`).Members
+	set := owner.must("PUT", "/v3/members", `{"id":"`+strings.ToUpper(id)+`","role":"viewer"}`).Members
 	if len(set) != 1 || set[0].ID != id || set[0].Name != openidtest.Ada.Name || set[0].Mail != openidtest.Ada.Mail ||
 		set[0].Role != "viewer" || set[0].Group != nil {
 		t.Errorf("the member is %+v", set)
@@ -277,14 +276,17 @@ func TestGroupsGiveRoles(t *testing.T) {
 	first, id := s.signIn(t, person)
 	equal(t, "roles in acme", roles(acme), "viewer staff")
 	equal(t, "roles in labs", roles(labs), "owner engineers")
-	equal(t, "accounts of the session", len(first.must("GET", "/v3/session", "").Session.Accounts), 2)
+	if session := first.must("GET", "/v3/session", "").Session; session.Account != nil || len(session.Accounts) != 2 {
+		t.Errorf("somebody with two accounts begins with %+v", session)
+	}
+	first.must("PATCH", "/v3/session", `{"account":"acme"}`)
 
 	person.Groups = []string{"engineers", "lost", "ops"}
 	second, _ := s.signIn(t, person)
 	first.ended() // the role in acme has changed
 	equal(t, "roles in acme", roles(acme), "editor engineers")
-	if !second.must("GET", "/v3/session", "").Session.Operator {
-		t.Error("the group ops makes no operator")
+	if session := second.must("GET", "/v3/session", "").Session; !session.Operator || *session.Account != "acme" {
+		t.Errorf("the second session is %+v; want that of an operator in the account of the first", session)
 	}
 	acme.must("PUT", "/v3/members", `{"id":"`+id+`","role":"auditor"}`)
 	third, _ := s.signIn(t, person)
@@ -301,6 +303,70 @@ func TestGroupsGiveRoles(t *testing.T) {
 	}
 	if len(s.log.matching("the account of a group does not exist")) == 0 {
 		t.Error("the missing account of a group is not logged")
+	}
+}
+
+// TestRepeatedMemberCalls checks that a late repeat of a call does not bring back a removed member,
+// and does not remove one who was added again.
+func TestRepeatedMemberCalls(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	_, id := s.signIn(t, openidtest.Ada)
+	first, second := header("Idempotency-Key", "first"), header("Idempotency-Key", "second")
+	role, path := `{"id":"`+id+`","role":"owner"}`, "/v3/members/"+id
+	owner.call("DELETE", path, "", header("Idempotency-Key", "early")).is(http.StatusNotFound, apierror.CodeInvalidResource)
+	owner.must("PUT", "/v3/members", role, first)
+	owner.must("DELETE", path, "", second)
+	owner.must("PUT", "/v3/members", role, first)
+	equal(t, "members after a repeat", len(owner.must("GET", "/v3/members", "").Members), 0)
+	owner.must("PUT", "/v3/members", role)
+	owner.must("DELETE", path, "", second)
+	equal(t, "members after another repeat", len(owner.must("GET", "/v3/members", "").Members), 1)
+}
+
+// TestDamagedDetails checks that details that somebody wrote into the event store by hand, and that
+// cannot be opened, make no list and no history fail.
+func TestDamagedDetails(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	b, id := s.member(t, owner, "ada", "editor")
+	b.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
+	appended, err := s.store.Append(withTimeout(t), eventstore.Write{
+		Stream: events.StreamUser + id, Expected: 0, Command: uuid.New(), Events: []events.Event{events.UserKnown{
+			User: id, At: time.Now(), Sealed: &events.Sealed{Account: id, Box: []byte("damaged")},
+		}},
+	})
+	if err == nil {
+		err = s.waiter.Wait(withTimeout(t), projections.Accounts, appended.Position.Commit)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/v3/members", "/v3/activity", "/v3/sessions", "/v3/urls/one/history"} {
+		owner.must("GET", path, "")
+	}
+	equal(t, "name", b.must("GET", "/v3/session", "").Session.UserName, "")
+	s.erase(t, id)
+	b.ended()
+}
+
+// TestSignInsAreThrottled checks that an address cannot make the service ask the issuer all the time.
+func TestSignInsAreThrottled(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	path := signin.CallbackPath + "?code=x&state=y"
+	for range 20 {
+		s.browser(t).call("GET", path, "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	}
+	s.browser(t).call("GET", path, "").is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+	s.browser(t).call("GET", path, "", from("198.51.100.1:1", "x")).is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	if n := len(s.log.matching("sign-in refused")); n == 0 || n > 21 {
+		t.Errorf("%d refused sign-ins are logged", n)
+	}
+	if a := s.browser(t).call("HEAD", path, "", from("198.51.100.2:1", "x")); a.status != http.StatusMethodNotAllowed {
+		t.Errorf("HEAD answered %d", a.status)
 	}
 }
 

@@ -89,20 +89,17 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 			Now:         cfg.Now,
 		}),
 		People: cfg.People, Accounts: cfg.Accounts, Queries: cfg.Queries, Sessions: sessions,
-		Groups: cfg.SignIn.Groups, AwaitAccounts: api.AwaitAccounts, Refused: cfg.LoginRefused,
+		Groups: cfg.SignIn.Groups, AwaitAccounts: api.AwaitAccounts,
+		Proxies: cfg.TrustedProxies, Now: cfg.Now, Refused: cfg.LoginRefused,
 		Logger: cfg.Logger,
 	})
 }
 
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms, sessions *session.Sessions) *v3.API {
-	issuer := ""
-	if cfg.SignIn != nil {
-		issuer = cfg.SignIn.Issuer
-	}
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, People: cfg.People, Logins: cfg.Logins, Sessions: sessions,
-		Issuer: issuer, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
+		Accounts: cfg.Accounts, Logins: cfg.Logins, Sessions: sessions,
+		Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
 
 		Projections: cfg.Projections, WaitTimeout: cfg.WaitTimeout,
 

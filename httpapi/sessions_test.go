@@ -199,6 +199,9 @@ func TestOtherOrigins(t *testing.T) {
 			t.Errorf("%s signs in: %d %+v", name, a.status, a.Error)
 		}
 		a = b.call("GET", "/v3/urls", "", set)
+		if headers["Sec-Fetch-Site"] != "" && a.Error.Code != apierror.CodeAccessDenied {
+			t.Errorf("%s reads: %d %+v", name, a.status, a.Error)
+		}
 		if a.header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s may read with cookies", name)
 		}

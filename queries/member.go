@@ -2,6 +2,8 @@ package queries
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,6 +50,18 @@ func (q *DB) Memberships(ctx context.Context, user uuid.UUID) ([]Member, error) 
 		return nil, failed("memberships", err)
 	}
 	return members, nil
+}
+
+// LastAccount returns the account of the session that a person used last, or zero.
+func (q *DB) LastAccount(ctx context.Context, user uuid.UUID) (account uuid.UUID, err error) {
+	err = q.db.NewRaw(`
+		SELECT coalesce(account_id, '00000000-0000-0000-0000-000000000000')
+		FROM linkledger_keys.sessions WHERE user_id = ? ORDER BY used_at DESC, id LIMIT 1`, user).
+		Scan(ctx, &account)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return uuid.Nil, failed("last account", err)
+	}
+	return account, nil
 }
 
 func (q *DB) members(ctx context.Context, query *bun.SelectQuery) ([]Member, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,8 +27,8 @@ type Person struct {
 // Label returns the name of a person, or their mail address if they have no name.
 func (p Person) Label() string { return cmp.Or(p.Name, p.Mail) }
 
-// People returns persons by id. Those that are not known are left out. Details whose key is lost, or
-// that cannot be read for lack of the master key, are empty.
+// People returns persons by id. Those that are not known are left out. Details that cannot be read
+// are empty: their key is lost, the master key is missing, or they were not sealed by this program.
 func (q *DB) People(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Person, error) {
 	if len(ids) == 0 {
 		return nil, nil //nolint:nilnil // reads of the map find nothing
@@ -96,7 +97,11 @@ func (q *DB) openDetails(
 	}
 	sealed := events.Sealed{Account: user}
 	if sealed.Box, err = base64.StdEncoding.DecodeString(box); err != nil {
-		return events.Details{}, err
+		return events.Details{}, fmt.Errorf("details of a person: %w", err)
 	}
-	return events.OpenDetails(&sealed, key, user)
+	details, err := events.OpenDetails(&sealed, key, user)
+	if errors.Is(err, events.ErrUnreadable) {
+		return events.Details{}, nil
+	}
+	return details, err
 }

@@ -17,7 +17,7 @@ type accountCommand struct {
 	Deactivate accountDeactivate `cmd:"" help:"Close the API to an account and stop its links."`
 	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
 	Edit       accountEdit       `cmd:"" help:"Change the plan or the last day of an account."`
-	Erase      accountErase      `cmd:"" help:"Close an account for ever and erase its notes and people."`
+	Erase      accountErase      `cmd:"" help:"${erase_command}"`
 	Show       accountShow       `cmd:"" help:"Show an account and what it has used."`
 }
 

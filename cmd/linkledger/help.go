@@ -21,6 +21,10 @@ var helpTexts = config.HelpTexts{
 	"postgres_bin": "Folder of PostgreSQL's initdb and postgres. By default the usual places are " +
 		"searched.",
 
+	// accountCommand.
+	"erase_command": "Close an account for ever and erase its notes, and the members who have no " +
+		"other account.",
+
 	// accountEdit.
 	"expires": "Last day of the account, YYYY-MM-DD, in UTC. Empty: it never expires.",
 

@@ -25,6 +25,7 @@ func ParseGroupRoles(text string) ([]GroupRole, error) {
 			continue
 		}
 		// The name of a group may contain = itself.
+		entry = strings.TrimSpace(entry)
 		end := strings.LastIndexByte(entry, '=')
 		if end < 1 {
 			return nil, fmt.Errorf(

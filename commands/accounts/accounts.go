@@ -210,6 +210,9 @@ func (s *Accounts) changeByID(
 			return Outcome{}, err
 		}
 		account := fold(loaded.Events)
+		if r.Repeated && loaded.Has(r.Command, events.StreamAccount+id) {
+			return Outcome{Account: account, Position: loaded.Position()}, nil
+		}
 		changes, err := decide(account)
 		if err != nil {
 			return Outcome{}, err

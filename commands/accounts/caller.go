@@ -8,9 +8,12 @@ import (
 
 // caller returns what the caller of a command may do now, by the stream of the account. The login
 // of the caller may not have known yet that a key is revoked or that a member is removed, and
-// caller refuses then with AccessDenied. An operator may do everything.
+// caller refuses then with AccessDenied. An operator may do everything, and somebody who is neither
+// operator nor key nor person nothing.
 func (a *Account) caller(r domain.Request) (events.KeyTerms, error) {
 	switch {
+	case r.Operator:
+		return events.KeyTerms{}, nil
 	case r.Key != "":
 		key, err := a.working(r.Key)
 		if err != nil {
@@ -19,7 +22,7 @@ func (a *Account) caller(r domain.Request) (events.KeyTerms, error) {
 			)
 		}
 		return key.KeyTerms, nil
-	case r.User != "" && !r.Operator:
+	case r.User != "":
 		member := a.member(r.User)
 		if member == nil {
 			return events.KeyTerms{}, domain.Refuse(
@@ -28,25 +31,24 @@ func (a *Account) caller(r domain.Request) (events.KeyTerms, error) {
 		}
 		return member.Role.Terms(), nil
 	}
-	return events.KeyTerms{}, nil
+	return events.KeyTerms{}, domain.Refuse(domain.AccessDenied, "The call has no caller")
 }
 
-// mayCall refuses with AccessDenied if the caller lacks a scope by now.
-func (a *Account) mayCall(r domain.Request, needed access.Scopes) error {
+// mayCall refuses with AccessDenied if the caller lacks a scope by now. It returns what the caller
+// may do.
+func (a *Account) mayCall(r domain.Request, needed access.Scopes) (events.KeyTerms, error) {
 	own, err := a.caller(r)
 	if err == nil && !access.ScopesOf(own.Scopes).Have(needed) {
 		err = domain.Refuse(domain.AccessDenied, "The caller may not make this call any more")
 	}
-	return err
+	return own, err
 }
 
 // mayGrant refuses with AccessDenied as mayCall does, and if the caller may do less than someone
 // with the terms.
 func (a *Account) mayGrant(r domain.Request, needed access.Scopes, terms events.KeyTerms) error {
-	if err := a.mayCall(r, needed); err != nil {
-		return err
-	}
-	if own, err := a.caller(r); err != nil || access.Within(terms, own) {
+	own, err := a.mayCall(r, needed)
+	if err != nil || access.Within(terms, own) {
 		return err
 	}
 	return domain.Refuse(

@@ -28,7 +28,7 @@ func (s *Accounts) EndGroupRole(
 	ctx context.Context, r domain.Request, account, user string,
 ) (eventstore.Position, error) {
 	outcome, err := s.changeByID(ctx, r, account, func(a Account) ([]events.Event, error) {
-		if known := a.member(user); known == nil || known.Group == "" {
+		if known := a.member(user); a.Erased || known == nil || known.Group == "" {
 			return nil, nil
 		}
 		return []events.Event{events.MemberRemoved{User: user, At: s.streams.Now()}}, nil

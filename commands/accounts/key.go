@@ -71,6 +71,11 @@ func ErrNoKey(id string) error {
 	return domain.Refuse(domain.KeyNotFound, "There is no key %q", id)
 }
 
+// mayChangeKey refuses with AccessDenied if the caller may do less than a key may.
+func (a *Account) mayChangeKey(r domain.Request, k Key) error {
+	return a.mayGrant(r, access.Keys, k.KeyTerms)
+}
+
 // addNewKey decides that a key is added. It decides nothing if the account has a key with that id:
 // the id derives from the command, so an earlier attempt has added it.
 func (a *Account) addNewKey(

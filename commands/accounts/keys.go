@@ -19,8 +19,8 @@ type KeyOutcome struct {
 	Position eventstore.Position
 }
 
-// AddKey adds an API key to an account. A caller with a key can only give what its own key has. If
-// an earlier call of the same command added the key, the outcome has no secret. AddKey refuses with
+// AddKey adds an API key to an account. A caller can only give what it has. If an
+// earlier call of the same command added the key, the outcome has no secret. AddKey refuses with
 // InvalidValue, InvalidDate and AccessDenied.
 func (s *Accounts) AddKey(
 	ctx context.Context, r domain.Request, account string, terms events.KeyTerms,
@@ -48,8 +48,8 @@ func (s *Accounts) AddKey(
 	return added, nil
 }
 
-// ChangeKey changes the terms of an API key. A caller with a key can only give what its own key
-// has. It refuses with KeyNotFound, InvalidValue, InvalidDate and AccessDenied.
+// ChangeKey changes the terms of an API key. A caller can only give what it has, and only change a
+// key that may do no more. It refuses with KeyNotFound, InvalidValue, InvalidDate and AccessDenied.
 func (s *Accounts) ChangeKey(
 	ctx context.Context, r domain.Request, account, id string, change KeyChange,
 ) (KeyOutcome, error) {
@@ -62,6 +62,9 @@ func (s *Accounts) ChangeKey(
 		if err != nil {
 			return nil, err
 		}
+		if err := a.mayChangeKey(r, *key); err != nil {
+			return nil, err
+		}
 		err = a.mayGrant(r, access.Keys, terms)
 		if err != nil || reflect.DeepEqual(terms, key.KeyTerms) {
 			return nil, err
@@ -72,8 +75,8 @@ func (s *Accounts) ChangeKey(
 	})
 }
 
-// RevokeKey ends an API key for ever. It refuses with KeyNotFound, and with AccessDenied if the key
-// of the caller was revoked.
+// RevokeKey ends an API key for ever. A caller can only revoke a key that may do no more than the
+// caller. It refuses with KeyNotFound and AccessDenied.
 func (s *Accounts) RevokeKey(
 	ctx context.Context, r domain.Request, account, id string,
 ) (KeyOutcome, error) {
@@ -85,7 +88,7 @@ func (s *Accounts) RevokeKey(
 		if !key.RevokedAt.IsZero() {
 			return nil, nil
 		}
-		if err := a.mayCall(r, access.Keys); err != nil {
+		if err := a.mayChangeKey(r, *key); err != nil {
 			return nil, err
 		}
 		return []events.Event{events.KeyRevoked{KeyID: id, At: s.streams.Now()}}, nil

@@ -45,8 +45,8 @@ func (s *Accounts) RemoveMember(
 	var member Member
 	outcome, err := s.changeByID(ctx, r, account, func(a Account) ([]events.Event, error) {
 		known := a.member(user)
-		if known == nil && r.Repeated {
-			return nil, nil // an earlier call of the same command has removed them
+		if a.Erased {
+			return nil, nil // the erasure has ended all memberships
 		}
 		if known == nil {
 			return nil, domain.Refuse(domain.MemberNotFound, "There is no member %q", user)

@@ -1,6 +1,7 @@
 package accounts_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -169,6 +170,43 @@ func TestGroupRoles(t *testing.T) {
 	want("owner")
 }
 
+// TestErasedAccountHasNoMembers checks that nothing changes the members of an erased account: the
+// erasure has ended all memberships, and the projection refuses to end one twice.
+func TestErasedAccountHasNoMembers(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	byHand, byGroup := o.set(access.Viewer), uuid.NewString()
+	member := accounts.Member{User: byGroup, Role: access.Viewer, Group: "staff"}
+	if _, err := o.SetGroupRole(t.Context(), operator(), o.id, member); err != nil {
+		t.Fatal(err)
+	}
+	keys := commandstest.NewSealingKeys()
+	sealing := accounts.New(streams.New(streams.Config{Store: o.store, Keys: keys, Seal: true}), keys)
+	erased, err := sealing.Erase(t.Context(), operator(), "acme")
+	if err != nil || len(erased.Account.Members) != 2 {
+		t.Fatalf("%+v, %v; want the former members", erased.Account, err)
+	}
+	if again, err := sealing.Erase(t.Context(), operator(), "acme"); err != nil || len(again.Account.Members) != 2 {
+		t.Errorf("a repeat has %+v, %v; want the former members", again.Account, err)
+	}
+	_, removeErr := o.RemoveMember(t.Context(), operator(), o.id, byHand)
+	_, endErr := o.EndGroupRole(t.Context(), operator(), o.id, byGroup)
+	_, groupErr := o.SetGroupRole(t.Context(), operator(), o.id, member)
+	if err := errors.Join(removeErr, endErr, groupErr); err != nil {
+		t.Error(err)
+	}
+	if _, err := o.SetMember(t.Context(), operator(), o.id, member); domain.KindOf(err) != domain.AccountGone {
+		t.Errorf("a new member: %v", err)
+	}
+	loaded, err := o.store.Load(t.Context(), events.StreamAccount+o.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := loaded[len(loaded)-1].Type; last != "account.erased.v1" {
+		t.Errorf("the last event is %s", last)
+	}
+}
+
 // TestMembersAreLimited fills an account with members.
 func TestMembersAreLimited(t *testing.T) {
 	t.Parallel()
@@ -182,7 +220,7 @@ func TestMembersAreLimited(t *testing.T) {
 	if _, err := o.SetMember(t.Context(), operator(), o.id, member); domain.KindOf(err) != domain.InvalidValue {
 		t.Errorf("one more: %v", err)
 	}
-	known := full[0].(events.MemberSet).User //nolint:forcetypeassert // it was made here
+	known := full[0].(events.MemberSet).User
 	if _, err := o.SetMember(t.Context(), operator(), o.id, accounts.Member{User: known, Role: access.Editor}); err != nil {
 		t.Errorf("another role for a member: %v", err)
 	}

@@ -108,7 +108,7 @@ func (r *historyReader) nameActors(ctx context.Context, entries []Entry) error {
 		if !known {
 			person, err := people.Load(ctx, r.streams, actor.User)
 			if err != nil && !errors.Is(err, streams.ErrNoKey) &&
-				!errors.Is(err, streams.ErrNoKeys) {
+				!errors.Is(err, streams.ErrNoKeys) && !errors.Is(err, events.ErrUnreadable) {
 				return err
 			}
 			name = cmp.Or(person.Name, person.Mail)

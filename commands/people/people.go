@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -50,7 +51,8 @@ type People struct {
 }
 
 // New returns People. keys seal the details; if nil, no person can be recorded or erased. secret
-// keys the hashes of identities, and MUST be the same on all nodes.
+// keys the hashes of identities, and MUST be the same on all nodes; if empty, no person can be
+// recorded.
 func New(streams *streams.Streams, keys streams.SealingKeys, secret []byte) *People {
 	return &People{streams: streams, keys: keys, secret: secret}
 }
@@ -61,11 +63,12 @@ type Outcome struct {
 	Position eventstore.Position
 }
 
-// identityStream returns the stream of an identity. Its name is a keyed hash, so the log does not
-// reveal whether somebody whose subject is known has signed in.
-func (p *People) identityStream(of events.Details) string {
+// identityStream returns the n-th stream of an identity. Its name is a keyed hash, so the log does
+// not reveal whether somebody whose subject is known has signed in, nor that a person who was
+// erased and the one who signed in again are the same.
+func (p *People) identityStream(of events.Details, n int) string {
 	mac := hmac.New(sha256.New, p.secret)
-	mac.Write([]byte(of.Issuer + "\n" + of.Subject))
+	mac.Write(fmt.Appendf(nil, "%d\n%s\n%s", n, of.Issuer, of.Subject))
 	return events.StreamIdentity + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
@@ -75,11 +78,11 @@ func (p *People) identityStream(of events.Details) string {
 func (p *People) Known(
 	ctx context.Context, r domain.Request, details events.Details,
 ) (Outcome, error) {
-	if p.keys == nil || !p.streams.Seals() {
+	if p.keys == nil || len(p.secret) == 0 || !p.streams.Seals() {
 		return Outcome{}, ErrNotSealed
 	}
 	return eventstore.Retry(func() (Outcome, error) {
-		id, err := p.claim(ctx, r, p.identityStream(details))
+		id, err := p.claim(ctx, r, details)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -107,30 +110,45 @@ func (p *People) Known(
 	})
 }
 
-// claim returns the user id of an identity: that of the last claim, unless that user was erased, or
-// a new one.
+// maxClaims bounds how often one identity can be erased and sign in again.
+const maxClaims = 1000
+
+// claim returns the user id of an identity: that of its first claim whose user is not erased, or a
+// new one. Each claim has a stream of its own.
 func (p *People) claim(
-	ctx context.Context, r domain.Request, stream string,
+	ctx context.Context, r domain.Request, details events.Details,
 ) (string, error) {
-	loaded, err := p.streams.Load(ctx, stream)
-	if err != nil {
-		return "", err
-	}
-	if last := len(loaded.Events) - 1; last >= 0 {
-		if claimed, ok := loaded.Events[last].(events.IdentityClaimed); ok {
-			user, err := p.streams.LoadSealed(ctx, events.StreamUser+claimed.User)
-			if err != nil || !fold(user.Events).Erased {
-				return claimed.User, err
-			}
+	for n := range maxClaims {
+		stream := p.identityStream(details, n)
+		loaded, err := p.streams.Load(ctx, stream)
+		if err != nil {
+			return "", err
+		}
+		if len(loaded.Events) == 0 {
+			return p.claimNew(ctx, r, stream)
+		}
+		claimed, ok := loaded.Events[0].(events.IdentityClaimed)
+		if !ok {
+			return "", fmt.Errorf("stream %s does not begin with a claim", stream)
+		}
+		user, err := p.streams.LoadSealed(ctx, events.StreamUser+claimed.User)
+		if err != nil || !fold(user.Events).Erased {
+			return claimed.User, err
 		}
 	}
+	return "", fmt.Errorf("an identity was erased %d times", maxClaims)
+}
+
+func (p *People) claimNew(
+	ctx context.Context, r domain.Request, stream string,
+) (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return "", err
 	}
 	claimed := events.IdentityClaimed{User: id.String(), At: p.streams.Now()}
 	_, err = p.streams.Append(
-		ctx, r.Creating(id.String(), claimed.At), stream, loaded.Revision(), claimed,
+		ctx, r.Creating(id.String(), claimed.At), stream, eventstore.NoStream, claimed,
 	)
 	return id.String(), err
 }
@@ -152,28 +170,6 @@ func (p *People) Person(ctx context.Context, id string) (Person, error) {
 		err = domain.Refuse(domain.UserNotFound, "There is no person %q", id)
 	}
 	return person, err
-}
-
-// Find returns the person with an identity, or refuses with UserNotFound.
-func (p *People) Find(ctx context.Context, issuer, subject string) (Person, error) {
-	stream := p.identityStream(events.Details{Issuer: issuer, Subject: subject})
-	loaded, err := p.streams.Load(ctx, stream)
-	if err != nil {
-		return Person{}, err
-	}
-	for i := len(loaded.Events) - 1; i >= 0; i-- {
-		claimed, ok := loaded.Events[i].(events.IdentityClaimed)
-		if !ok {
-			continue
-		}
-		person, err := Load(ctx, p.streams, claimed.User)
-		if err != nil || person.ID != "" && !person.Erased {
-			return person, err
-		}
-	}
-	return Person{}, domain.Refuse(
-		domain.UserNotFound, "Nobody with this subject has signed in yet",
-	)
 }
 
 // Erase erases a person for ever, and deletes the key of their details, also if the key is lost.

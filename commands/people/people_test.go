@@ -89,13 +89,6 @@ func TestKnown(t *testing.T) {
 		if r.known(other) == id {
 			t.Errorf("%+v is the same person", other)
 		}
-		found, err := r.Find(t.Context(), other.Issuer, other.Subject)
-		if err != nil || found.Details != other {
-			t.Errorf("found %+v, %v; want %+v", found, err, other)
-		}
-	}
-	if _, err := r.Find(t.Context(), ada.Issuer, "3"); domain.KindOf(err) != domain.UserNotFound {
-		t.Errorf("a stranger: %v", err)
 	}
 	if person, err := r.again().Person(t.Context(), id); err != nil || person.Details != ada {
 		t.Errorf("another process reads %+v, %v", person, err)
@@ -150,11 +143,36 @@ func TestErasedPerson(t *testing.T) {
 	if _, err := r.Person(t.Context(), id); domain.KindOf(err) != domain.UserNotFound {
 		t.Errorf("an erased person: %v", err)
 	}
-	if _, err := r.Find(t.Context(), ada.Issuer, ada.Subject); domain.KindOf(err) != domain.UserNotFound {
-		t.Errorf("an erased person is found: %v", err)
-	}
-	if again := r.again().known(ada); again == id {
+	again := r.again().known(ada)
+	if again == id {
 		t.Error("an erased person has the same id again")
+	}
+	if third := r.again().known(ada); third != again {
+		t.Errorf("then the person is %s and %s", again, third)
+	}
+	r.wantUnlinked(id, again)
+}
+
+// wantUnlinked checks that no event and no stream of the log names two users together.
+func (r *registry) wantUnlinked(former, again string) {
+	r.t.Helper()
+	head, err := r.store.Head(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	streams := make(map[string]string) // what each has
+	if err := r.store.ReadLog(r.t.Context(), eventstore.Position{}, head, func(batch []eventstore.Recorded) error {
+		for _, e := range batch {
+			streams[e.Stream] += e.Stream + string(e.Data) + string(e.Metadata)
+		}
+		return nil
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	for stream, text := range streams {
+		if strings.Contains(text, former) && strings.Contains(text, again) {
+			r.t.Errorf("stream %s links the erased person to the new one", stream)
+		}
 	}
 }
 
@@ -212,6 +230,7 @@ func TestNothingIsStoredInPlainText(t *testing.T) {
 	keys := commandstest.NewSealingKeys()
 	for name, p := range map[string]*people.People{
 		"no keys":   people.New(streams.New(streams.Config{Store: store}), nil, []byte("secret")),
+		"no secret": people.New(streams.New(streams.Config{Store: store, Keys: keys, Seal: true}), keys, nil),
 		"unsealing": people.New(streams.New(streams.Config{Store: store, Keys: keys}), keys, []byte("secret")),
 	} {
 		if _, err := p.Known(t.Context(), request(), ada); !errors.Is(err, people.ErrNotSealed) {

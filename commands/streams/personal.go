@@ -35,13 +35,15 @@ const (
 
 // ErrNoKey means that the key of an account or a user is unavailable. Nothing was written; the same
 // command may be repeated.
-var ErrNoKey = errors.New("no key for the notes")
+var ErrNoKey = errors.New("no key for notes and details of people")
 
 var (
 	// ErrNoKeys means that notes are sealed and this process has no keys.
-	ErrNoKeys = errors.New("notes are encrypted here, and this process has no keys")
+	ErrNoKeys = errors.New("personal data is encrypted here, and this process has no keys")
 	// errErased refuses personal data of an account or a user that was erased during the command.
-	errErased = &domain.Error{Kind: domain.AccountGone, Details: "The account has been erased"}
+	errErased = &domain.Error{
+		Kind: domain.AccountGone, Details: "The account or the person has been erased",
+	}
 )
 
 // personalCipher seals and opens notes and details of people. It caches keys for keyLifetime at

@@ -52,13 +52,13 @@ type Config struct {
 // Authenticator identifies the account of a call. It is safe for concurrent use.
 type Authenticator struct {
 	cfg      Config
-	throttle *throttle
+	throttle *peer.Throttle
 	loginLog *loginLog
 }
 
 // New returns an authenticator that throttles no client yet.
 func New(cfg Config) *Authenticator {
-	return &Authenticator{cfg: cfg, throttle: newThrottle(), loginLog: newLoginLog()}
+	return &Authenticator{cfg: cfg, throttle: peer.NewThrottle(), loginLog: newLoginLog()}
 }
 
 // Authenticate sets c.Account and c.Key by user name and API key, or by the session of a browser if
@@ -240,7 +240,7 @@ func (a *Authenticator) refuseLogin(
 ) error {
 	now, client := a.cfg.Now(), a.cfg.Proxies.ClientAddress(c.Request)
 	wrongCredentials := refused.code != apierror.CodeAccessDenied
-	throttled := wrongCredentials && a.throttle.fail(networkOf(client), now)
+	throttled := wrongCredentials && a.throttle.Exceeded(client, now)
 	reason := refused.reason
 	if throttled {
 		reason = loginThrottled

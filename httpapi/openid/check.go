@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	// DefaultPath is where a person continues who has not asked for another path: it shows their
-	// session.
-	DefaultPath = "/v3/session"
+	// DefaultPath is where a person continues who has not asked for another path.
+	DefaultPath = "/console"
+	// apiPath is the other path below which a person may continue. Other paths are short links,
+	// which lead anywhere.
+	apiPath = "/v3"
 	// maxPath is the length of the longest path to return to.
 	maxPath = 1024
 )
 
-// LocalPath returns a text if it is a path of this service, with or without a query, and
+// LocalPath returns a text if it is a path of the console or the API, with or without a query, and
 // DefaultPath if not. A browser that is redirected to the result stays at the service.
 func LocalPath(text string) string {
 	if len(text) > maxPath || !strings.HasPrefix(text, "/") || !plain(text) {
@@ -33,7 +35,12 @@ func LocalPath(text string) string {
 	if !plain(parsed.Path) || !clean(parsed.Path) {
 		return DefaultPath
 	}
-	return text
+	for _, root := range []string{DefaultPath, apiPath} {
+		if parsed.Path == root || strings.HasPrefix(parsed.Path, root+"/") {
+			return text
+		}
+	}
+	return DefaultPath
 }
 
 // clean reports whether a path has no empty elements and none that are dots.

@@ -10,11 +10,11 @@ import (
 
 func TestLocalPath(t *testing.T) {
 	t.Parallel()
-	longest := "/" + strings.Repeat("a", 1023)
+	longest := "/v3/" + strings.Repeat("a", 1020)
 	for name, path := range map[string]string{
-		"root": "/", "path": "/console/links", "slash at the end": "/console/", "query": "/console?a=b&c=//d",
+		"root": "/console", "API": "/v3/session", "path": "/console/links", "slash at the end": "/console/", "query": "/console?a=b&c=//d",
 		"fragment": "/console#top", "escape": "/console/a%20b", "encoded query": "/console?a=%0A%5C",
-		"other letters": "/console/ä", "at": "/@evil", "colon": "/a:b", "longest": longest,
+		"other letters": "/console/ä", "at": "/console/@evil", "colon": "/console/a:b", "longest": longest,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -25,14 +25,15 @@ func TestLocalPath(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"empty": "", "relative": "console", "dot": "./console", "query alone": "?a", "fragment alone": "#a",
+		"short link": "/hash", "root of links": "/", "like the console": "/consoles", "like the API": "/v3x/y",
 		"URL": "https://evil.example", "other scheme": "javascript:alert(1)", "without scheme": "//evil.example",
-		"three slashes": "///evil.example", "two slashes": "//", "slashes inside": "/a//evil", "backslash": `/\evil`,
-		"backslash first": `\\evil`, "backslash inside": `/a\b`, "encoded backslash": "/%5Cevil",
+		"three slashes": "///evil.example", "two slashes": "//", "slashes inside": "/console//evil", "backslash": `/\evil`,
+		"backslash first": `\\evil`, "backslash inside": `/console/a\b`, "encoded backslash": "/%5Cevil",
 		"encoded slash": "/%2Fevil.example", "encoded slash alone": "/%2f", "encoded tab": "/%09/evil",
-		"tab": "/\t/evil", "tab first": "\t//evil", "space first": " //evil", "line": "/a\nb", "line feed first": "\n/a",
+		"tab": "/\t/evil", "tab first": "\t//evil", "space first": " //evil", "line": "/console\nb", "line feed first": "\n/a",
 		"carriage return": "/a\r", "NUL": "/a\x00", "encoded NUL": "/a%00", "delete": "/a\x7f", "C1 control": "/a\u0085b",
 		"invalid UTF-8": "/a\xff", "encoded invalid UTF-8": "/a%ff", "malformed escape": "/%zz",
-		"dots": "/a/../b", "dots to a host": "/..//evil", "encoded dots": "/a/%2e%2e/b", "dot inside": "/./a",
+		"dots": "/console/../b", "dots to a host": "/..//evil", "encoded dots": "/console/%2e%2e/b", "dot inside": "/./console",
 		"backslash in the query": `/a?b=\c`, "control in the fragment": "/a#b\u0085", "too long": longest + "a",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -353,13 +353,13 @@ func TestCookieOfCallback(t *testing.T) {
 func TestTwoTabs(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
-	first, second := s.begin(t, "/first"), s.begin(t, "/second")
+	first, second := s.begin(t, "/console/first"), s.begin(t, "/console/second")
 	if first.cookie.Name != second.cookie.Name {
 		t.Fatalf("cookies %s and %s", first.cookie.Name, second.cookie.Name)
 	}
 	_, _, err := s.finish(t, first.back, second.cookie)
 	wantError(t, err, openid.ErrInvalid, "state")
-	if _, returnTo, err := s.finish(t, second.back, second.cookie); err != nil || returnTo != "/second" {
+	if _, returnTo, err := s.finish(t, second.back, second.cookie); err != nil || returnTo != "/console/second" {
 		t.Errorf("%q, %v", returnTo, err)
 	}
 }

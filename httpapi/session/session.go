@@ -93,12 +93,13 @@ func (s *Sessions) secret(r *http.Request) string {
 // origin. Browsers add cookies also to such calls.
 func (s *Sessions) CheckOrigin(r *http.Request) error {
 	if err := s.Origins.Check(r); err != nil {
-		return &apierror.Error{
-			Code:    apierror.CodeAccessDenied,
-			Details: "The call comes from a page of another origin",
-		}
+		return errOtherOrigin
 	}
 	return nil
+}
+
+var errOtherOrigin = &apierror.Error{
+	Code: apierror.CodeAccessDenied, Details: "The call comes from a page of another origin",
 }
 
 // Resume sets c.Session, c.Account and c.Key by the cookie of the request, or refuses. c.Account
@@ -110,6 +111,9 @@ func (s *Sessions) Resume(c *request.Context) error {
 	}
 	if err := s.CheckOrigin(c.Request); err != nil {
 		return err
+	}
+	if site := c.Request.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		return errOtherOrigin // pages of others may not even cause calls that read
 	}
 	now := s.Now()
 	session, err := s.Queries.Session(c.Context(), secret, now)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/openid"
+	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/router"
 	"linkledger/httpapi/session"
@@ -30,7 +32,7 @@ import (
 
 // The paths of a sign-in.
 const (
-	BeginPath    = "/console/sign-in"
+	BeginPath    = "/console/openid"
 	CallbackPath = "/console/callback"
 )
 
@@ -44,6 +46,8 @@ type Config struct {
 	Groups   []access.GroupRole // the first one counts if several give a role in one account
 	// AwaitAccounts waits until the read models show a commit position, or returns false.
 	AwaitAccounts func(c *request.Context, position uint64) bool
+	Proxies       peer.Proxies
+	Now           func() time.Time
 	// Refused is called for each sign-in that is refused.
 	Refused func(reason string)
 	Logger  *slog.Logger
@@ -53,7 +57,9 @@ type Config struct {
 type Handler struct {
 	Config
 
-	logs *rate.Limiter // of refused sign-ins, which anybody can cause
+	// throttle bounds how often an address makes the service ask the issuer.
+	throttle *peer.Throttle
+	logs     *rate.Limiter // of refused sign-ins, which anybody can cause
 }
 
 // maxLogged is how many refused sign-ins are logged at once. After them, one in each second is.
@@ -61,7 +67,10 @@ const maxLogged = 20
 
 // New returns a handler.
 func New(cfg Config) *Handler {
-	return &Handler{Config: cfg, logs: rate.NewLimiter(rate.Every(time.Second), maxLogged)}
+	return &Handler{
+		Config: cfg, throttle: peer.NewThrottle(),
+		logs: rate.NewLimiter(rate.Every(time.Second), maxLogged),
+	}
 }
 
 // refusedReason is the reason of refused sign-ins in the metrics.
@@ -125,6 +134,12 @@ func (h *Handler) begin(c *request.Context) (string, error) {
 }
 
 func (h *Handler) finish(c *request.Context) (string, error) {
+	if c.Request.Method != http.MethodGet {
+		return "", &apierror.Error{Code: apierror.CodeMethodNotSupported}
+	}
+	if h.throttle.Exceeded(h.Proxies.ClientAddress(c.Request), h.Now()) {
+		return "", errTooMany
+	}
 	identity, returnTo, err := h.Provider.Finish(c, c.Request)
 	if err != nil {
 		return "", err
@@ -134,15 +149,27 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 		return "", err
 	}
 	started := queries.NewSession{User: user, Operator: h.isOperator(identity)}
-	memberships, err := h.Queries.Memberships(c.Context(), user)
-	if err != nil {
+	if err := h.choose(c.Context(), &started); err != nil {
 		return "", apierror.Unavailable(err)
-	}
-	if len(memberships) > 0 {
-		started.Account, started.MemberAt = memberships[0].Account, memberships[0].Changed
 	}
 	_, err = h.Sessions.Start(c, started)
 	return returnTo, err
+}
+
+// choose sets the account that a session begins in: that of the last session of the person, or
+// the only one that they are a member of. If there are several, the person has to choose.
+func (h *Handler) choose(ctx context.Context, s *queries.NewSession) error {
+	memberships, err := h.Queries.Memberships(ctx, s.User)
+	if err != nil {
+		return err
+	}
+	last, err := h.Queries.LastAccount(ctx, s.User)
+	for _, m := range memberships {
+		if m.Account == last || len(memberships) == 1 {
+			s.Account, s.MemberAt = m.Account, m.Changed
+		}
+	}
+	return err
 }
 
 // record records a person and their roles, and returns their id once the read models show both.
@@ -177,6 +204,11 @@ func (h *Handler) record(c *request.Context, identity openid.Identity) (uuid.UUI
 	return user, nil
 }
 
+var errTooMany = &apierror.Error{
+	Code:    apierror.CodeCallLimit,
+	Details: "There were too many sign-ins from this address, wait a second",
+}
+
 var errLate = &apierror.Error{
 	Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
 	Details: "The sign-in takes too long, try again",
@@ -195,7 +227,8 @@ func (h *Handler) applyGroups(
 	if err != nil {
 		return 0, err
 	}
-	for account, member := range wanted {
+	for _, account := range slices.Sorted(maps.Keys(wanted)) {
+		member := wanted[account]
 		member.User = user.String()
 		at, err := h.Accounts.SetGroupRole(ctx, r, account, member)
 		if apierror.RefusedAs(err, domain.InvalidValue) {

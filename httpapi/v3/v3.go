@@ -15,7 +15,6 @@ import (
 	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
 	"linkledger/commands/metering"
-	"linkledger/commands/people"
 	"linkledger/httpapi/auth"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
@@ -41,15 +40,13 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Config of the API. All fields are required, but for Clicks, Plans, Proxies, Base and
-// Issuer.
+// Config of the API. All fields are required, but for Clicks, Plans, Proxies and Base.
 type Config struct {
 	Commands   *commands.Handler
 	Audit      *audit.Reader
 	Queries    *queries.DB
 	Lists      *linklist.Reader
 	Accounts   *accounts.Accounts
-	People     *people.People
 	Logins     *cache.Logins
 	Sessions   *session.Sessions
 	Issuer     string           // of the persons who sign in; empty: none do
@@ -121,8 +118,8 @@ func New(cfg Config) *API {
 			Used: cfg.KeyUsed, Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
 		}),
 		members: &members.Handler{
-			Accounts: cfg.Accounts, People: cfg.People, Queries: cfg.Queries, Requests: requests,
-			Waiter: waiter, BodyLimit: cfg.BodyLimit, Issuer: cfg.Issuer,
+			Accounts: cfg.Accounts, Queries: cfg.Queries, Requests: requests, Waiter: waiter,
+			BodyLimit: cfg.BodyLimit,
 		},
 		sessions: &sessions.Handler{
 			Sessions: cfg.Sessions, Queries: cfg.Queries, BodyLimit: cfg.BodyLimit,

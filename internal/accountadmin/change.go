@@ -3,7 +3,6 @@ package accountadmin
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"linkledger/commands/accounts"
@@ -148,48 +147,4 @@ func Edit(
 	) (accounts.Outcome, error) {
 		return a.Edit(ctx, r, username, accounts.Change{Plan: plan, ExpirationDate: lastDay})
 	})
-}
-
-// Erase closes an account for ever and makes its notes unreadable, and the details of its members
-// who are members of no other account.
-func Erase(ctx context.Context, o installation.Operator, username string) error {
-	if err := o.Locate(); err != nil {
-		return err
-	}
-	var outcome accounts.Outcome
-	err := runOn(ctx, o, func(
-		ctx context.Context, store *eventstore.Store, r domain.Request,
-	) (eventstore.Position, error) {
-		var err error
-		if outcome, err = o.Accounts(store).Erase(ctx, r, username); err != nil {
-			return eventstore.Position{}, err
-		}
-		awaitErasure(ctx, o, outcome.Position)
-		return outcome.Position, eraseMembers(ctx, o, store, r, outcome.Account)
-	})
-	if err != nil {
-		return err
-	}
-	awaitNodes(ctx)
-	return printOutcome(o, outcome)
-}
-
-// awaitErasure waits until no table has a note of the account any more. It logs the generations
-// that still have notes when ctx ends.
-func awaitErasure(ctx context.Context, o installation.Operator, position eventstore.Position) {
-	db, err := o.OpenReadModels(ctx, 1)
-	if err != nil {
-		o.Logger.WarnContext(
-			ctx, "erased in the log; the state of the read models is not known",
-			slog.Any("error", err),
-		)
-		return
-	}
-	behind, err := projections.AwaitErasure(ctx, db, position)
-	if err != nil {
-		o.Logger.WarnContext(ctx, "erased, but these generations still have notes: a projector "+
-			"erases them, or projections prune removes them",
-			slog.Any("generations", behind), slog.Any("error", err))
-	}
-	_ = db.Close() // nothing was written
 }

@@ -69,10 +69,14 @@ func SetMember(
 	if err != nil {
 		return usage.Wrap(err)
 	}
+	id, err := userID(user)
+	if err != nil {
+		return err
+	}
 	err = runOn(ctx, o, func(
 		ctx context.Context, store *eventstore.Store, r domain.Request,
 	) (eventstore.Position, error) {
-		person, err := o.People(store).Person(ctx, user)
+		person, err := o.People(store).Person(ctx, id.String())
 		if err != nil {
 			return eventstore.Position{}, err
 		}
@@ -89,27 +93,31 @@ func SetMember(
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%s is %s of %s\n", user, checked, username)
+	_, err = fmt.Fprintf(o.Stdout, "%s is %s of %s\n", id, checked, username)
 	return err
 }
 
-// RemoveMember ends the membership of a person in an account. When it returns, the sessions of the
-// person for the account have ended.
+// RemoveMember ends the membership of a person in an account. When it returns without a warning,
+// the sessions of the person for the account have ended.
 func RemoveMember(ctx context.Context, o installation.Operator, username, user string) error {
-	err := run(ctx, o, func(
+	id, err := userID(user)
+	if err != nil {
+		return err
+	}
+	err = run(ctx, o, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (eventstore.Position, error) {
 		account, err := a.ID(ctx, username)
 		if err != nil {
 			return eventstore.Position{}, err
 		}
-		outcome, err := a.RemoveMember(ctx, r, account, user)
+		outcome, err := a.RemoveMember(ctx, r, account, id.String())
 		return outcome.Position, err
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%s is no member of %s any more\n", user, username)
+	_, err = fmt.Fprintf(o.Stdout, "%s is no member of %s any more\n", id, username)
 	return err
 }
 

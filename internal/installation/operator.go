@@ -161,12 +161,26 @@ func (o Operator) Accounts(store *eventstore.Store) *accounts.Accounts {
 	return accounts.New(o.streams(store), keysOnDemand{o.Installation})
 }
 
-// People returns the persons of the installation. It cannot find them by their identities.
+// People returns the persons of the installation. It can record none.
 func (o Operator) People(store *eventstore.Store) *people.People {
 	if o.MasterKey == "" {
 		return people.New(o.streams(store), nil, nil)
 	}
 	return people.New(o.streams(store), keysOnDemand{o.Installation}, nil)
+}
+
+// With returns the accounts and the persons of the installation, whose keys are those of an open
+// database. It is for commands on many of them.
+func (o Operator) With(
+	store *eventstore.Store, db *readmodel.DB,
+) (*accounts.Accounts, *people.People) {
+	written := streams.New(streams.Config{
+		Store: store, Keys: db.Keys, Seal: db.Keys.Master != nil,
+	})
+	if db.Keys.Master == nil {
+		return accounts.New(written, nil), people.New(written, nil, nil)
+	}
+	return accounts.New(written, db.Keys), people.New(written, db.Keys, nil)
 }
 
 // Auditor returns a reader of the histories of links.

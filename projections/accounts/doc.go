@@ -1,3 +1,3 @@
-// Package accounts is the projection of the accounts, their keys and members, and of the persons who
-// sign in.
+// Package accounts is the projection of the accounts, their keys and members, and of the persons
+// who sign in.
 package accounts

@@ -37,3 +37,4 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.sessions (
 CREATE INDEX IF NOT EXISTS sessions_account ON linkledger_keys.sessions (account_id);
 CREATE INDEX IF NOT EXISTS sessions_user ON linkledger_keys.sessions (user_id);
 CREATE INDEX IF NOT EXISTS sessions_created_at ON linkledger_keys.sessions (created_at);
+CREATE INDEX IF NOT EXISTS sessions_used_at ON linkledger_keys.sessions (used_at);

@@ -61,21 +61,51 @@ func (k *Keys) StartSession(
 			s.Agent, now, uuid.Nil); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `
-			DELETE FROM linkledger_keys.sessions WHERE created_at < $1 OR used_at < $2 OR id IN (
-				SELECT id FROM linkledger_keys.sessions
-				WHERE key_id = $3 AND account_id IS NOT DISTINCT FROM nullif($4, $6::uuid)
-					AND user_id IS NOT DISTINCT FROM nullif($5, $6::uuid)
-				ORDER BY created_at DESC, id OFFSET $7)`,
-			now.Add(-SessionMax), now.Add(-SessionIdle), s.Key, s.Account, s.User, uuid.Nil,
-			maxSessions)
-		return err
+		return k.trimSessions(ctx, tx, s, now)
 	})
 	if err != nil {
 		return uuid.Nil, "", fmt.Errorf("start a session: %w", explain(err))
 	}
 	return id, secret, nil
 }
+
+// trimSessions deletes the oldest sessions of somebody who has too many, and some of those that are
+// over. Other transactions may delete the same ones, so it skips what they have locked.
+func (k *Keys) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now time.Time) error {
+	const oldest = `ORDER BY created_at DESC, id OFFSET $2 FOR UPDATE SKIP LOCKED`
+	var err error
+	if of.User != uuid.Nil {
+		_, err = tx.Exec(ctx, `
+			DELETE FROM linkledger_keys.sessions WHERE id IN (
+				SELECT id FROM linkledger_keys.sessions WHERE user_id = $1 `+oldest+`)`,
+			of.User, maxSessions)
+	} else {
+		_, err = tx.Exec(ctx, `
+			DELETE FROM linkledger_keys.sessions WHERE id IN (
+				SELECT id FROM linkledger_keys.sessions
+				WHERE account_id = $1 AND key_id = $3 AND user_id IS NULL `+oldest+`)`,
+			of.Account, maxSessions, of.Key)
+	}
+	if err != nil {
+		return err
+	}
+	for _, over := range []struct {
+		column string
+		before time.Time
+	}{{"created_at", now.Add(-SessionMax)}, {"used_at", now.Add(-SessionIdle)}} {
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM linkledger_keys.sessions WHERE id IN (
+				SELECT id FROM linkledger_keys.sessions WHERE `+over.column+` < $1
+				ORDER BY `+over.column+` LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+			over.before, maxTrimmed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxTrimmed bounds how many sessions that are over one start of a session deletes.
+const maxTrimmed = 1000
 
 // UseSession records that a session is used, unless that is recorded since a minute.
 func (k *Keys) UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error {

@@ -992,16 +992,13 @@ type Member struct {
 	Since time.Time `json:"since"`
 }
 
-// MemberPayload Either id or subject names the person.
+// MemberPayload defines model for MemberPayload.
 type MemberPayload struct {
 	// Id Id of the person.
-	Id *string `json:"id,omitempty"`
+	Id string `json:"id"`
 
 	// Role What a person is in an account.
 	Role Role `json:"role"`
-
-	// Subject Subject of the person at the issuer of the service, the claim sub.
-	Subject *string `json:"subject,omitempty"`
 }
 
 // MembersAnswer defines model for MembersAnswer.
@@ -2053,7 +2050,7 @@ type ClientInterface interface {
 
 	// SetMemberWithBody Give a person a role in the account, or another one
 	//
-	// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+	// A person is known by an id from their first sign-in on: GET /session shows it to them. An unknown id is refused (1301).
 	//
 	// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
 	//
@@ -2064,7 +2061,7 @@ type ClientInterface interface {
 
 	// SetMember Give a person a role in the account, or another one
 	//
-	// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+	// A person is known by an id from their first sign-in on: GET /session shows it to them. An unknown id is refused (1301).
 	//
 	// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
 	//
@@ -2553,7 +2550,7 @@ func (c *Client) ListMembers(ctx context.Context, params *ListMembersParams, req
 
 // SetMemberWithBody Give a person a role in the account, or another one
 //
-// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+// A person is known by an id from their first sign-in on: GET /session shows it to them. An unknown id is refused (1301).
 //
 // A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
 //
@@ -2574,7 +2571,7 @@ func (c *Client) SetMemberWithBody(ctx context.Context, params *SetMemberParams,
 
 // SetMember Give a person a role in the account, or another one
 //
-// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+// A person is known by an id from their first sign-in on: GET /session shows it to them. An unknown id is refused (1301).
 //
 // A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
 //
@@ -6281,7 +6278,7 @@ type ClientWithResponsesInterface interface {
 
 	// SetMemberWithBodyWithResponse Give a person a role in the account, or another one
 	//
-	// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+	// A person is known by an id from their first sign-in on: GET /session shows it to them. An unknown id is refused (1301).
 	//
 	// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
 	//
@@ -6292,7 +6289,7 @@ type ClientWithResponsesInterface interface {
 
 	// SetMemberWithResponse Give a person a role in the account, or another one
 	//
-	// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+	// A person is known by an id from their first sign-in on: GET /session shows it to them. An unknown id is refused (1301).
 	//
 	// A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
 	//
@@ -8655,7 +8652,7 @@ func (c *ClientWithResponses) ListMembersWithResponse(ctx context.Context, param
 
 // SetMemberWithBodyWithResponse Give a person a role in the account, or another one
 //
-// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+// A person is known by an id from their first sign-in on: GET /session shows it to them. An unknown id is refused (1301).
 //
 // A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
 //
@@ -8672,7 +8669,7 @@ func (c *ClientWithResponses) SetMemberWithBodyWithResponse(ctx context.Context,
 
 // SetMemberWithResponse Give a person a role in the account, or another one
 //
-// The body names the person by either id or subject. A person who has never signed in is not known (1301).
+// A person is known by an id from their first sign-in on: GET /session shows it to them. An unknown id is refused (1301).
 //
 // A caller can only give a role that may do no more than the caller, and only change a member who may do no more. A key with networks or an expiration date may do less than every role. A role that is given in this way does not depend on groups any more. An account has at most 1000 members (1307). A change has taken effect on all nodes when it is answered, and the sessions of the person for this account have ended.
 //

@@ -100,14 +100,14 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	for i, call := range calls {
 		resp.Activity[i] = record{
 			Batch: call.Batch, Time: call.At.UTC(), Key: call.Key, KeyName: call.KeyName,
-			User: idOrNull(call.User), UserName: call.UserName, Via: call.Via,
+			User: response.IDOrNull(call.User), UserName: call.UserName, Via: call.Via,
 			Request: call.Request, Tags: call.Tags, Account: call.Account,
 			URLs: urlsRecord{
 				Created: call.Created, Edited: call.Edited, Deleted: call.Deleted,
 				Restored: call.Restored, Reset: call.Reset,
 			},
-			Undoes: idOrNull(call.Undoes), UndoesKey: call.UndoesKey,
-			UndoesSince: call.UndoesSince, UndoneBy: idOrNull(call.UndoneBy),
+			Undoes: response.IDOrNull(call.Undoes), UndoesKey: call.UndoesKey,
+			UndoesSince: call.UndoesSince, UndoneBy: response.IDOrNull(call.UndoneBy),
 		}
 	}
 	return resp, nil
@@ -124,11 +124,4 @@ func userOf(query url.Values) (uuid.UUID, error) {
 		return uuid.Nil, apierror.WrongInput("user is not the id of a person")
 	}
 	return id, nil
-}
-
-func idOrNull(id uuid.UUID) *uuid.UUID {
-	if id == uuid.Nil {
-		return nil
-	}
-	return &id
 }

@@ -57,20 +57,13 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	resp := keysResponse{Envelope: response.Succeeded(), Keys: make([]record, len(found))}
 	for i, key := range found {
 		resp.Keys[i] = record{
-			ID: key.ID, Name: key.Name, Scopes: key.Scopes, Tags: textOrNull(key.Tags),
-			Networks: key.Networks, ExpirationDate: textOrNull(key.ExpirationDate),
+			ID: key.ID, Name: key.Name, Scopes: key.Scopes, Tags: response.TextOrNull(key.Tags),
+			Networks: key.Networks, ExpirationDate: response.TextOrNull(key.ExpirationDate),
 			CreatedAt: response.Timestamp(key.CreatedAt),
 			LastUsed:  (*response.Timestamp)(key.LastUsed),
 		}
 	}
 	return resp, nil
-}
-
-func textOrNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // Add adds a key and returns it with its secret.
@@ -139,8 +132,8 @@ func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome)
 func written(outcome accounts.KeyOutcome) keysResponse {
 	key := outcome.Key
 	return keysResponse{Envelope: response.Succeeded(), Keys: []record{{
-		ID: key.ID, Name: key.Name, Scopes: key.Scopes, Tags: textOrNull(key.Tags),
-		Networks: key.Networks, ExpirationDate: textOrNull(key.Expires),
+		ID: key.ID, Name: key.Name, Scopes: key.Scopes, Tags: response.TextOrNull(key.Tags),
+		Networks: key.Networks, ExpirationDate: response.TextOrNull(key.Expires),
 		CreatedAt: response.Timestamp(key.AddedAt),
 		Key:       outcome.Secret,
 	}}}

@@ -9,7 +9,6 @@ import (
 	"linkledger/commands/access"
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
-	"linkledger/commands/people"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
@@ -22,12 +21,10 @@ import (
 // Handler handles calls about members.
 type Handler struct {
 	Accounts  *accounts.Accounts
-	People    *people.People
 	Queries   *queries.DB
 	Requests  *write.Requests
 	Waiter    *catchup.Waiter
-	BodyLimit int64  // bytes
-	Issuer    string // of the persons that are named by their subjects; empty: none
+	BodyLimit int64 // bytes
 }
 
 // membersResponse is the response of all calls about members.
@@ -60,13 +57,9 @@ func (h *Handler) list(c *request.Context, include func(queries.Member) bool) (a
 		if !include(m) {
 			continue
 		}
-		var group *string
-		if m.Group != "" {
-			group = &m.Group
-		}
 		resp.Members = append(resp.Members, record{
-			ID: m.User.String(), Name: m.Name, Mail: m.Mail, Role: m.Role, Group: group,
-			Since: response.Timestamp(m.Since),
+			ID: m.User.String(), Name: m.Name, Mail: m.Mail, Role: m.Role,
+			Group: response.TextOrNull(m.Group), Since: response.Timestamp(m.Since),
 		})
 	}
 	return resp, nil
@@ -78,14 +71,14 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, id, subject := body.Text("role"), body.Text("id"), body.Text("subject")
+	name, id := body.Text("role"), body.Text("id")
 	switch {
 	case body.Err != nil:
 		return nil, body.Err
 	case name == nil:
 		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "role is missing"}
-	case (id == nil) == (subject == nil):
-		return nil, apierror.WrongInput("Name the person by either id or subject")
+	case id == nil:
+		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "id is missing"}
 	}
 	role, err := access.CheckedRole(*name)
 	if err != nil {
@@ -95,7 +88,7 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := h.person(c, id, subject)
+	user, err := h.person(c, *id)
 	if err != nil {
 		return nil, err
 	}
@@ -111,16 +104,10 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 	return h.list(c, func(m queries.Member) bool { return m.User.String() == user })
 }
 
-// person returns the id of a person who has signed in before.
-func (h *Handler) person(c *request.Context, id, subject *string) (string, error) {
-	if subject != nil {
-		if h.Issuer == "" {
-			return "", apierror.WrongInput("There is no issuer here whose subjects are known")
-		}
-		person, err := h.People.Find(c.Context(), h.Issuer, *subject)
-		return person.ID, err
-	}
-	parsed, err := uuid.Parse(*id)
+// person returns the id of a person who has signed in before. There is no other name for persons,
+// so only those who know the id, which the person sees, can make them a member and see their name.
+func (h *Handler) person(c *request.Context, id string) (string, error) {
+	parsed, err := uuid.Parse(id)
 	if err != nil {
 		return "", apierror.WrongInput("id is not that of a person")
 	}

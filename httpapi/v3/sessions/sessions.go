@@ -78,8 +78,9 @@ func listed(found []queries.SessionRecord, current uuid.UUID) listResponse {
 	for i, s := range found {
 		resp.Sessions[i] = record{
 			ID: s.ID, Current: s.ID == current, Key: s.Key, KeyName: s.KeyName,
-			User: idOrNull(s.User), UserName: s.UserName, Address: s.Address, Agent: s.Agent,
-			CreatedAt: response.Timestamp(s.Begun), LastUsed: response.Timestamp(s.Used),
+			User: response.IDOrNull(s.User), UserName: s.UserName, Address: s.Address,
+			Agent: s.Agent, CreatedAt: response.Timestamp(s.Begun),
+			LastUsed: response.Timestamp(s.Used),
 		}
 	}
 	return resp
@@ -150,8 +151,9 @@ type membership struct {
 func (h *Handler) Current(c *request.Context) (any, error) {
 	s := c.Session
 	resp := currentResponse{Envelope: response.Succeeded(), Session: current{
-		ID: s.ID, Account: textOrNull(s.Username), Role: textOrNull(s.Role), Scopes: []string{},
-		Tags: textOrNull(c.Key.Terms().Tags), Key: textOrNull(c.Key.ID), User: idOrNull(s.User),
+		ID: s.ID, Account: response.TextOrNull(s.Username), Role: response.TextOrNull(s.Role),
+		Scopes: []string{}, Tags: response.TextOrNull(c.Key.Terms().Tags),
+		Key: response.TextOrNull(c.Key.ID), User: response.IDOrNull(s.User),
 		Operator: s.Operator, Accounts: []membership{}, CreatedAt: response.Timestamp(s.Begun),
 	}}
 	if s.Account.ID != uuid.Nil {
@@ -219,18 +221,4 @@ func (h *Handler) Move(c *request.Context) (any, error) {
 // EndCurrent ends the session of the call.
 func (h *Handler) EndCurrent(c *request.Context) (any, error) {
 	return response.Succeeded(), h.Sessions.End(c, c.Session.ID)
-}
-
-func textOrNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-func idOrNull(id uuid.UUID) *uuid.UUID {
-	if id == uuid.Nil {
-		return nil
-	}
-	return &id
 }

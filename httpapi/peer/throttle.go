@@ -1,4 +1,4 @@
-package auth
+package peer
 
 import (
 	"net/netip"
@@ -9,28 +9,29 @@ import (
 )
 
 const (
-	// maxFailures is how many failed logins in a row state their reason. After them, one in each
-	// failureInterval does.
-	maxFailures     = 20
-	failureInterval = time.Second
+	// throttleBurst is how many in a row are allowed. After them, one in each throttleInterval is.
+	throttleBurst    = 20
+	throttleInterval = time.Second
 	// maxNetworks bounds the table. A full table drops half of its networks.
 	maxNetworks = 10_000
 	// networkBits is the length of the IPv6 prefix whose addresses are taken to have one owner.
 	networkBits = 64
 )
 
-// throttle limits how often failed logins from one network state their reason, for all user names
-// together. It is consulted only for failures, so it cannot lock out a client with the right key.
-// It is safe for concurrent use.
-type throttle struct {
+// Throttle limits how often something may happen for one network, such as failed logins that state
+// their reason, or sign-ins. It is safe for concurrent use.
+type Throttle struct {
 	mu       sync.Mutex
-	limiters map[string]*rate.Limiter // by network, only of networks with recent failures
+	limiters map[string]*rate.Limiter // by network, only of networks with recent ones
 }
 
-func newThrottle() *throttle { return &throttle{limiters: make(map[string]*rate.Limiter)} }
+// NewThrottle returns a throttle that has seen nothing.
+func NewThrottle() *Throttle { return &Throttle{limiters: make(map[string]*rate.Limiter)} }
 
-// fail counts a failed login. throttled is true if the response MUST NOT state the reason.
-func (t *throttle) fail(network string, now time.Time) (throttled bool) {
+// Exceeded counts one more for the network of a client address. It returns true if there are too
+// many.
+func (t *Throttle) Exceeded(address string, now time.Time) bool {
+	network := networkOf(address)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	limiter, known := t.limiters[network]
@@ -38,7 +39,7 @@ func (t *throttle) fail(network string, now time.Time) (throttled bool) {
 		if len(t.limiters) >= maxNetworks {
 			t.shrink(now)
 		}
-		limiter = rate.NewLimiter(rate.Every(failureInterval), maxFailures)
+		limiter = rate.NewLimiter(rate.Every(throttleInterval), throttleBurst)
 		t.limiters[network] = limiter
 	}
 	return !limiter.AllowN(now, 1)
@@ -46,9 +47,9 @@ func (t *throttle) fail(network string, now time.Time) (throttled bool) {
 
 // shrink removes networks whose limiters have recovered, and then others until half of the table is
 // free. Half of it, because a scan of the whole table has to be rare.
-func (t *throttle) shrink(now time.Time) {
+func (t *Throttle) shrink(now time.Time) {
 	for network, limiter := range t.limiters {
-		if limiter.TokensAt(now) >= maxFailures {
+		if limiter.TokensAt(now) >= throttleBurst {
 			delete(t.limiters, network)
 		}
 	}
