@@ -72,8 +72,8 @@ func TestAuditHistory(t *testing.T) {
 	rows, err := csv.NewReader(
 		strings.NewReader(operator(t, folder, "audit", "history", "two", "--format", "csv", "--clicks")),
 	).ReadAll()
-	if err != nil || len(rows) < 6 || rows[0][15] != "field" || rows[0][12] != "visitor" ||
-		rows[len(rows)-1][5] != "clicks.recorded.v1" || rows[len(rows)-1][12] == "" {
+	if err != nil || len(rows) < 6 || rows[0][18] != "field" || rows[0][15] != "visitor" ||
+		rows[len(rows)-1][5] != "clicks.recorded.v1" || rows[len(rows)-1][15] == "" {
 		t.Errorf("csv: %v, %v", rows, err)
 	}
 	lines := strings.Split(

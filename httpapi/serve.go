@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console"
 	"linkledger/httpapi/redirect"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -35,15 +36,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header["X-Content-Type-Options"] = []string{"nosniff"}
 
 	path, known := router.Canonical(r.URL)
-	if s.api != nil && s.cfg.SignIn != nil && strings.HasPrefix(path.Path, "/console/") {
-		s.serveAPI(c, path, known)
-		return
-	}
-	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
+	if s.api != nil && isBelow(path.Path, "/v3") {
 		call = true
 		if !s.applyCORS(c, path.Path) {
 			s.serveAPI(c, path, known)
 		}
+		return
+	}
+	if s.console != nil && isBelow(path.Path, console.Root) {
+		s.servePage(c, path, known)
 		return
 	}
 	// A redirect gets no deadline here: what it waits for has deadlines of its own, and redirects
@@ -58,22 +59,54 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// isBelow reports whether a path is a root or lies below it.
+func isBelow(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
+
+// serveOwnCall serves a call of the API that a page of the console makes, as a part of the request
+// for that page.
+func (s *server) serveOwnCall(w http.ResponseWriter, r *http.Request) {
+	c := request.New(w, r)
+	c.Own = true
+	defer s.recoverPanic(c, writeAPIFailure)
+	path, known := router.Canonical(r.URL)
+	c.Request.URL = path
+	if err := s.serve(s.api, c, known); err != nil {
+		writeAPIFailure(c, response.Report(c, s.cfg.Logger, err))
+	}
+}
+
+// servePage serves a page of the console within Config.RequestTimeout.
+func (s *server) servePage(c *request.Context, path *url.URL, known bool) {
+	end := s.limit(c, path)
+	defer end()
+	defer s.recoverPanic(c, writeAPIFailure)
+	if err := s.serve(s.console, c, known); err != nil {
+		writeAPIFailure(c, response.Report(c, s.cfg.Logger, err))
+	}
+}
+
 // serveAPI serves a call of the API within Config.RequestTimeout.
 func (s *server) serveAPI(c *request.Context, path *url.URL, known bool) {
+	end := s.limit(c, path)
+	defer end()
+	c.OverrideMethod()
+	defer s.recoverPanic(c, writeAPIFailure)
+	if err := s.serve(s.api, c, known); err != nil {
+		writeAPIFailure(c, response.Report(c, s.cfg.Logger, err))
+	}
+}
+
+// limit bounds the duration of a request by Config.RequestTimeout. The caller MUST call end.
+func (s *server) limit(c *request.Context, path *url.URL) (end context.CancelFunc) {
 	ctx := c.Context()
 	c.Disconnected = ctx.Done()
 	if c.SentMethod != http.MethodGet && c.SentMethod != http.MethodHead {
 		ctx = context.WithoutCancel(ctx) // a write continues if its client disconnects
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
-	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
 	c.Request.URL = path
-	c.OverrideMethod()
-	defer s.recoverPanic(c, writeAPIFailure)
-	if err := s.serve(s.api, c, known); err != nil {
-		writeAPIFailure(c, response.Report(c, s.cfg.Logger, err))
-	}
+	return cancel
 }
 
 func (s *server) serve(routes *bunrouter.Router, c *request.Context, known bool) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/rs/cors"
 	"github.com/uptrace/bunrouter"
 
+	"linkledger/httpapi/console"
 	"linkledger/httpapi/openapi"
 	"linkledger/httpapi/openid"
 	"linkledger/httpapi/peer"
@@ -25,6 +26,7 @@ type server struct {
 	anyOrigin *cors.Cors        // for the description of the API
 	v3        *v3.API           // nil: not served
 	api       *bunrouter.Router // nil: not served
+	console   *bunrouter.Router // nil: not served
 	short     *bunrouter.Router // nil: not served
 }
 
@@ -47,11 +49,10 @@ func New(cfg Config) (http.Handler, error) {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
 		s.v3 = cfg.newAPI(current, sessions)
-		routes := append(s.v3.Routes(), docs...)
-		if cfg.SignIn != nil {
-			routes = append(routes, cfg.newSignIn(sessions, s.v3).Routes()...)
+		s.api = router.New(append(s.v3.Routes(), docs...), v3.Options)
+		if s.console, err = s.newConsole(sessions); err != nil {
+			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
-		s.api = router.New(routes, v3.Options)
 	}
 	if cfg.Redirects {
 		visits, err := cfg.newRedirects(current)
@@ -61,6 +62,25 @@ func New(cfg Config) (http.Handler, error) {
 		s.short = router.New(visits.Routes(), redirect.Options)
 	}
 	return s, nil
+}
+
+// newConsole returns the routes of the console and of the sign-in. The console makes its calls of
+// the API in this process.
+func (s *server) newConsole(sessions *session.Sessions) (*bunrouter.Router, error) {
+	cfg := console.Config{
+		API: http.HandlerFunc(s.serveOwnCall), Sessions: sessions,
+		Base: shortlink.Base(s.cfg.BaseURL), Logger: s.cfg.Logger,
+	}
+	var routes []router.Route
+	if s.cfg.SignIn != nil {
+		cfg.OpenID = signin.BeginPath
+		routes = s.cfg.newSignIn(sessions, s.v3).Routes()
+	}
+	pages, err := console.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return router.New(append(routes, pages.Routes()...), v3.Options), nil
 }
 
 func (cfg *Config) newSessions(addresses *peer.Pseudonyms) (*session.Sessions, error) {

@@ -50,6 +50,7 @@ type Context struct {
 	Status       int             // status of the response; 0: not yet set
 	Payload      map[string]any  // decoded body; nil: not read
 	Disconnected <-chan struct{} // closed when the client disconnects
+	Own          bool            // a page of the console makes the call
 }
 
 // New returns the context of an incoming request. Its id is that of the request's header, if the

@@ -8,6 +8,7 @@ var greeting = template.Must(template.New("greeting").Parse(`
 Linkledger is ready.
 
   API            {{.Base}}/v3
+  console        {{.Base}}/console
   short links    {{.Base}}/<hash>
   health         {{.Admin}}/health/ready
   metrics        {{.Admin}}/metrics

@@ -1,0 +1,134 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+)
+
+// call is a call of the API that a page has made.
+type call struct {
+	Method, Path, Body string
+}
+
+// Curl returns the call as a command.
+func (c call) Curl(base string) string {
+	command := `curl -u "$ACCOUNT:$API_KEY"`
+	if c.Method != http.MethodGet {
+		command += " -X " + c.Method
+	}
+	if c.Body != "" {
+		command += " -H 'Content-Type: application/json' -d " + quoted(c.Body)
+	}
+	return command + " " + quoted(base+c.Path)
+}
+
+// quoted quotes a text for a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// refusal is a call of the API that was refused or failed.
+type refusal struct {
+	status int
+	code   apierror.Code
+	text   string // for people
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return r.text }
+
+// envelope is the beginning of every answer of the API.
+type envelope struct {
+	Error struct {
+		Code    apierror.Code `json:"code"`
+		Message string        `json:"message"`
+		Details string        `json:"details"`
+	} `json:"error"`
+}
+
+// get makes a call that reads, and stores its answer in into. The page shows the call.
+func (p *page) get(path string, query url.Values, into any) error {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return p.call(http.MethodGet, path, nil, into)
+}
+
+// call makes a call of the API with the session of the browser, and stores its answer in into
+// unless that is nil. It fails with a *refusal.
+func (p *page) call(method, path string, body, into any) error {
+	made := call{Method: method, Path: path}
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("encode a call: %w", err)
+		}
+		made.Body = string(encoded)
+	}
+	p.Calls = append(p.Calls, made)
+	r, err := http.NewRequestWithContext(
+		p.c.Context(), method, path, strings.NewReader(made.Body),
+	)
+	if err != nil {
+		return fmt.Errorf("make a call: %w", err)
+	}
+	outer := p.c.Request
+	r.Host, r.TLS, r.RemoteAddr = outer.Host, outer.TLS, outer.RemoteAddr
+	for _, name := range []string{"Cookie", "User-Agent", "X-Forwarded-For"} {
+		r.Header[name] = outer.Header[name]
+	}
+	r.Header.Set(request.HeaderID, p.c.ID)
+	r.Header.Set("Content-Type", "application/json")
+	if p.username != "" {
+		r.SetBasicAuth(p.username, p.key)
+	}
+	answer := recorder{header: make(http.Header)}
+	p.h.API.ServeHTTP(&answer, r)
+	for _, cookie := range answer.header["Set-Cookie"] { // of a session that begins or ends
+		p.c.Header().Add("Set-Cookie", cookie)
+	}
+	return p.read(answer, into)
+}
+
+// read reads the answer of a call.
+func (p *page) read(answer recorder, into any) error {
+	var begins envelope
+	if err := json.Unmarshal(answer.body.Bytes(), &begins); err != nil {
+		return fmt.Errorf("answer of a call: %w", err)
+	}
+	if begins.Error.Code != apierror.CodeOK {
+		text := begins.Error.Details
+		if text == "" {
+			text = begins.Error.Message
+		}
+		return &refusal{answer.status, begins.Error.Code, text}
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer.body.Bytes(), into); err != nil {
+		return fmt.Errorf("answer of a call: %w", err)
+	}
+	return nil
+}
+
+// recorder keeps the answer of a call.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) { r.status = status }
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }

@@ -1,0 +1,232 @@
+package httpapi
+
+import (
+	"html"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"linkledger/httpapi/console"
+	"linkledger/httpapi/openid/openidtest"
+)
+
+// post sends a form as a page of the console does.
+func (b *browser) post(path string, fields url.Values) *answer {
+	b.t.Helper()
+	return b.call("POST", path, fields.Encode(), header("Content-Type", "application/x-www-form-urlencoded"),
+		header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
+}
+
+// leads sends a form and checks where it leads.
+func (b *browser) leads(path string, fields url.Values, want string) {
+	b.t.Helper()
+	if a := b.post(path, fields); a.status != http.StatusSeeOther || a.header.Get("Location") != want {
+		b.t.Fatalf("%s answers %d, leads to %q; want %q\n%s", path, a.status, a.header.Get("Location"), want, a.body)
+	}
+}
+
+// shows opens a page and checks that its text has all parts.
+func (b *browser) shows(path string, parts ...string) string {
+	b.t.Helper()
+	a := b.call("GET", path, "")
+	if a.status != http.StatusOK || a.header.Get("Content-Type") != "text/html; charset=utf-8" {
+		b.t.Fatalf("%s answers %d %v\n%s", path, a.status, a.header, a.body)
+	}
+	text := html.UnescapeString(a.body)
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			b.t.Errorf("%s does not show %q\n%s", path, part, a.body)
+		}
+	}
+	return a.body
+}
+
+// TestConsole is what a newcomer does, from the sign-in to the sign-out, without JavaScript.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	b := s.browser(t)
+	if a := b.call("GET", "/console", ""); a.header.Get("Location") != "/console/sign-in?return=%2Fconsole" {
+		t.Fatalf("/console leads to %q", a.header.Get("Location"))
+	}
+	b.shows("/console/sign-in?return=/console/keys", "Sign in with your organisation", "/console/openid?return=%2Fconsole%2Fkeys")
+	wrong := b.post("/console/sign-in", url.Values{"username": {"acme"}, "key": {"wrong"}})
+	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `value="acme"`) || strings.Contains(wrong.body, "wrong\"") {
+		t.Errorf("a wrong key answers %d\n%s", wrong.status, wrong.body)
+	}
+	b.leads("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.key}, "return": {"//evil.example"}}, "/console")
+	b.shows("/console/links", "There are no links yet", "/v3/urls?limit=50")
+
+	b.leads("/console/links", url.Values{
+		"long_url": {"https://example.com/"}, "custom_hash": {"first"}, "tags": {"news, spring"}, "note": {"a note"},
+	}, "/console/links/first")
+	refused := b.post("/console/links", url.Values{"long_url": {"https://example.org/"}, "custom_hash": {"first"}})
+	if refused.status != http.StatusBadRequest || !strings.Contains(refused.body, `value="https://example.org/"`) ||
+		!strings.Contains(refused.body, `role="alert"`) {
+		t.Errorf("a taken hash answers %d\n%s", refused.status, refused.body)
+	}
+	s.visit(t, "GET", "/first")
+	b.shows("/console/links", "https://example.com/", "news", "first")
+	b.shows("/console/links?tags=%2Bspring&order_by=clicks", "first")
+	b.shows("/console/links?search=nothing", "No link matches")
+	if a := b.call("GET", "/console/links?tags=%2Bnews%26", ""); a.status != http.StatusBadRequest || !strings.Contains(a.body, `role="alert"`) {
+		t.Errorf("a wrong expression answers %d", a.status)
+	}
+	b.shows("/console/links/first", "Clicks by day", "<rect", "2026-05-14", "created", "key ")
+
+	edit := url.Values{
+		"long_url": {"https://example.com/other"}, "custom_hash": {"second"}, "tags_before": {"news, spring"},
+		"tags": {"spring, new"}, "note": {"changed"}, "max_clicks": {"10"}, "protected": {"1"}, "expiration_date": {"2026-12-31"},
+	}
+	b.leads("/console/links/first", edit, "/console/links/second")
+	link := owner.read("second")
+	if *link.LongURL != "https://example.com/other" || link.Note != "changed" || link.MaxClicks != 10 || !link.Protected ||
+		*link.ExpirationDate != "2026-12-31" || strings.Join(link.Tags, " ") != "spring new" {
+		t.Errorf("edited to %+v", link)
+	}
+	edit.Set("long_url", "nonsense")
+	if a := b.post("/console/links/second", edit); a.status != http.StatusBadRequest || !strings.Contains(a.body, `value="nonsense"`) {
+		t.Errorf("a wrong destination answers %d", a.status)
+	}
+	batch := owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
+	b.leads("/console/links/second/undo", url.Values{"batch": {batch}}, "/console/links/second")
+	if link := owner.read("first"); *link.LongURL != "https://example.com/" || link.Protected {
+		t.Errorf("undone to %+v", link)
+	}
+	b.leads("/console/links/first/delete", nil, "/console/links/first")
+	b.shows("/console/links/first", "This link is deleted", "Restore it")
+	b.leads("/console/links/first/restore", nil, "/console/links/first")
+	owner.read("first")
+	if a := b.call("GET", "/console/links/none", ""); a.status != http.StatusNotFound {
+		t.Errorf("a link that never was answers %d", a.status)
+	}
+
+	b.shows("/console/activity", "1 created", "1 deleted", "Undo")
+	last := owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
+	b.leads("/console/activity/undo", url.Values{"batch": {last}}, "/console/activity")
+	b.shows("/console/activity?via=console", "undone")
+
+	added := b.post("/console/keys", url.Values{"name": {"reader"}, "scopes": {"links:read"}, "networks": {"192.0.2.0/24"}})
+	secret := regexp.MustCompile(`lk_[A-Za-z0-9_-]{43}`).FindString(added.body)
+	if added.status != http.StatusOK || secret == "" {
+		t.Fatalf("a new key answers %d\n%s", added.status, added.body)
+	}
+	if body := b.shows("/console/keys", "reader", "192.0.2.0/24"); strings.Contains(body, secret) {
+		t.Error("the key is shown twice")
+	}
+	b.leads("/console/keys/"+owner.keyNamed("reader").ID+"/revoke", nil, "/console/keys")
+	b.shows("/console/account", "acme", "Links made this month", "this one")
+	b.leads("/console/sign-out", nil, "/console/sign-in")
+	b.ended()
+}
+
+// TestConsoleCalls checks that pages do not use up the API calls of the account, and that what they
+// do is recorded as done in the console.
+func TestConsoleCalls(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	b := s.browser(t)
+	b.signInBy(owner)
+	before := s.calls.Today(t.Context(), owner.id)
+	b.leads("/console/links", url.Values{"long_url": {"https://example.com/"}, "custom_hash": {"one"}}, "/console/links/one")
+	b.shows("/console/links/one", "in the console")
+	equal(t, "API calls", s.calls.Today(t.Context(), owner.id), before)
+}
+
+// consolePaths are the addresses of all pages, by their route.
+var consolePaths = strings.NewReplacer(":hash", "one", ":id", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10")
+
+// TestConsoleNeedsASession requests every page and action without a session, from another origin,
+// and as somebody who may only read.
+func TestConsoleNeedsASession(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	viewer, _ := s.member(t, owner, "viewer", "viewer")
+	pages, err := console.New(console.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount
+	for _, route := range pages.Routes() {
+		path := consolePaths.Replace(route.Path)
+		if path == console.SignInPath || strings.HasSuffix(path, ".css") {
+			continue
+		}
+		name := route.Method + " " + path
+		a := s.browser(t).call(route.Method, path, "")
+		if a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), "/console/sign-in?return=") {
+			t.Errorf("%s without a session: %d %q", name, a.status, a.header.Get("Location"))
+		}
+		if route.Method != http.MethodPost || strings.HasSuffix(path, "sign-out") {
+			continue
+		}
+		foreign := viewer.call("POST", path, "", header("Origin", "https://evil.example"), header("Sec-Fetch-Site", "cross-site"))
+		if foreign.status != http.StatusForbidden {
+			t.Errorf("%s from another origin: %d", name, foreign.status)
+		}
+		fields := url.Values{"long_url": {"https://example.com/x"}, "batch": {"0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10"}, "name": {"x"}}
+		if a := viewer.post(path, fields); a.status < 400 {
+			t.Errorf("%s by a viewer: %d %s", name, a.status, a.header.Get("Location"))
+		}
+	}
+	equal(t, "calls that changed something", owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount, before)
+	body := viewer.shows("/console/links", "one")
+	body += viewer.shows("/console/links/one", "https://example.com/") + viewer.shows("/console/account", "viewer")
+	for _, action := range []string{"Make a link", "Save", "Delete", "Undo", "/console/keys", "/console/activity"} {
+		if strings.Contains(body, action) {
+			t.Errorf("a viewer sees %q", action)
+		}
+	}
+	stranger, id := s.signIn(t, openidtest.Ada)
+	stranger.shows("/console/account", "member of no account", id)
+}
+
+// TestConsoleIsSafe checks the headers of pages, that templates have nothing that their policy
+// forbids, and that no text that people type becomes markup.
+func TestConsoleIsSafe(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	const script = `"><script>x`
+	owner.create(`"long_url":"https://example.com/?<script>","custom_hash":"one","note":"\"><script>x","tags":["news"]`)
+	owner.must("POST", "/v3/keys", `{"name":"\"><script>x"}`)
+	b, id := s.signIn(t, openidtest.Person{Subject: "mallory", Name: script, Mail: "m@example.com"})
+	owner.must("PUT", "/v3/members", `{"id":"`+id+`","role":"owner"}`)
+	b.must("PATCH", "/v3/session", `{"account":"acme"}`)
+	for _, path := range []string{
+		"/console/links", "/console/links?search=" + url.QueryEscape(script), "/console/links/one", "/console/activity",
+		"/console/keys", "/console/account", "/console/sign-in?return=" + url.QueryEscape(script), "/console/links/none",
+		"/console/links?tags=" + url.QueryEscape(script), "/console/links?at=" + url.QueryEscape(script),
+	} {
+		a := b.call("GET", path, "")
+		policy := a.header.Get("Content-Security-Policy")
+		if strings.Contains(a.body, "<script") || len(a.body) > 60_000 || a.header.Get("Cache-Control") != "no-store" ||
+			!strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") ||
+			strings.Contains(policy, "unsafe") || a.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s has %d bytes, %v\n%.3000s", path, len(a.body), a.header, a.body)
+		}
+	}
+	forbidden := regexp.MustCompile(`(?i)<script|\son[a-z]+=|\sstyle=|<style|javascript:|hx-on`)
+	files := os.DirFS("console/templates")
+	names, err := fs.Glob(files, "*.html")
+	if err != nil || len(names) < 5 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		source, err := fs.ReadFile(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := forbidden.Find(source); found != nil {
+			t.Errorf("%s has %q", name, found)
+		}
+	}
+}
