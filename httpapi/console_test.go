@@ -185,8 +185,20 @@ func TestConsoleNeedsASession(t *testing.T) {
 			t.Errorf("a viewer sees %q", action)
 		}
 	}
+	if a := s.browser(t).call("POST", "/console/links/one/delete", ""); a.header.Get("Location") != "/console/sign-in?return=%2Fconsole" {
+		t.Errorf("after the sign-in an action would continue at %q", a.header.Get("Location"))
+	}
 	stranger, id := s.signIn(t, openidtest.Ada)
+	if a := stranger.call("GET", "/console", ""); a.header.Get("Location") != "/console/account" {
+		t.Errorf("a stranger begins at %q", a.header.Get("Location"))
+	}
 	stranger.shows("/console/account", "member of no account", id)
+	for _, name := range []string{"labs", "shop"} {
+		s.client(t, name).must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
+	}
+	stranger.shows("/console/account", "Choose one of your accounts", "labs", "shop")
+	stranger.leads("/console/account", url.Values{"account": {"shop"}}, "/console/links")
+	stranger.shows("/console/links", "There are no links yet")
 }
 
 // TestConsoleIsSafe checks the headers of pages, that templates have nothing that their policy

@@ -2,9 +2,11 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -35,22 +37,18 @@ func (c callRecord) Who() string {
 
 // What returns what the call changed, for people.
 func (c callRecord) What() string {
-	text := ""
-	add := func(n int, what string) {
-		if n == 0 {
-			return
+	var words []string
+	add := func(n int, format string) {
+		if n > 0 {
+			words = append(words, fmt.Sprintf(format, n))
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += strconv.Itoa(n) + " " + what
 	}
 	for _, kind := range []string{"created", "edited", "deleted", "restored", "reset"} {
-		add(c.URLs[kind], kind)
+		add(c.URLs[kind], "%d "+kind)
 	}
-	add(c.Tags, "changes of tags")
-	add(c.Account, "changes of the account")
-	return text
+	add(c.Tags, "tags: %d")
+	add(c.Account, "account: %d")
+	return strings.Join(words, ", ")
 }
 
 // Undoable reports whether the call changed links and is not undone.

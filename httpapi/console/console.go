@@ -138,7 +138,10 @@ func (h *Handler) open(name string, fill func(*page) error) bunrouter.HandlerFun
 		refused, isRefusal := errors.AsType[*refusal](err)
 		switch {
 		case isRefusal && refused.code == apierror.CodeInvalidKey && name != "sign-in":
-			back := openid.LocalPath(p.c.Request.URL.RequestURI())
+			back := Root // an action is not repeated after a sign-in
+			if p.c.Request.Method == http.MethodGet {
+				back = openid.LocalPath(p.c.Request.URL.RequestURI())
+			}
 			p.redirect = SignInPath + "?return=" + url.QueryEscape(back)
 		case isRefusal:
 			p.redirect = ""

@@ -102,8 +102,12 @@ func (p *page) chosen(names ...string) url.Values {
 	return query
 }
 
+// start leads to the links. A session without an account leads to the page that offers accounts.
 func (h *Handler) start(p *page) error {
 	p.redirect = linksPath
+	if p.Session.Account == nil {
+		p.redirect = Root + "/account"
+	}
 	return nil
 }
 
