@@ -300,6 +300,20 @@ func visitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
+// signInByLink presses the button of a one-time link, and returns where a new session begins; "": there is none.
+func signInByLink(t *testing.T, link string) string {
+	t.Helper()
+	response, err := noRedirects.Post(link, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if len(response.Cookies()) == 0 {
+		return ""
+	}
+	return response.Header.Get("Location")
+}
+
 // TestTour runs the printed curl lines as a user would, and checks that they do what the greeting
 // says and that a second start finds all data. Port 5432 is in use, which must not matter.
 func TestTour(t *testing.T) {
@@ -314,6 +328,10 @@ func TestTour(t *testing.T) {
 	lines, _, ended := strings.Cut(lines, "Ctrl-C")
 	if !found || !ended {
 		t.Fatalf("no curl lines in\n%s", d.greeting)
+	}
+	link := regexp.MustCompile(`http://\S+/console/sign-in/\S+`).FindString(d.greeting)
+	if first, again := signInByLink(t, link), signInByLink(t, link); first != "/console" || again != "" {
+		t.Errorf("the link leads to %q, and again to %q", first, again)
 	}
 	reads, writes, divided := strings.Cut(lines, "# edit it")
 	if !divided {
@@ -369,6 +387,10 @@ func TestAccounts(t *testing.T) {
 	opened := operator("account", "create", "--username", "ada", "--plan", "pro")
 	if opened["plan"] != "pro" || opened["api_key"] == nil {
 		t.Errorf("opened %v", opened)
+	}
+	link := operator("console", "link", "--username", "ada", "--operator")["link"].(string)
+	if to := signInByLink(t, link); !strings.HasPrefix(link, d.base+"/console/sign-in/") || to != "/console" {
+		t.Errorf("%s leads to %q", link, to)
 	}
 	rotated := operator("account", "rotate-key", "--username", "ada")
 	if rotated["api_key"] == opened["api_key"] {

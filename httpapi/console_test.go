@@ -78,6 +78,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("a wrong expression answers %d", a.status)
 	}
 	b.shows("/console/links/first", "Clicks by day", "<rect", "2026-05-14", "created", "key ")
+	b.shows("/console/links/first?day=2026-05-14", "Clicks by visitor, 2026-05-14", "All days")
 
 	edit := url.Values{
 		"long_url": {"https://example.com/other"}, "custom_hash": {"second"}, "tags_before": {"news, spring"},
@@ -125,6 +126,95 @@ func TestConsole(t *testing.T) {
 	b.ended()
 }
 
+// TestConsoleChangesMany makes many links, changes some and all that match, and undoes it.
+func TestConsoleChangesMany(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	b := s.browser(t)
+	b.signInBy(owner)
+	b.shows("/console/new", "destination, hash, tags, note")
+	made := b.post("/console/new", url.Values{"lines": {"long_url,custom_hash,tags,note\n" +
+		`https://example.com/1, one, news; spring sale, "a, note"` + "\nhttps://example.com/2, two, news\n\n" +
+		"nonsense, three\nhttps://example.com/4,one\n" + strings.Repeat("https://example.com/more,,bulk\n", 60)}})
+	if made.status != http.StatusOK || !strings.Contains(made.body, "62 links are made") ||
+		!strings.Contains(made.body, "2 of 64 lines were refused") ||
+		!strings.Contains(made.body, ">nonsense,three\nhttps://example.com/4,one</textarea>") {
+		t.Fatalf("many lines answer %d\n%s", made.status, made.body)
+	}
+	if link := owner.read("one"); link.Note != "a, note" || strings.Join(link.Tags, " ") != "news spring sale" {
+		t.Errorf("made %+v", link)
+	}
+	for _, lines := range []string{"", "a\"b", strings.Repeat("https://example.com/\n", 1001)} {
+		if a := b.post("/console/new", url.Values{"lines": {lines}}); a.status != http.StatusBadRequest {
+			t.Errorf("%.20q answers %d", lines, a.status)
+		}
+	}
+	b.shows("/console/links?tags=%2Bbulk", "Change all 60 that match")
+	b.leads("/console/change", url.Values{"hash": {"one", "two"}, "change": {"tags"}, "change_tags": {"new, -news"}}, "/console/activity")
+	b.leads("/console/change", url.Values{"hash": {"one"}, "change": {"protect"}}, "/console/activity")
+	if link := owner.read("one"); !link.Protected || strings.Join(link.Tags, " ") != "spring sale new" {
+		t.Errorf("changed to %+v", link)
+	}
+	b.leads("/console/change", url.Values{"all": {"1"}, "tags": {"+bulk"}, "hash": {"one"}, "change": {"delete"}}, "/console/activity")
+	if n := owner.must("GET", "/v3/urls", "").Page.TotalCount; n != 2 {
+		t.Errorf("%d links are left, want 2", n)
+	}
+	last := owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
+	b.leads("/console/activity/undo", url.Values{"batch": {last}}, "/console/activity")
+	if n := owner.must("GET", "/v3/urls", "").Page.TotalCount; n != 62 {
+		t.Errorf("%d links after the undo, want 62", n)
+	}
+	for _, fields := range []url.Values{
+		nil,
+		{"hash": {"one"}},
+		{"change": {"delete"}},
+		{"hash": {"one"}, "change": {"tags"}},
+		{"all": {"1"}, "change": {"delete"}},
+		{"all": {"1"}, "tags": {"+("}, "change": {"delete"}},
+	} {
+		if a := b.post("/console/change", fields); a.status != http.StatusBadRequest || !strings.Contains(a.body, `role="alert"`) {
+			t.Errorf("%v answers %d\n%s", fields, a.status, a.body)
+		}
+	}
+}
+
+// TestConsoleTagsAndMembers changes tags and members.
+func TestConsoleTagsAndMembers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["a b","x"]`)
+	b := s.browser(t)
+	b.signInBy(owner)
+	b.shows("/console/tags", `href="/console/links?tags=%2Ba+b"`, `action="/console/tags/a%20b/rename"`)
+	b.leads("/console/tags/a%20b/rename", url.Values{"label": {"c d"}}, "/console/tags")
+	b.leads("/console/tags", url.Values{"label": {"new"}}, "/console/tags")
+	b.leads("/console/tags/x/delete", nil, "/console/tags")
+	if tags := owner.read("one").Tags; strings.Join(tags, ",") != "c d" {
+		t.Errorf("the link has the tags %q", tags)
+	}
+	b.shows("/console/tags", "c d", "new")
+	for path, fields := range map[string]url.Values{
+		"/console/tags": {"label": {""}}, "/console/tags/new/rename": {"label": {"c d"}}, "/console/tags/none/delete": nil,
+		"/console/members": {"id": {"nobody"}, "role": {"viewer"}},
+	} {
+		if a := b.post(path, fields); a.status < 400 || !strings.Contains(a.body, `role="alert"`) || !strings.Contains(a.body, "<nav") {
+			t.Errorf("%s answers %d\n%s", path, a.status, a.body)
+		}
+	}
+	_, id := s.signIn(t, openidtest.Ada)
+	for _, role := range []string{"viewer", "editor"} {
+		b.leads("/console/members", url.Values{"id": {id}, "role": {role}}, "/console/account")
+		if members := owner.must("GET", "/v3/members", "").Members; len(members) != 1 || members[0].Role != role {
+			t.Errorf("members: %+v", members)
+		}
+	}
+	b.shows("/console/account", "Ada", "<option selected>editor")
+	b.leads("/console/members/"+id+"/remove", nil, "/console/account")
+	b.shows("/console/account", "No person is a member")
+}
+
 // TestConsoleCalls checks that pages do not use up the API calls of the account, and that what they
 // do is recorded as done in the console.
 func TestConsoleCalls(t *testing.T) {
@@ -140,7 +230,7 @@ func TestConsoleCalls(t *testing.T) {
 }
 
 // consolePaths are the addresses of all pages, by their route.
-var consolePaths = strings.NewReplacer(":hash", "one", ":id", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10")
+var consolePaths = strings.NewReplacer(":hash", "one", ":label", "news", ":secret", "none", ":id", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10")
 
 // TestConsoleNeedsASession requests every page and action without a session, from another origin,
 // and as somebody who may only read.
@@ -157,7 +247,7 @@ func TestConsoleNeedsASession(t *testing.T) {
 	before := owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount
 	for _, route := range pages.Routes() {
 		path := consolePaths.Replace(route.Path)
-		if path == console.SignInPath || strings.HasSuffix(path, ".css") {
+		if strings.HasPrefix(path, console.SignInPath) || strings.HasSuffix(path, ".css") {
 			continue
 		}
 		name := route.Method + " " + path
@@ -172,7 +262,10 @@ func TestConsoleNeedsASession(t *testing.T) {
 		if foreign.status != http.StatusForbidden {
 			t.Errorf("%s from another origin: %d", name, foreign.status)
 		}
-		fields := url.Values{"long_url": {"https://example.com/x"}, "batch": {"0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10"}, "name": {"x"}}
+		fields := url.Values{
+			"long_url": {"https://example.com/x"}, "batch": {"0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10"}, "name": {"x"},
+			"lines": {"https://example.com/x"}, "label": {"x"}, "hash": {"one"}, "change": {"archive"}, "id": {"x"}, "role": {"owner"},
+		}
 		if a := viewer.post(path, fields); a.status < 400 {
 			t.Errorf("%s by a viewer: %d %s", name, a.status, a.header.Get("Location"))
 		}
@@ -215,7 +308,7 @@ func TestConsoleIsSafe(t *testing.T) {
 	b.must("PATCH", "/v3/session", `{"account":"acme"}`)
 	for _, path := range []string{
 		"/console/links", "/console/links?search=" + url.QueryEscape(script), "/console/links/one", "/console/activity",
-		"/console/keys", "/console/account", "/console/sign-in?return=" + url.QueryEscape(script), "/console/links/none",
+		"/console/keys", "/console/account", "/console/tags", "/console/new", "/console/links/one?day=" + url.QueryEscape(script), "/console/sign-in?return=" + url.QueryEscape(script), "/console/links/none",
 		"/console/links?tags=" + url.QueryEscape(script), "/console/links?at=" + url.QueryEscape(script),
 	} {
 		a := b.call("GET", path, "")

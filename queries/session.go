@@ -38,7 +38,9 @@ func (q *DB) Session(ctx context.Context, secret string, now time.Time) (Session
 			session.created_at AS begun_at, session.used_at, account.id, account.username,
 			account.plan, account.active, account.erased, account.created_at,
 			coalesce(to_char(account.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date,
-			member.role, CASE WHEN session.key_id <> '' THEN `+keyAsJSON+` END AS key
+			member.role, CASE WHEN session.key_id <> '' THEN
+				jsonb_build_object('id', key.id, 'hash', key.hash, 'terms', `+termsAsJSON+`)
+			END AS key
 		FROM linkledger_keys.sessions AS session
 		LEFT JOIN linkledger.accounts AS account ON account.id = session.account_id
 		LEFT JOIN linkledger.account_keys AS key ON key.account_id = session.account_id

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -23,15 +24,19 @@ const (
 // the call is answered.
 func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.Result, error) {
 	ours := caller.New(s.Base, creators, s.Creators...)
-	bare := caller.New(b.control.web, creators, s.Client)
+	bare, control, settle := caller.New(b.control.web, creators, s.Client), "bare echo", s.Settle
+	if b.former != nil {
+		bare, control = caller.New(b.former.Base, creators, b.former.Creators...), "former"
+		settle = b.settleBoth(s)
+	}
 	defer ours.Close()
 	defer bare.Close()
 	var results []report.Result
 	for _, size := range []int{1, batchSize} {
 		r, err := b.Compare(ctx, load.Comparison{
-			Name: fmt.Sprintf("creates, %d per call", size), Unit: "links", Control: "bare echo",
+			Name: fmt.Sprintf("creates, %d per call", size), Unit: "links", Control: control,
 			Workers: creators, Each: size, Ours: creating(ours, size), Bare: creating(bare, size),
-			Server: s.Process, Settle: s.Settle,
+			Server: s.Process, Settle: settle,
 		})
 		if err != nil {
 			return nil, err
@@ -39,6 +44,14 @@ func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.
 		results = append(results, r)
 	}
 	return results, nil
+}
+
+// settleBoth returns a function that waits until neither the program nor the former one has work
+// left.
+func (b *bench) settleBoth(s *installation.Service) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return errors.Join(s.Settle(ctx), b.former.Settle(ctx))
+	}
 }
 
 func creating(c *caller.Client, size int) load.Call {

@@ -17,18 +17,22 @@ import (
 
 // measureCommand measures all parts. The load is the same on every machine.
 type measureCommand struct {
-	Program  string   `help:"The linkledger to measure." default:"./linkledger" type:"path"`
-	Output   string   `help:"File for the report." default:"bench.json"`
-	Results  string   `help:"${results}" placeholder:"FILE"`
-	Compare  string   `help:"An older report, to show what has changed since." placeholder:"FILE"`
-	Folder   string   `help:"${folder}" default:"." type:"path"`
-	Runs     int      `help:"Runs. The report has their medians." default:"3"`
-	Turns    int      `help:"Turns of 6 s of the program and its control per run." default:"2"`
-	Links    int      `help:"Links of the account that is listed and rebuilt." default:"1000000"`
-	Accounts int      `help:"${accounts}" default:"1"`
-	Keys     int      `help:"API keys of each of these accounts." default:"1"`
-	Only     []string `help:"Parts to measure: ${enum}." enum:"${parts}" default:"${parts}"`
-	Short    bool     `help:"${short}"`
+	Program  string `help:"The linkledger to measure." default:"./linkledger" type:"path"`
+	Output   string `help:"File for the report." default:"bench.json"`
+	Results  string `help:"${results}" placeholder:"FILE"`
+	Compare  string `help:"An older report, to show what has changed since." placeholder:"FILE"`
+	Folder   string `help:"${folder}" default:"." type:"path"`
+	Runs     int    `help:"Runs. The report has their medians." default:"3"`
+	Turns    int    `help:"Turns of the program and its control per run." default:"2"`
+	Links    int    `help:"Links of the account that is listed and rebuilt." default:"1000000"`
+	Accounts int    `help:"${accounts}" default:"1"`
+	Keys     int    `help:"API keys of each of these accounts." default:"1"`
+	Former   string `help:"${former}" type:"path"`
+	// FormerKeys is Keys for the former program.
+	FormerKeys int           `help:"API keys of each account of the former program." default:"1"`
+	Turn       time.Duration `help:"Length of a turn." default:"6s"`
+	Only       []string      `help:"Parts to measure: ${enum}." enum:"${parts}" default:"${parts}"`
+	Short      bool          `help:"${short}"`
 }
 
 // redirectedLinks is the number of links in the measurement of redirects over many links.
@@ -45,6 +49,11 @@ type bench struct {
 	outage     time.Duration
 	control    *control
 	progress   io.Writer
+
+	// The former program takes the place of the control of creates and redirects.
+	formerProgram string // path; empty: none
+	formerKeys    int
+	former        *installation.Service // nil: none
 }
 
 // Run measures the program beside its control and writes the report.
@@ -60,10 +69,10 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 		}
 	}
 	b := bench{
-		Plan:   load.Plan{Runs: c.Runs, Turns: c.Turns, Turn: 6 * time.Second},
+		Plan:   load.Plan{Runs: c.Runs, Turns: c.Turns, Turn: c.Turn},
 		outage: 20 * time.Second, program: c.Program, redirected: redirectedLinks,
-		size: installation.Size{Links: c.Links, Accounts: c.Accounts, Keys: c.Keys},
-		only: c.Only, progress: p.stderr,
+		size:          installation.Size{Links: c.Links, Accounts: c.Accounts, Keys: c.Keys},
+		formerProgram: c.Former, formerKeys: c.FormerKeys, only: c.Only, progress: p.stderr,
 	}
 	if c.Short {
 		b.Plan = load.Plan{Runs: 1, Turns: 1, Turn: 200 * time.Millisecond}
@@ -127,6 +136,15 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Stop()) }()
+	if b.formerProgram != "" {
+		size := b.size
+		size.Keys = b.formerKeys
+		b.former, err = installation.Start(ctx, b.formerProgram, b.path("former"), size)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, b.former.Stop()) }()
+	}
 	if r.IdleMB, err = s.Resident(); err != nil {
 		return err
 	}

@@ -22,28 +22,28 @@ const (
 func (b *bench) redirects(ctx context.Context, s *installation.Service) ([]report.Result, error) {
 	owner := caller.New(s.Base, 1, s.Client)
 	defer owner.Close()
-	var hashes []string
-	for len(hashes) < b.redirected {
-		created, err := owner.Page(
-			ctx, http.MethodPost, "/urls", batchBody(min(batchSize, b.redirected-len(hashes))),
-		)
-		if err != nil {
+	hashes, err := b.createLinks(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	bare := hashes // the control redirects whatever is asked for
+	if b.former != nil {
+		former := caller.New(b.former.Base, 1, b.former.Client)
+		defer former.Close()
+		if bare, err = b.createLinks(ctx, former); err != nil {
 			return nil, err
-		}
-		for _, link := range created.URLs {
-			hashes = append(hashes, link.Hash)
 		}
 	}
 	var results []report.Result
 	var before int64
 	for _, over := range []struct {
-		name   string
-		hashes []string
+		name         string
+		hashes, bare []string
 	}{
-		{"redirects, one link", hashes[:1]},
-		{fmt.Sprintf("redirects, %d links", len(hashes)), hashes},
+		{"redirects, one link", hashes[:1], bare[:1]},
+		{fmt.Sprintf("redirects, %d links", len(hashes)), hashes, bare},
 	} {
-		r, answered, err := b.redirect(ctx, s, over.name, over.hashes)
+		r, answered, err := b.redirect(ctx, s, over.name, over.hashes, over.bare)
 		if err != nil {
 			return nil, err
 		}
@@ -57,15 +57,37 @@ func (b *bench) redirects(ctx context.Context, s *installation.Service) ([]repor
 	return results, nil
 }
 
+// createLinks makes the links that are visited, and returns their hashes.
+func (b *bench) createLinks(
+	ctx context.Context, owner *caller.Client,
+) (hashes []string, err error) {
+	for len(hashes) < b.redirected {
+		created, err := owner.Page(
+			ctx, http.MethodPost, "/urls", batchBody(min(batchSize, b.redirected-len(hashes))),
+		)
+		if err != nil {
+			return nil, err
+		}
+		for _, link := range created.URLs {
+			hashes = append(hashes, link.Hash)
+		}
+	}
+	return hashes, nil
+}
+
 func (b *bench) redirect(
-	ctx context.Context, s *installation.Service, name string, hashes []string,
+	ctx context.Context, s *installation.Service, name string, hashes, bareHashes []string,
 ) (r report.Result, answered int64, err error) {
 	ours, err := caller.DialVisitors(ctx, s.Base, hashes, visitorCount)
 	if err != nil {
 		return report.Result{}, 0, err
 	}
 	defer func() { err = errors.Join(err, ours.Close()) }()
-	bare, err := caller.DialVisitors(ctx, b.control.web, hashes, visitorCount)
+	base, control, settle := b.control.web, "bare 302", s.Settle
+	if b.former != nil {
+		base, control, settle = b.former.Base, "former", b.settleBoth(s)
+	}
+	bare, err := caller.DialVisitors(ctx, base, bareHashes, visitorCount)
 	if err != nil {
 		return report.Result{}, 0, err
 	}
@@ -73,10 +95,15 @@ func (b *bench) redirect(
 	if err := ours.VisitAll(ctx); err != nil {
 		return report.Result{}, 0, load.Failed(name, err)
 	}
+	if b.former != nil {
+		if err := bare.VisitAll(ctx); err != nil {
+			return report.Result{}, 0, load.Failed(name+", former", err)
+		}
+	}
 	r, err = b.Compare(ctx, load.Comparison{
-		Name: name, Unit: "redirects", Control: "bare 302", Workers: visitorCount, Each: 1,
+		Name: name, Unit: "redirects", Control: control, Workers: visitorCount, Each: 1,
 		Ours: ours.Visit, Bare: bare.Visit,
-		Server: s.Process, Settle: s.Settle,
+		Server: s.Process, Settle: settle,
 	})
 	return r, ours.Answered.Load(), err
 }

@@ -72,6 +72,13 @@ var helpTexts = config.HelpTexts{
 	"since":       "Files of older heads. The proofs show that the log continues them.",
 	"checkpoints": "Files of signed heads that were kept elsewhere, with one or more heads each.",
 
+	// consoleLink.
+	"session_key": "Id of the API key of the account that the session is for. By default the " +
+		"oldest that may do everything.",
+	"session_operator": "Sign in as an operator of the installation.",
+	"link_base": "Scheme and host of the service, as serve --base-url has it. By default that " +
+		"of the dev that runs on --data.",
+
 	// eventstoreCommand.
 	"copy_command": "Copy the log into another event store, such as an EventStoreDB cluster. A " +
 		"repeated call continues.",

@@ -1,8 +1,10 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -69,7 +71,41 @@ func (h *Handler) moveSession(p *page) error {
 	return p.call(http.MethodPatch, "/v3/session", body, nil)
 }
 
+// roles are those that a member can have.
+var roles = []string{"owner", "editor", "viewer", "auditor"}
+
+// Roles returns those that a member can have.
+func (accountData) Roles() []string { return roles }
+
+// onAccount leads back to the account after an action. If it was refused, the page says why.
+func (h *Handler) onAccount(p *page, form url.Values, err error) error {
+	refused, ok := errors.AsType[*refusal](err)
+	if !ok {
+		p.redirect = accountPath
+		return err
+	}
+	p.Form = form
+	err = h.account(p)
+	p.Refused, p.status = refused.text, refused.status
+	return err
+}
+
+// setMember gives a person a role in the account.
+func (h *Handler) setMember(p *page) error {
+	form, err := p.form()
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"id": strings.TrimSpace(form.Get("id")), "role": form.Get("role")}
+	return h.onAccount(p, form, p.call(http.MethodPut, "/v3/members", body, nil))
+}
+
+func (h *Handler) removeMember(p *page) error {
+	path := "/v3/members/" + url.PathEscape(p.c.Param("id"))
+	return h.onAccount(p, nil, p.call(http.MethodDelete, path, nil, nil))
+}
+
 func (h *Handler) endSession(p *page) error {
-	p.redirect = Root + "/account"
+	p.redirect = accountPath
 	return p.call(http.MethodDelete, "/v3/sessions/"+url.PathEscape(p.c.Param("id")), nil, nil)
 }

@@ -76,7 +76,7 @@ func (h *Handler) activity(p *page) error {
 	if refused, ok := errors.AsType[*refusal](err); ok && len(data.Query) > 0 {
 		p.Refused, p.status, err = refused.text, refused.status, nil
 	}
-	data.Pager = newPager(Root+"/activity", data.Query, data.Page)
+	data.Pager = newPager(activityPath, data.Query, data.Page)
 	p.Data = data
 	return err
 }
@@ -89,7 +89,7 @@ func (h *Handler) undo(p *page) error {
 	err = p.undoBatch(form.Get("batch"))
 	refused, ok := errors.AsType[*refusal](err)
 	if !ok {
-		p.redirect = Root + "/activity"
+		p.redirect = activityPath
 		return err
 	}
 	err = h.activity(p)

@@ -2,7 +2,9 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -41,6 +43,17 @@ type refusal struct {
 
 // Error implements error.
 func (r *refusal) Error() string { return r.text }
+
+// asRefusal returns the refusal of a call or of the page itself.
+func asRefusal(err error) (*refusal, bool) {
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return refused, true
+	}
+	if own, ok := apierror.Refusal(err); ok {
+		return &refusal{own.Status, own.Code, cmp.Or(own.Details, own.Code.Message())}, true
+	}
+	return nil, false
+}
 
 // envelope is the beginning of every answer of the API.
 type envelope struct {

@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -27,8 +26,13 @@ import (
 const (
 	Root       = "/console"
 	SignInPath = Root + "/sign-in"
+	LinkPath   = SignInPath + "/" // and the secret of a one-time link
 	stylePath  = Root + "/style.css"
 	linksPath  = Root + "/links"
+	tagsPath   = Root + "/tags"
+
+	activityPath = Root + "/activity"
+	accountPath  = Root + "/account"
 )
 
 // Config of the console. All fields are required, but for OpenID and Base.
@@ -54,7 +58,9 @@ var templates embed.FS
 var style []byte
 
 // pages are the names of the pages, which are those of their templates.
-var pages = []string{"sign-in", "links", "link", "activity", "keys", "account", "refused"}
+var pages = []string{
+	"sign-in", "links", "link", "many", "tags", "activity", "keys", "account", "refused",
+}
 
 // New returns the console, or an error if a template is wrong.
 func New(cfg Config) (*Handler, error) {
@@ -78,21 +84,33 @@ func (h *Handler) Routes() []router.Route {
 		router.Get(Root, h.page("links", h.start)),
 		router.Get(SignInPath, h.open("sign-in", h.askToSignIn)),
 		router.Post(SignInPath, h.open("sign-in", h.signIn)),
+		router.Get(LinkPath+":secret", h.open("sign-in", h.openLink)),
+		router.Post(LinkPath+":secret", h.open("sign-in", h.signInByLink)),
 		router.Post(Root+"/sign-out", h.page("links", h.signOut)),
-		router.Post(Root+"/account", h.page("account", h.moveSession)),
-		router.Get(Root+"/account", h.page("account", h.account)),
+		router.Post(accountPath, h.page("account", h.moveSession)),
+		router.Get(accountPath, h.page("account", h.account)),
 		router.Post(Root+"/sessions/:id/end", h.page("account", h.endSession)),
+		router.Post(Root+"/members", h.page("account", h.setMember)),
+		router.Post(Root+"/members/:id/remove", h.page("account", h.removeMember)),
 
 		router.Get(linksPath, h.page("links", h.links)),
 		router.Post(linksPath, h.page("links", h.createLink)),
+		router.Post(Root+"/change", h.page("links", h.changeLinks)),
+		router.Get(Root+"/new", h.page("many", h.many)),
+		router.Post(Root+"/new", h.page("many", h.makeMany)),
 		router.Get(linksPath+"/:hash", h.page("link", h.link)),
 		router.Post(linksPath+"/:hash", h.page("link", h.editLink)),
 		router.Post(linksPath+"/:hash/delete", h.page("link", h.deleteLink)),
 		router.Post(linksPath+"/:hash/restore", h.page("link", h.restoreLink)),
 		router.Post(linksPath+"/:hash/undo", h.page("link", h.undoOnLink)),
 
-		router.Get(Root+"/activity", h.page("activity", h.activity)),
-		router.Post(Root+"/activity/undo", h.page("activity", h.undo)),
+		router.Get(tagsPath, h.page("tags", h.tags)),
+		router.Post(tagsPath, h.page("tags", h.addTag)),
+		router.Post(tagsPath+"/:label/rename", h.page("tags", h.renameTag)),
+		router.Post(tagsPath+"/:label/delete", h.page("tags", h.deleteTag)),
+
+		router.Get(activityPath, h.page("activity", h.activity)),
+		router.Post(activityPath+"/undo", h.page("activity", h.undo)),
 		router.Get(Root+"/keys", h.page("keys", h.keys)),
 		router.Post(Root+"/keys", h.page("keys", h.addKey)),
 		router.Post(Root+"/keys/:id/revoke", h.page("keys", h.revokeKey)),
@@ -135,7 +153,7 @@ func (h *Handler) open(name string, fill func(*page) error) bunrouter.HandlerFun
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		p := &page{c: request.Of(w, r), h: h, status: http.StatusOK}
 		err := fill(p)
-		refused, isRefusal := errors.AsType[*refusal](err)
+		refused, isRefusal := asRefusal(err)
 		switch {
 		case isRefusal && refused.code == apierror.CodeInvalidKey && name != "sign-in":
 			back := Root // an action is not repeated after a sign-in

@@ -11,9 +11,10 @@ import (
 // functions are those that the templates call.
 var functions = template.FuncMap{
 	"number": number, "moment": moment, "join": strings.Join, "value": value, "chart": newChart,
+	"share": func(n, of int64) int64 { return 100 * n / max(1, of) },
 	"name": func(eventType string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(eventType, "url."), ".v")
-		return strings.ReplaceAll(name, "_", " ")
+		return strings.NewReplacer("_", " ", ".", " ").Replace(name)
 	},
 }
 
@@ -93,7 +94,7 @@ type chart struct {
 
 type bar struct {
 	X, Y, Width, Height int
-	Label               string
+	Date, Label         string
 }
 
 // The size of a chart, and the most days that it shows.
@@ -136,7 +137,7 @@ func newChart(days []day) chart {
 		height := max(2, int(n*chartHeight/c.Most))
 		c.Bars = append(c.Bars, bar{
 			X: i * step, Y: chartHeight - height, Width: max(1, step-2), Height: height,
-			Label: date + ": " + number(n),
+			Date: date, Label: date + ": " + number(n),
 		})
 	}
 	return c

@@ -67,6 +67,8 @@ type linkData struct {
 	Hash    string
 	Link    *linkRecord // nil: it is deleted
 	Days    []day
+	Day     string // the dimensions are of this day only; empty: of all
+	By      []dimension
 	History []entry
 	Pager   pager
 }
@@ -87,6 +89,11 @@ func (h *Handler) link(p *page) error {
 		data.Link = &found.URLs[0]
 		if data.Days, err = p.clicks(hash); err != nil {
 			return err
+		}
+		if len(data.Days) > 0 {
+			if err := p.dimensions(path, &data); err != nil {
+				return err
+			}
 		}
 	}
 	if err := p.history(path, &data); err != nil {
@@ -124,6 +131,62 @@ func (p *page) clicks(hash string) ([]day, error) {
 	return days, nil
 }
 
+// dimension is the clicks of a link by one of what they tell of their visitors.
+type dimension struct {
+	Name   string
+	Values []dimensionValue
+}
+
+type dimensionValue struct {
+	Value  string `json:"value"`
+	Clicks int64  `json:"clicks"`
+}
+
+// Most returns the largest number of clicks of a value.
+func (d dimension) Most() (most int64) {
+	for _, v := range d.Values {
+		most = max(most, v.Clicks)
+	}
+	return most
+}
+
+// maxValues is how many values of a dimension a page shows. The others are counted together.
+const maxValues = 8
+
+// dimensions adds the clicks by dimension, of the day that the page names or of all days.
+func (p *page) dimensions(path string, data *linkData) error {
+	query := url.Values{"limit": {strconv.Itoa(maxValues)}}
+	if data.Day = p.c.Request.URL.Query().Get("day"); data.Day != "" {
+		query.Set("from", data.Day)
+		query.Set("to", data.Day)
+	}
+	var answer struct {
+		Dimensions struct {
+			Referrer []dimensionValue `json:"referrer"`
+			Country  []dimensionValue `json:"country"`
+			Browser  []dimensionValue `json:"browser"`
+			OS       []dimensionValue `json:"os"`
+			Device   []dimensionValue `json:"device"`
+		} `json:"dimensions"`
+	}
+	if err := p.get(path+"/dimensions", query, &answer); err != nil {
+		return err
+	}
+	d := answer.Dimensions
+	for _, by := range []dimension{
+		{"Referrer", d.Referrer},
+		{"Country", d.Country},
+		{"Browser", d.Browser},
+		{"System", d.OS},
+		{"Device", d.Device},
+	} {
+		if len(by.Values) > 0 {
+			data.By = append(data.By, by)
+		}
+	}
+	return nil
+}
+
 // history adds the latest events of a hash, the latest first.
 func (p *page) history(path string, data *linkData) error {
 	if !p.Can("history:read") || p.Session.Tags != nil {
@@ -149,7 +212,10 @@ func (p *page) history(path string, data *linkData) error {
 	if err := p.get(path+"/history", query, &answer); err != nil {
 		return err
 	}
-	data.History = answer.History.Events
+	// That a hash is taken or free again tells nothing new, unless another account did it.
+	data.History = slices.DeleteFunc(answer.History.Events, func(e entry) bool {
+		return strings.HasPrefix(e.Type, "hash.") && e.Actor.Kind != "foreign"
+	})
 	slices.Reverse(data.History)
 	return nil
 }
@@ -260,9 +326,7 @@ func (p *page) undoBatch(batch string) error {
 	}
 	reasons := []string{fmt.Sprintf("%d undone, %d not", answer.Undo.Undone, answer.Undo.Refused)}
 	for _, u := range answer.URLs {
-		if u.Error != nil && u.Error.Code != 0 {
-			reasons = append(reasons, u.Hash+": "+u.Error.Details)
-		}
+		reasons = append(reasons, u.Hash+": "+u.reason())
 	}
 	return &refusal{status: http.StatusConflict, text: strings.Join(reasons, ". ")}
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -39,6 +40,14 @@ type linkRecord struct {
 	} `json:"error"`
 }
 
+// reason returns why the API refused the link as an item of a batch, or "".
+func (l linkRecord) reason() string {
+	if l.Error == nil || l.Error.Code == 0 {
+		return ""
+	}
+	return cmp.Or(l.Error.Details, l.Error.Message)
+}
+
 // Path returns the path of the page of a link.
 func (l linkRecord) Path() string { return linksPath + "/" + url.PathEscape(l.Hash) }
 
@@ -58,8 +67,14 @@ type pageRecord struct {
 type linksData struct {
 	linksAnswer
 
-	Query url.Values
-	Pager pager
+	Query   url.Values
+	Pager   pager
+	Changes []change
+}
+
+// All reports whether the page can change all links that match. A search selects none in the API.
+func (d linksData) All() bool {
+	return d.Query.Get("tags") != "" && d.Query.Get("search") == "" && d.Query.Get("at") == ""
 }
 
 // pageSize is how many entries a list shows.
@@ -106,15 +121,15 @@ func (p *page) chosen(names ...string) url.Values {
 func (h *Handler) start(p *page) error {
 	p.redirect = linksPath
 	if p.Session.Account == nil {
-		p.redirect = Root + "/account"
+		p.redirect = accountPath
 	}
 	return nil
 }
 
 func (h *Handler) links(p *page) error {
 	p.Title = "Links"
-	data := linksData{Query: p.chosen("search", "tags", "order_by", "at", "offset")}
 	query := p.chosen("search", "tags", "order_by", "at", "offset")
+	data := linksData{Changes: changes, Query: maps.Clone(query)}
 	query.Set("limit", strconv.Itoa(pageSize))
 	err := p.get("/v3/urls", query, &data.linksAnswer)
 	if refused, ok := errors.AsType[*refusal](err); ok && len(data.Query) > 0 {
@@ -160,10 +175,8 @@ func (p *page) writeLink(method, path string, item map[string]any) (linkRecord, 
 	if err != nil || len(answer.URLs) == 0 {
 		return linkRecord{}, err
 	}
-	if failed := answer.URLs[0].Error; failed != nil && failed.Code != 0 {
-		return linkRecord{}, &refusal{
-			status: http.StatusBadRequest, text: cmp.Or(failed.Details, failed.Message),
-		}
+	if reason := answer.URLs[0].reason(); reason != "" {
+		return linkRecord{}, &refusal{status: http.StatusBadRequest, text: reason}
 	}
 	return answer.URLs[0], nil
 }

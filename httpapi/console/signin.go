@@ -42,6 +42,7 @@ func (p *page) readSession() error {
 type signInData struct {
 	OpenID string // where people sign in at their issuer; empty: nowhere
 	Return string
+	Link   bool // the page is that of a one-time link
 }
 
 func (h *Handler) askToSignIn(p *page) error {
@@ -76,6 +77,29 @@ func (h *Handler) signIn(p *page) error {
 		return nil
 	}
 	p.redirect = openid.LocalPath(form.Get("return"))
+	return err
+}
+
+// openLink shows a button that uses a one-time link. Programs that open links to preview them press
+// no button, and no page of others can make a browser sign in.
+func (h *Handler) openLink(p *page) error {
+	p.Title, p.Data = "Sign in", signInData{Link: true}
+	return nil
+}
+
+// signInByLink starts the session that a one-time link is for.
+func (h *Handler) signInByLink(p *page) error {
+	err := h.Sessions.CheckOrigin(p.c.Request)
+	if err == nil {
+		err = h.Sessions.StartByLink(p.c, p.c.Param("secret"))
+	}
+	refused, ok := asRefusal(err)
+	if !ok {
+		p.redirect = Root
+		return err
+	}
+	err = h.askToSignIn(p)
+	p.Refused, p.status = refused.text, refused.status
 	return err
 }
 

@@ -33,6 +33,11 @@ type Store interface {
 	MoveSession(ctx context.Context, id, account uuid.UUID, memberAt int64) error
 	// EndSession ends a session on all nodes.
 	EndSession(ctx context.Context, id uuid.UUID) error
+	// UseSignInLink returns whom a one-time link signs in, or false if there is no such link. The
+	// link works no more.
+	UseSignInLink(
+		ctx context.Context, secret string, now time.Time,
+	) (s queries.NewSession, ok bool, err error)
 }
 
 // Sessions starts, finds and ends the sessions of browsers. It is safe for concurrent use.
@@ -163,6 +168,27 @@ func (s *Sessions) Start(c *request.Context, of queries.NewSession) (uuid.UUID, 
 	}
 	http.SetCookie(c, s.cookie(c.Request, secret, 0))
 	return id, nil
+}
+
+// StartByLink starts a session for whom a one-time link is, or refuses.
+func (s *Sessions) StartByLink(c *request.Context, secret string) error {
+	if !secrets.MatchString(secret) {
+		return errUsedLink
+	}
+	of, ok, err := s.Store.UseSignInLink(c.Context(), secret, s.Now())
+	if err != nil {
+		return apierror.Unavailable(err)
+	}
+	if !ok {
+		return errUsedLink
+	}
+	_, err = s.Start(c, of)
+	return err
+}
+
+var errUsedLink = &apierror.Error{
+	Code:    apierror.CodeAccessDenied,
+	Details: "This link was used before or has expired: ask for another",
 }
 
 // End ends a session. If it is that of the call, the browser forgets it.

@@ -32,6 +32,7 @@ import (
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
+	"linkledger/internal/signinlink"
 	"linkledger/internal/telemetry"
 	"linkledger/internal/usage"
 	"linkledger/projections"
@@ -91,6 +92,11 @@ type Config struct {
 	Version   string              // version of the program, for traces
 	Getenv    func(string) string // environment, for traces
 	Logger    *slog.Logger
+}
+
+// SignInLink makes a one-time link that signs a browser in, and returns its path.
+func (s *Service) SignInLink(ctx context.Context, wanted signinlink.Wanted) (string, error) {
+	return signinlink.Make(ctx, s.queries, s.db.Keys, wanted)
 }
 
 // Open connects to the backends and migrates the schema of the database. While it waits for a

@@ -16,10 +16,11 @@ import (
 // data folder. The file has the password of the event store.
 const runningFile = "running.json"
 
-// Running has the connection strings of a running dev.
+// Running has the connection strings of a running dev, and the address of its console.
 type Running struct {
 	EventStore secret.Connection `json:"eventstore"`
 	Database   secret.Connection `json:"database"`
+	Console    string            `json:"console"` // scheme and host
 }
 
 // Save writes the connection strings to a data folder, where FindRunning finds them.

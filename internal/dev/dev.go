@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -24,6 +25,7 @@ import (
 	"linkledger/internal/httpserver"
 	"linkledger/internal/pgserver"
 	"linkledger/internal/secret"
+	"linkledger/internal/signinlink"
 	"linkledger/internal/storeserver"
 	"linkledger/internal/usage"
 	"linkledger/projections"
@@ -34,6 +36,8 @@ const (
 	// defaultData is the data folder that operator commands use by default.
 	defaultData = "./data"
 	freePlan    = "free"
+	// linkValidFor is how long the printed link to the console works.
+	linkValidFor = time.Hour
 )
 
 // Config is the configuration of an installation in one process.
@@ -96,7 +100,11 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 		defer cancel()
 		err = errors.Join(err, database.Stop(deadline))
 	}()
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + address.ForClient(open.public)
+	}
 	running := datafolder.Running{
+		Console:    c.BaseURL,
 		EventStore: access.URL(address.ForClient(open.events)),
 		Database:   secret.Connection(database.DSN()),
 	}
@@ -137,9 +145,6 @@ func (c Config) serve(
 	running datafolder.Running, key secret.Text,
 	dialStore func(context.Context) (net.Conn, error), open *openListeners,
 ) (err error) {
-	if c.BaseURL == "" {
-		c.BaseURL = "http://" + address.ForClient(open.public)
-	}
 	internal := admin.Serve(open.admin, out.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
 	s, err := app.Open(ctx, app.Config{
@@ -194,6 +199,12 @@ func (c Config) greet(
 	if err := s.Waiter.Wait(ctx, projections.Accounts, demo.Position.Commit); err != nil {
 		return fmt.Errorf("wait for the demo account: %w", err)
 	}
+	signIn, err := s.SignInLink(
+		ctx, signinlink.Wanted{Username: demoUser, Operator: true, ValidFor: linkValidFor},
+	)
+	if err != nil && !usage.Is(err) { // else the account has no key that may do everything
+		return err
+	}
 	of := "" // flag with which operator commands find this dev
 	if c.Data != defaultData {
 		of = " --data " + c.Data
@@ -201,6 +212,6 @@ func (c Config) greet(
 	return greeting.Execute(out.Stdout, map[string]string{
 		"Base": c.BaseURL, "Admin": "http://" + address.ForClient(open.admin),
 		"Store": datafolder.PrintedStoreURL(c.Data, address.ForClient(open.events)),
-		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of,
+		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of, "SignIn": signIn,
 	})
 }

@@ -14,7 +14,13 @@ Linkledger is ready.
   metrics        {{.Admin}}/metrics
   event store    {{.Store}}
   data           {{.Data}}
-{{if .Key}}
+{{with .SignIn}}
+Open the console, signed in (works once, within an hour):
+
+  {{$.Base}}{{.}}
+
+Another link: ./linkledger console link --username {{$.User}}{{$.Of}}
+{{end}}{{if .Key}}
   user name      {{.User}}
   API key        {{.Key}}
                  (shown once; ./linkledger account rotate-key --username {{.User}}{{.Of}} ` +

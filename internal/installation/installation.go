@@ -15,6 +15,9 @@ import (
 type Installation struct {
 	config.Backends
 	Data string `help:"Data folder of a running linkledger dev." default:"./data"`
+
+	// ConsoleURL is scheme and host of the console of a running dev, once Locate has found it.
+	ConsoleURL string `kong:"-"`
 }
 
 // Locate fills in missing connection strings from the data folder of a running dev.
@@ -35,6 +38,7 @@ func (i *Installation) Locate() error {
 	if i.Database == "" {
 		i.Database = running.Database
 	}
+	i.ConsoleURL = running.Console
 	if i.MasterKey == "" {
 		i.MasterKey, err = datafolder.StoredMasterKey(i.Data)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
-	"linkledger/events/eventstore"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
@@ -38,8 +37,8 @@ func Projection() projection.Definition {
 // are after the events applied so far.
 type fold struct {
 	calls map[uuid.UUID]*call
-	// read has the metadata that Read has decoded, so that Apply need not.
-	read map[eventstore.Position]metadata
+	// decoded has the metadata so far as it is stored, because all events of a call have the same.
+	decoded map[string]*metadata
 }
 
 type call struct {
@@ -49,13 +48,14 @@ type call struct {
 
 func newFold() projection.Fold {
 	return &fold{
-		calls: make(map[uuid.UUID]*call), read: make(map[eventstore.Position]metadata),
+		calls: make(map[uuid.UUID]*call), decoded: make(map[string]*metadata),
 	}
 }
 
 // metadata is the part of events.Metadata that the projection reads.
 type metadata struct {
-	id uuid.UUID // of Batch
+	id   uuid.UUID // of Batch
+	isID bool      // Batch is an id
 
 	Batch       string    `json:"batch"`
 	Account     string    `json:"account"`
@@ -70,27 +70,31 @@ type metadata struct {
 
 // metadataOf returns the metadata of an event. It returns false for an event that changed nothing
 // that the activity shows, and for one without a call whose id is a UUID.
-func metadataOf(event projection.Event) (m metadata, ok bool, err error) {
+func (f *fold) metadataOf(event projection.Event) (m *metadata, ok bool, err error) {
 	if projection.IsForeign(event.Recorded) || len(event.Metadata) == 0 ||
 		kindOf(event) == nil {
-		return metadata{}, false, nil
+		return nil, false, nil
 	}
-	if err := json.Unmarshal(event.Metadata, &m); err != nil {
-		return metadata{}, false, fmt.Errorf("metadata: %w", err)
+	if m = f.decoded[string(event.Metadata)]; m == nil {
+		m = new(metadata)
+		if err := json.Unmarshal(event.Metadata, m); err != nil {
+			return nil, false, fmt.Errorf("metadata: %w", err)
+		}
+		id, err := uuid.Parse(m.Batch)
+		m.id, m.isID = id, err == nil
+		f.decoded[string(event.Metadata)] = m
 	}
-	m.id, err = uuid.Parse(m.Batch)
-	return m, err == nil, nil
+	return m, m.isID, nil
 }
 
 func (f *fold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	seen := make(map[uuid.UUID]struct{})
 	var ids sqlbatch.UUIDs
 	for _, event := range batch {
-		m, ok, _ := metadataOf(event) // Apply returns the error
+		m, ok, _ := f.metadataOf(event) // Apply returns the error
 		if !ok {
 			continue
 		}
-		f.read[event.Position] = m
 		if _, again := seen[m.id]; !again {
 			seen[m.id] = struct{}{}
 			ids = append(ids, sqlbatch.UUID(m.id))
@@ -113,12 +117,9 @@ func (f *fold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 }
 
 func (f *fold) Apply(event projection.Event) error {
-	m, ok := f.read[event.Position]
-	if !ok {
-		var err error
-		if m, ok, err = metadataOf(event); err != nil || !ok {
-			return err
-		}
+	m, ok, err := f.metadataOf(event)
+	if err != nil || !ok {
+		return err
 	}
 	row := f.calls[m.id]
 	if row == nil {
@@ -165,7 +166,7 @@ func storable(text string) string {
 }
 
 // way returns the way by which the call came in.
-func (m metadata) way() string {
+func (m *metadata) way() string {
 	return storable(events.Metadata{Via: m.Via, Account: m.Account}.Way())
 }
 

@@ -74,12 +74,19 @@ func (k *Keys) EraseAccountKey(ctx context.Context, account string) error {
 // execDurably executes a statement and returns once a crash of the database cannot undo it,
 // whatever the settings of the connection.
 func (k *Keys) execDurably(ctx context.Context, statement string, args ...any) error {
+	return k.durably(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	})
+}
+
+// durably is execDurably for a function.
+func (k *Keys) durably(ctx context.Context, do func(pgx.Tx) error) error {
 	return explain(pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
+		return do(tx)
 	}))
 }
 

@@ -38,3 +38,12 @@ CREATE INDEX IF NOT EXISTS sessions_account ON linkledger_keys.sessions (account
 CREATE INDEX IF NOT EXISTS sessions_user ON linkledger_keys.sessions (user_id);
 CREATE INDEX IF NOT EXISTS sessions_created_at ON linkledger_keys.sessions (created_at);
 CREATE INDEX IF NOT EXISTS sessions_used_at ON linkledger_keys.sessions (used_at);
+
+-- One-time links that operators make, each of which signs a browser in once.
+CREATE TABLE IF NOT EXISTS linkledger_keys.sign_in_links (
+    hash       bytea       PRIMARY KEY,  -- SHA-256 of the secret in the link
+    account_id uuid,                     -- NULL: of no account
+    key_id     text        NOT NULL,     -- the API key that the session is for; empty: none
+    operator   boolean     NOT NULL,
+    expires_at timestamptz NOT NULL
+);

@@ -35,8 +35,15 @@ type Session struct {
 	Agent    string    // browser and system
 }
 
-// HashSession returns what is stored of the secret of a session. It needs no salt and no slow hash:
-// secrets are 32 random bytes.
+// newSecret returns 32 random bytes in base64.
+func newSecret() string {
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // never fails
+	return base64.RawURLEncoding.EncodeToString(random)
+}
+
+// HashSession returns what is stored of the secret of a session or of a one-time link. It needs no
+// salt and no slow hash: secrets are 32 random bytes.
 func HashSession(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
@@ -47,10 +54,7 @@ func HashSession(secret string) []byte {
 func (k *Keys) StartSession(
 	ctx context.Context, s Session, now time.Time,
 ) (id uuid.UUID, secret string, err error) {
-	random := make([]byte, 32)
-	_, _ = rand.Read(random) // never fails
-	secret = base64.RawURLEncoding.EncodeToString(random)
-	id = uuid.New()
+	id, secret = uuid.New(), newSecret()
 	err = pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO linkledger_keys.sessions (hash, id, account_id, key_id, user_id, member_at,

@@ -83,9 +83,10 @@ func (u *Uses) store(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
+	// In their order, so that two nodes that store the same keys wait for each other once.
 	_, err := u.keys.pool.Exec(ctx, `
 		INSERT INTO linkledger_keys.key_uses AS k (account_id, key_id, last_used)
-		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[])
+		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) ORDER BY 1, 2
 		ON CONFLICT (account_id, key_id) DO UPDATE
 			SET last_used = greatest(k.last_used, EXCLUDED.last_used)`, accounts, keys, times)
 	if err == nil {

@@ -71,6 +71,14 @@ type DB struct {
 	Keys *keystore.Keys
 }
 
+// Prepared runs a statement that is always the same but for its arguments. PostgreSQL plans it once
+// for each connection.
+func (db *DB) Prepared(ctx context.Context, statement string, args ...any) (pgx.Rows, error) {
+	return db.Pool.Query(
+		ctx, statement, append([]any{pgx.QueryExecModeCacheStatement}, args...)...,
+	)
+}
+
 // Open connects to the database with at most maxConns pooled connections, and returns when it
 // answers. A third of the connections, but at least one, is for projectors, and at least one is for
 // the other callers. Listen and Locked use additional connections.
@@ -85,9 +93,9 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	writers := max(1, maxConns/3)
 	cfg.MaxConns = int32(max(1, maxConns-writers))
 	// bun writes arguments as literals into its statements, so preparing them has no benefit. A
-	// statement cache would keep a plan of every distinct statement.
+	// statement cache would keep a plan of every distinct statement. It has only those of Prepared.
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-	cfg.ConnConfig.StatementCacheCapacity = 0
+	cfg.ConnConfig.StatementCacheCapacity = maxPrepared
 	cfg.ConnConfig.DescriptionCacheCapacity = 0
 	given := maps.Clone(cfg.ConnConfig.RuntimeParams)
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)

@@ -99,6 +99,10 @@ func Start(ctx context.Context, program, folder string, size Size) (*Service, er
 	if err := s.settle(ctx, func(p status.Overview) bool { return p.LagEvents > 0 }); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
+	// PostgreSQL would clean up after the filling at any time, also within a turn.
+	if _, err := s.db.Pool.Exec(ctx, "VACUUM (ANALYZE)"); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
 	return s, nil
 }
 

@@ -67,8 +67,8 @@ type Comparison struct {
 	Workers, Each int    // each call counts as so many
 	Ours, Bare    Call
 	Server        *child.Process // the process whose memory is measured
-	// Settle waits for work that ours leaves behind, so that it does not slow down the control. It
-	// may be nil.
+	// Settle waits for work that a turn leaves behind, so that it does not slow down the next one.
+	// It may be nil.
 	Settle func(context.Context) error
 }
 
@@ -101,17 +101,20 @@ func (p Plan) Compare(ctx context.Context, c Comparison) (report.Result, error) 
 
 func (p Plan) takeTurns(ctx context.Context, c Comparison, turns int, ours, bare *Sample) error {
 	for range turns {
-		if err := bare.Load(ctx, c.Workers, p.Turn, c.Bare); err != nil {
-			return Failed(c.Name+", control", err)
-		}
-		if err := ours.Load(ctx, c.Workers, p.Turn, c.Ours); err != nil {
-			return Failed(c.Name, err)
-		}
-		if c.Settle == nil {
-			continue
-		}
-		if err := c.Settle(ctx); err != nil {
-			return Failed(c.Name, err)
+		for _, turn := range []struct {
+			name string
+			load *Sample
+			do   Call
+		}{{c.Name + ", control", bare, c.Bare}, {c.Name, ours, c.Ours}} {
+			if err := turn.load.Load(ctx, c.Workers, p.Turn, turn.do); err != nil {
+				return Failed(turn.name, err)
+			}
+			if c.Settle == nil {
+				continue
+			}
+			if err := c.Settle(ctx); err != nil {
+				return Failed(turn.name, err)
+			}
 		}
 	}
 	return nil

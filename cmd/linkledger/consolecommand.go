@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"linkledger/internal/accountadmin"
+	"linkledger/internal/signinlink"
+	"linkledger/internal/usage"
+)
+
+// consoleCommand groups the commands about the console.
+type consoleCommand struct {
+	Link consoleLink `cmd:"" help:"Print a link that signs a browser in once."`
+}
+
+type consoleLink struct {
+	operatorFlags
+	Username string        `help:"User name of the account to sign in to."`
+	Key      string        `help:"${session_key}" placeholder:"ID"`
+	Operator bool          `help:"${session_operator}"`
+	BaseURL  string        `help:"${link_base}" placeholder:"URL" validate:"omitempty,base_url"`
+	ValidFor time.Duration `help:"How long the link works, at most 24h." default:"10m"`
+}
+
+// Run prints a link that signs a browser in once.
+func (c *consoleLink) Run(ctx context.Context, p *process) error {
+	if c.Username == "" && !c.Operator {
+		return usage.Errorf("say whom the link signs in: give --username, --operator or both")
+	}
+	if c.ValidFor <= 0 || c.ValidFor > 24*time.Hour {
+		return usage.Errorf("--valid-for must be more than 0 and at most 24h")
+	}
+	return accountadmin.MakeSignInLink(ctx, c.by(p), signinlink.Wanted{
+		Username: c.Username, Key: c.Key, Operator: c.Operator, ValidFor: c.ValidFor,
+	}, c.BaseURL)
+}

@@ -1,0 +1,47 @@
+package accountadmin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"linkledger/internal/installation"
+	"linkledger/internal/signinlink"
+	"linkledger/internal/usage"
+	"linkledger/queries"
+)
+
+// MakeSignInLink prints a one-time link that signs a browser in to the console at an address. An
+// empty address is that of dev.
+func MakeSignInLink(
+	ctx context.Context, o installation.Operator, wanted signinlink.Wanted, base string,
+) error {
+	if err := o.Locate(); err != nil {
+		return err
+	}
+	if base == "" {
+		base = o.ConsoleURL
+	}
+	if base == "" {
+		return usage.Errorf("give the address of the service with --base-url")
+	}
+	db, err := o.OpenReadModels(ctx, 1)
+	if err != nil {
+		return err
+	}
+	path, err := signinlink.Make(ctx, queries.New(db), db.Keys, wanted)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if o.JSON {
+		return json.NewEncoder(o.Stdout).Encode(map[string]any{
+			"link": base + path, "expires": time.Now().Add(wanted.ValidFor).UTC(),
+		})
+	}
+	_, err = fmt.Fprintf(
+		o.Stdout, "%s\n\nIt works once, within %s.\n", base+path, wanted.ValidFor,
+	)
+	return err
+}

@@ -1,0 +1,73 @@
+// Package signinlink makes one-time links that sign a browser in to the console. Whoever runs the
+// program may make them, because they could also make a key.
+package signinlink
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"linkledger/httpapi/console"
+	"linkledger/internal/usage"
+	"linkledger/projections/keystore"
+	"linkledger/queries"
+)
+
+// Wanted is what a link is for.
+type Wanted struct {
+	Username string // of the account; empty: of none
+	Key      string // id of a key of the account; empty: the oldest that may do everything
+	Operator bool   // the session is also one of an operator
+	ValidFor time.Duration
+}
+
+// Make makes a link, and returns its path at the address of the console.
+func Make(
+	ctx context.Context, q *queries.DB, keys *keystore.Keys, wanted Wanted,
+) (path string, err error) {
+	session := queries.NewSession{Operator: wanted.Operator}
+	if wanted.Username != "" {
+		account, err := q.AccountByUsername(ctx, wanted.Username)
+		if errors.Is(err, queries.ErrNotFound) {
+			return "", usage.Errorf("there is no account %q", wanted.Username)
+		}
+		if err != nil {
+			return "", err
+		}
+		all, err := q.Keys(ctx, account.ID)
+		if err != nil {
+			return "", err
+		}
+		session.Account = account.ID
+		if session.Key, err = choose(all, wanted); err != nil {
+			return "", err
+		}
+	}
+	now := time.Now()
+	secret, err := keys.AddSignInLink(ctx, session, now, now.Add(wanted.ValidFor))
+	if err != nil {
+		return "", err
+	}
+	return console.LinkPath + secret, nil
+}
+
+// choose returns the id of the key that a session is for.
+func choose(keys []queries.KeyRecord, wanted Wanted) (id string, err error) {
+	today := time.Now().UTC().Format(time.DateOnly)
+	for _, key := range keys {
+		unrestricted := len(key.Scopes)+len(key.Networks) == 0 && key.Tags == "" &&
+			(key.ExpirationDate == "" || key.ExpirationDate >= today)
+		if key.ID == wanted.Key || wanted.Key == "" && unrestricted {
+			return key.ID, nil
+		}
+	}
+	if wanted.Key != "" {
+		return "", usage.Errorf(
+			"%q is not a key of the account: linkledger account key list shows them", wanted.Key,
+		)
+	}
+	return "", usage.Errorf(
+		"no key of the account may do everything: name one with --key, " +
+			"or make one with linkledger account key add",
+	)
+}
