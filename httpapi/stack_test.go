@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,7 +20,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 	"go.uber.org/goleak"
 
 	"linkledger/commands"
@@ -169,7 +174,17 @@ func (s *stack) openDatabase(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.DB = db.WithQueryHook(s.queries)
+	traced := db.Pool.Config()
+	traced.ConnConfig.Tracer = s.queries
+	if err := db.DB.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db.Pool.Close()
+	if db.Pool, err = pgxpool.NewWithConfig(withTimeout(t), traced); err != nil {
+		t.Fatal(err)
+	}
+	db.DB = bun.NewDB(stdlib.OpenDBFromPool(db.Pool), pgdialect.New())
+	db.Keys = keystore.New(db.Pool)
 	if db.Keys.Master, err = keystore.NewMasterKey(bytes.Repeat([]byte("m"), keystore.MasterKeySize), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -497,22 +512,22 @@ func (l *lines) matching(texts ...string) []string {
 
 // queryLog records the queries that the database receives.
 type queryLog struct {
-	mu        sync.Mutex
-	templates []string
+	mu      sync.Mutex
+	queries []string
 }
 
-// BeforeQuery implements bun.QueryHook.
-func (q *queryLog) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+// TraceQueryStart implements pgx.QueryTracer.
+func (q *queryLog) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.templates) < 10_000 { // more than any test makes
-		q.templates = append(q.templates, event.QueryTemplate)
+	if len(q.queries) < 10_000 { // more than any test makes
+		q.queries = append(q.queries, fmt.Sprint(query.SQL, query.Args))
 	}
 	return ctx
 }
 
-// AfterQuery implements bun.QueryHook.
-func (q *queryLog) AfterQuery(context.Context, *bun.QueryEvent) {}
+// TraceQueryEnd implements pgx.QueryTracer.
+func (q *queryLog) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // reset returns the queries since the last reset that contain a text, with the text removed, so
 // that queries about different accounts can be compared.
@@ -520,12 +535,12 @@ func (q *queryLog) reset(about string) []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var found []string
-	for _, template := range q.templates {
-		if strings.Contains(template, about) {
-			found = append(found, strings.ReplaceAll(template, about, ""))
+	for _, query := range q.queries {
+		if strings.Contains(query, about) {
+			found = append(found, strings.ReplaceAll(query, about, ""))
 		}
 	}
-	q.templates = nil
+	q.queries = nil
 	return found
 }
 
