@@ -27,8 +27,8 @@ build: go ## Build the static binary ./linkledger
 
 # The race detector needs a C compiler, which a fresh machine may lack. It waits a second at the end
 # of each package unless told otherwise. The tag compresses as the program does, which is built
-# without C. The linter includes go vet. The code that e2e tests runs in processes, where the detector
-# of a test does not look. Only make soak and make race have it in e2e, for the tests themselves.
+# without C. The linter includes go vet. The tests of e2e start processes, into which the detector of a
+# test does not look. They have it in make race and make soak, for their own code.
 .PHONY: test
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
@@ -36,7 +36,7 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
 	export GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0; failed=0; \
 	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m $$(go list ./... | grep -v '/e2e$$') || failed=1; \
-	CGO_ENABLED=0 go test -vet=off -parallel 8 -timeout 15m ./e2e || failed=1; \
+	CGO_ENABLED=0 go test -vet=off -parallel 4 -timeout 15m ./e2e || failed=1; \
 	exit $$failed
 
 .PHONY: short

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/openid/openidtest"
 )
@@ -99,6 +100,20 @@ func TestConsole(t *testing.T) {
 	if link := owner.read("first"); *link.LongURL != "https://example.com/" || link.Protected {
 		t.Errorf("undone to %+v", link)
 	}
+	// A form that was open for long takes back nothing that was changed meanwhile.
+	owner.must("PATCH", "/v3/urls/first", `{"urls":[{"long_url":"https://example.com/new","max_clicks":10,"ping":true,"tags":["+new"]}]}`)
+	b.leads("/console/links/first", url.Values{
+		"long_url": {"https://example.com/"}, "long_url_before": {"https://example.com/"}, "note": {"later"},
+		"note_before": {"a note"}, "max_clicks": {"0"}, "max_clicks_before": {"0"}, "custom_hash": {"first"},
+		"custom_hash_before": {"first"}, "tags": {"news, spring"}, "tags_before": {"news, spring"}, "ping_before": {""},
+	}, "/console/links/first")
+	if link := owner.read("first"); *link.LongURL != "https://example.com/new" || link.Note != "later" || !link.Ping ||
+		link.MaxClicks != 10 || strings.Join(link.Tags, " ") != "news spring new" {
+		t.Errorf("an old form edited to %+v", link)
+	}
+	calls := owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount
+	b.leads("/console/links/first", url.Values{"note": {"x"}, "note_before": {"x"}}, "/console/links/first")
+	equal(t, "calls after a save without a change", owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount, calls)
 	b.leads("/console/links/first/delete", nil, "/console/links/first")
 	b.shows("/console/links/first", "This link is deleted", "Restore it")
 	b.leads("/console/links/first/restore", nil, "/console/links/first")
@@ -215,6 +230,35 @@ func TestConsoleTagsAndMembers(t *testing.T) {
 	b.shows("/console/account", "No person is a member")
 }
 
+// TestConsoleFailures checks that people see failures as pages, and programs as JSON.
+func TestConsoleFailures(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	b := s.browser(t)
+	b.signInBy(s.client(t, "acme"))
+	shows := func(path string, status int, text string) *answer {
+		t.Helper()
+		a := b.call("GET", path, "", header("Accept", "text/html"))
+		if a.status != status || a.header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			!strings.Contains(html.UnescapeString(a.body), text) || a.header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s answers %d %v\n%s", path, a.status, a.header, a.body)
+		}
+		if program := b.call("GET", path, ""); program.status != status || program.Error.Code == apierror.CodeOK {
+			t.Errorf("%s answers a program %d\n%s", path, program.status, program.body)
+		}
+		return a
+	}
+	shows("/console/nothing", http.StatusNotFound, "This did not work")
+	shows("/console/callback?state=x", http.StatusBadRequest, "sign in again")
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := shows("/console/links", http.StatusServiceUnavailable, "Request <code>")
+	if a.header.Get("Retry-After") == "" {
+		t.Errorf("an outage has the headers %v", a.header)
+	}
+}
+
 // TestConsoleCalls checks that pages do not use up the API calls of the account, and that what they
 // do is recorded as done in the console.
 func TestConsoleCalls(t *testing.T) {
@@ -311,7 +355,7 @@ func TestConsoleIsSafe(t *testing.T) {
 		"/console/keys", "/console/account", "/console/tags", "/console/new", "/console/links/one?day=" + url.QueryEscape(script), "/console/sign-in?return=" + url.QueryEscape(script), "/console/links/none",
 		"/console/links?tags=" + url.QueryEscape(script), "/console/links?at=" + url.QueryEscape(script),
 	} {
-		a := b.call("GET", path, "")
+		a := b.call("GET", path, "", header("Accept", "text/html"))
 		policy := a.header.Get("Content-Security-Policy")
 		if strings.Contains(a.body, "<script") || len(a.body) > 60_000 || a.header.Get("Cache-Control") != "no-store" ||
 			!strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") ||

@@ -78,7 +78,7 @@ func (b *browser) on(node http.Handler) *browser { return &browser{b.t, node, b.
 
 func (b *browser) call(method, path, body string, changes ...with) *answer {
 	b.t.Helper()
-	changes = append([]with{header("Content-Type", "application/json"), func(r *http.Request) {
+	changes = append([]with{header("Content-Type", "application/json"), header("Accept", "application/json"), func(r *http.Request) {
 		for _, cookie := range b.cookies {
 			r.AddCookie(cookie)
 		}

@@ -79,9 +79,9 @@ func (s *server) serveOwnCall(w http.ResponseWriter, r *http.Request) {
 func (s *server) servePage(c *request.Context, path *url.URL, known bool) {
 	end := s.limit(c, path)
 	defer end()
-	defer s.recoverPanic(c, writeAPIFailure)
+	defer s.recoverPanic(c, s.pages.WriteFailure)
 	if err := s.serve(s.console, c, known); err != nil {
-		writeAPIFailure(c, response.Report(c, s.cfg.Logger, err))
+		s.pages.WriteFailure(c, response.Report(c, s.cfg.Logger, err))
 	}
 }
 

@@ -26,7 +26,8 @@ type server struct {
 	anyOrigin *cors.Cors        // for the description of the API
 	v3        *v3.API           // nil: not served
 	api       *bunrouter.Router // nil: not served
-	console   *bunrouter.Router // nil: not served
+	pages     *console.Handler  // nil: not served
+	console   *bunrouter.Router // the pages, and what signs people in; nil: not served
 	short     *bunrouter.Router // nil: not served
 }
 
@@ -64,8 +65,8 @@ func New(cfg Config) (http.Handler, error) {
 	return s, nil
 }
 
-// newConsole returns the routes of the console and of the sign-in. The console makes its calls of
-// the API in this process.
+// newConsole sets s.pages, and returns the routes of the console and of the sign-in. The console
+// makes its calls of the API in this process.
 func (s *server) newConsole(sessions *session.Sessions) (*bunrouter.Router, error) {
 	cfg := console.Config{
 		API: http.HandlerFunc(s.serveOwnCall), Sessions: sessions,
@@ -76,11 +77,11 @@ func (s *server) newConsole(sessions *session.Sessions) (*bunrouter.Router, erro
 		cfg.OpenID = signin.BeginPath
 		routes = s.cfg.newSignIn(sessions, s.v3).Routes()
 	}
-	pages, err := console.New(cfg)
-	if err != nil {
+	var err error
+	if s.pages, err = console.New(cfg); err != nil {
 		return nil, err
 	}
-	return router.New(append(routes, pages.Routes()...), v3.Options), nil
+	return router.New(append(routes, s.pages.Routes()...), v3.Options), nil
 }
 
 func (cfg *Config) newSessions(addresses *peer.Pseudonyms) (*session.Sessions, error) {

@@ -1,11 +1,12 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"linkledger/httpapi/console/page"
 )
 
 type accountData struct {
@@ -40,19 +41,19 @@ type accountData struct {
 
 // account shows the account, the sessions that the caller sees, and the members. Who is a member of
 // no account sees only their own id.
-func (h *Handler) account(p *page) error {
+func (h *Handler) account(p *page.Page) error {
 	p.Title = "Account"
 	var data accountData
 	if p.Session.Account != nil {
-		if err := p.get("/v3/account", nil, &data); err != nil {
+		if err := p.Get("/v3/account", nil, &data); err != nil {
 			return err
 		}
-		if err := p.get("/v3/sessions", nil, &data); err != nil {
+		if err := p.Get("/v3/sessions", nil, &data); err != nil {
 			return err
 		}
 	}
 	if p.Can("members:read") && p.Session.Tags == nil {
-		if err := p.get("/v3/members", nil, &data); err != nil {
+		if err := p.Get("/v3/members", nil, &data); err != nil {
 			return err
 		}
 	}
@@ -61,51 +62,39 @@ func (h *Handler) account(p *page) error {
 }
 
 // moveSession moves the session to another account of the person.
-func (h *Handler) moveSession(p *page) error {
-	form, err := p.form()
+func (h *Handler) moveSession(p *page.Page) error {
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
-	p.redirect = linksPath
+	p.Redirect = linksPath
 	body := map[string]any{"account": form.Get("account")}
-	return p.call(http.MethodPatch, "/v3/session", body, nil)
+	return p.Call(http.MethodPatch, "/v3/session", body, nil)
 }
 
-// roles are those that a member can have.
-var roles = []string{"owner", "editor", "viewer", "auditor"}
+// roles are those that a member can have. The form of a new member begins with the first one.
+var roles = []string{"viewer", "editor", "auditor", "owner"}
 
 // Roles returns those that a member can have.
 func (accountData) Roles() []string { return roles }
 
-// onAccount leads back to the account after an action. If it was refused, the page says why.
-func (h *Handler) onAccount(p *page, form url.Values, err error) error {
-	refused, ok := errors.AsType[*refusal](err)
-	if !ok {
-		p.redirect = accountPath
-		return err
-	}
-	p.Form = form
-	err = h.account(p)
-	p.Refused, p.status = refused.text, refused.status
-	return err
-}
-
 // setMember gives a person a role in the account.
-func (h *Handler) setMember(p *page) error {
-	form, err := p.form()
+func (h *Handler) setMember(p *page.Page) error {
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
 	body := map[string]any{"id": strings.TrimSpace(form.Get("id")), "role": form.Get("role")}
-	return h.onAccount(p, form, p.call(http.MethodPut, "/v3/members", body, nil))
+	p.Form = form
+	return p.Finish(p.Call(http.MethodPut, "/v3/members", body, nil), accountPath, h.account)
 }
 
-func (h *Handler) removeMember(p *page) error {
-	path := "/v3/members/" + url.PathEscape(p.c.Param("id"))
-	return h.onAccount(p, nil, p.call(http.MethodDelete, path, nil, nil))
+func (h *Handler) removeMember(p *page.Page) error {
+	path := "/v3/members/" + url.PathEscape(p.C.Param("id"))
+	return p.Finish(p.Call(http.MethodDelete, path, nil, nil), accountPath, h.account)
 }
 
-func (h *Handler) endSession(p *page) error {
-	p.redirect = accountPath
-	return p.call(http.MethodDelete, "/v3/sessions/"+url.PathEscape(p.c.Param("id")), nil, nil)
+func (h *Handler) endSession(p *page.Page) error {
+	p.Redirect = accountPath
+	return p.Call(http.MethodDelete, "/v3/sessions/"+url.PathEscape(p.C.Param("id")), nil, nil)
 }

@@ -1,13 +1,14 @@
 package console
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"linkledger/httpapi/console/page"
 )
 
 // callRecord is a call that changed something, as the API answers it.
@@ -67,106 +68,25 @@ type activityData struct {
 	Pager pager
 }
 
-func (h *Handler) activity(p *page) error {
+func (h *Handler) activity(p *page.Page) error {
 	p.Title = "Activity"
-	data := activityData{Query: p.chosen("key", "user", "via", "from", "to", "offset")}
-	query := p.chosen("key", "user", "via", "from", "to", "offset")
+	query := p.Chosen("key", "user", "via", "from", "to", "offset")
+	data := activityData{Query: maps.Clone(query)}
 	query.Set("limit", strconv.Itoa(pageSize))
-	err := p.get("/v3/activity", query, &data)
-	if refused, ok := errors.AsType[*refusal](err); ok && len(data.Query) > 0 {
-		p.Refused, p.status, err = refused.text, refused.status, nil
+	err := p.Get("/v3/activity", query, &data)
+	if refused, ok := page.AsRefusal(err); ok && len(data.Query) > 0 {
+		p.Refuse(refused)
+		err = nil
 	}
 	data.Pager = newPager(activityPath, data.Query, data.Page)
 	p.Data = data
 	return err
 }
 
-func (h *Handler) undo(p *page) error {
-	form, err := p.form()
+func (h *Handler) undo(p *page.Page) error {
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
-	err = p.undoBatch(form.Get("batch"))
-	refused, ok := errors.AsType[*refusal](err)
-	if !ok {
-		p.redirect = activityPath
-		return err
-	}
-	err = h.activity(p)
-	p.Refused, p.status = refused.text, refused.status
-	return err
-}
-
-// keyRecord is an API key as the API answers it.
-type keyRecord struct {
-	ID             string     `json:"id"`
-	Name           string     `json:"name"`
-	Scopes         []string   `json:"scopes"`
-	Tags           *string    `json:"tags"`
-	Networks       []string   `json:"networks"`
-	ExpirationDate *string    `json:"expiration_date"`
-	CreatedAt      time.Time  `json:"created_at"`
-	LastUsed       *time.Time `json:"last_used"`
-	Key            string     `json:"key"`
-}
-
-type keysAnswer struct {
-	Keys []keyRecord `json:"keys"`
-}
-
-type keysData struct {
-	keysAnswer
-
-	Added  *keyRecord // it was just made, and is shown once
-	Scopes []string
-}
-
-func (h *Handler) keys(p *page) error {
-	p.Title = "Keys"
-	data := keysData{Scopes: p.Session.Scopes}
-	err := p.get("/v3/keys", nil, &data.keysAnswer)
-	p.Data = data
-	return err
-}
-
-// addKey adds a key and shows it. The page answers a POST, because the key can be shown only once.
-func (h *Handler) addKey(p *page) error {
-	form, err := p.form()
-	if err != nil {
-		return err
-	}
-	fields := map[string]any{"name": form.Get("name")}
-	if scopes := form["scopes"]; len(scopes) > 0 {
-		fields["scopes"] = scopes
-	}
-	for _, name := range []string{"tags", "expiration_date"} {
-		if value := form.Get(name); value != "" {
-			fields[name] = value
-		}
-	}
-	if networks := labels(form.Get("networks")); len(networks) > 0 {
-		fields["networks"] = networks
-	}
-	var added keysAnswer
-	err = p.call(http.MethodPost, "/v3/keys", fields, &added)
-	refused, ok := errors.AsType[*refusal](err)
-	if err != nil && !ok {
-		return err
-	}
-	if err := h.keys(p); err != nil {
-		return err
-	}
-	if ok {
-		p.Form, p.Refused, p.status = form, refused.text, refused.status
-		return nil
-	}
-	data := p.Data.(keysData) //nolint:forcetypeassert // keys has just set it
-	data.Added = &added.Keys[0]
-	p.Data = data
-	return nil
-}
-
-func (h *Handler) revokeKey(p *page) error {
-	p.redirect = Root + "/keys"
-	return p.call(http.MethodDelete, "/v3/keys/"+url.PathEscape(p.c.Param("id")), nil, nil)
+	return p.Finish(undoBatch(p, form.Get("batch")), activityPath, h.activity)
 }

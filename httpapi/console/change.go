@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"linkledger/httpapi/console/page"
 )
 
 // change is something that the list of links can do to several links at once.
@@ -24,8 +26,8 @@ var changes = []change{
 
 // changeLinks changes the links that are ticked, or all that match the tag expression of the list,
 // in one batch. The browser then sees the batch in the activity, where it can be undone.
-func (h *Handler) changeLinks(p *page) error {
-	form, err := p.form()
+func (h *Handler) changeLinks(p *page.Page) error {
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
@@ -35,53 +37,53 @@ func (h *Handler) changeLinks(p *page) error {
 	} else {
 		selected.Set("hashes", strings.Join(form["hash"], ","))
 	}
-	err = p.changeSelected(selected, form)
-	if refused, ok := asRefusal(err); ok {
-		err = h.links(p)
-		p.Refused, p.status = refused.text, refused.status
-		return err
-	}
-	p.redirect = activityPath
-	return err
+	return p.Finish(changeSelected(p, selected, form), activityPath, h.links)
 }
 
 // changeSelected changes the links that the parameters of a call select.
-func (p *page) changeSelected(selected, form url.Values) error {
+func changeSelected(p *page.Page, selected, form url.Values) error {
 	if selected.Get("tags")+selected.Get("hashes") == "" {
-		return &refusal{status: http.StatusBadRequest, text: "Tick the links that are to change"}
+		return &page.RefusedError{
+			Status: http.StatusBadRequest, Text: "Tick the links that are to change",
+		}
 	}
 	path := "/v3/urls?" + selected.Encode()
-	fields := make(map[string]any)
-	for _, c := range changes {
-		if c.Name == form.Get("change") {
-			if fields = c.fields; fields == nil {
-				return p.call(http.MethodDelete, path, nil, nil)
-			}
-		}
-	}
-	if tags := labels(form.Get("change_tags")); len(tags) > 0 && form.Get("change") == "tags" {
-		for i, tag := range tags {
-			if !strings.ContainsRune("+-", rune(tag[0])) {
-				tags[i] = "+" + tag
-			}
-		}
-		fields["tags"] = tags
-	}
-	if len(fields) == 0 {
-		return &refusal{status: http.StatusBadRequest, text: "Choose a change"}
+	fields, ok := fieldsOf(form)
+	switch {
+	case !ok:
+		return &page.RefusedError{Status: http.StatusBadRequest, Text: "Choose a change"}
+	case fields == nil:
+		return p.Call(http.MethodDelete, path, nil, nil)
 	}
 	var answer linksAnswer
 	body := map[string]any{"urls": []any{fields}}
-	if err := p.call(http.MethodPatch, path, body, &answer); err != nil {
+	if err := p.Call(http.MethodPatch, path, body, &answer); err != nil {
 		return err
 	}
 	return refusedItems(answer.URLs)
 }
 
+// fieldsOf returns the fields that a form changes, nil if it deletes, or false if it has no change.
+func fieldsOf(form url.Values) (fields map[string]any, ok bool) {
+	chosen := form.Get("change")
+	for _, c := range changes {
+		if c.Name == chosen {
+			return c.fields, true
+		}
+	}
+	tags := labels(form.Get("change_tags"))
+	for i, tag := range tags {
+		if tag[0] != '+' && tag[0] != '-' {
+			tags[i] = "+" + tag
+		}
+	}
+	return map[string]any{"tags": tags}, chosen == "tags" && len(tags) > 0
+}
+
 // maxReasons bounds how many refused items a page tells of.
 const maxReasons = 10
 
-// refusedItems returns a *refusal with the reasons if some items of a batch were refused.
+// refusedItems returns a *page.RefusedError with the reasons if some items of a batch were refused.
 func refusedItems(items []linkRecord) error {
 	var reasons []string
 	refused := 0
@@ -96,5 +98,7 @@ func refusedItems(items []linkRecord) error {
 		return nil
 	}
 	count := fmt.Sprintf("%d of %d were changed. ", len(items)-refused, len(items))
-	return &refusal{status: http.StatusConflict, text: count + strings.Join(reasons, ". ")}
+	return &page.RefusedError{
+		Status: http.StatusConflict, Text: count + strings.Join(reasons, ". "),
+	}
 }

@@ -2,7 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"linkledger/httpapi/console/page"
 )
 
 // entry is an event of the history of a link.
@@ -66,6 +67,7 @@ type day struct {
 type linkData struct {
 	Hash    string
 	Link    *linkRecord // nil: it is deleted
+	Edit    url.Values  // the fields of the form that edits it
 	Days    []day
 	Day     string // the dimensions are of this day only; empty: of all
 	By      []dimension
@@ -73,30 +75,33 @@ type linkData struct {
 	Pager   pager
 }
 
-func (h *Handler) link(p *page) error {
-	hash := p.c.Param("hash")
+func (h *Handler) link(p *page.Page) error {
+	hash := p.C.Param("hash")
 	path := "/v3/urls/" + url.PathEscape(hash)
 	p.Title = hash
 	data := linkData{Hash: hash}
 	var found linksAnswer
-	err := p.get(path, nil, &found)
-	refused, gone := errors.AsType[*refusal](err)
-	gone = gone && refused.status == http.StatusNotFound && p.Can("history:read")
+	err := p.Get(path, nil, &found)
+	refused, gone := page.AsRefusal(err)
+	gone = gone && refused.Status == http.StatusNotFound && p.Can("history:read")
 	if err != nil && !gone {
 		return err
 	}
 	if len(found.URLs) > 0 {
-		data.Link = &found.URLs[0]
-		if data.Days, err = p.clicks(hash); err != nil {
+		data.Link, data.Edit = &found.URLs[0], p.Form
+		if data.Edit == nil {
+			data.Edit = editOf(data.Link)
+		}
+		if data.Days, err = clicks(p, hash); err != nil {
 			return err
 		}
 		if len(data.Days) > 0 {
-			if err := p.dimensions(path, &data); err != nil {
+			if err := dimensions(p, path, &data); err != nil {
 				return err
 			}
 		}
 	}
-	if err := p.history(path, &data); err != nil {
+	if err := history(p, path, &data); err != nil {
 		return err
 	}
 	if gone && len(data.History) == 0 {
@@ -107,7 +112,7 @@ func (h *Handler) link(p *page) error {
 }
 
 // clicks returns the clicks of a link by day.
-func (p *page) clicks(hash string) ([]day, error) {
+func clicks(p *page.Page, hash string) ([]day, error) {
 	if !p.Can("stats:read") {
 		return nil, nil
 	}
@@ -119,7 +124,7 @@ func (p *page) clicks(hash string) ([]day, error) {
 			} `json:"daily_clicks"`
 		} `json:"stats"`
 	}
-	err := p.get("/v3/stats/"+url.PathEscape(hash), nil, &answer)
+	err := p.Get("/v3/stats/"+url.PathEscape(hash), nil, &answer)
 	if err != nil || len(answer.Stats) == 0 {
 		return nil, err
 	}
@@ -154,9 +159,9 @@ func (d dimension) Most() (most int64) {
 const maxValues = 8
 
 // dimensions adds the clicks by dimension, of the day that the page names or of all days.
-func (p *page) dimensions(path string, data *linkData) error {
+func dimensions(p *page.Page, path string, data *linkData) error {
 	query := url.Values{"limit": {strconv.Itoa(maxValues)}}
-	if data.Day = p.c.Request.URL.Query().Get("day"); data.Day != "" {
+	if data.Day = p.Query().Get("day"); data.Day != "" {
 		query.Set("from", data.Day)
 		query.Set("to", data.Day)
 	}
@@ -169,7 +174,7 @@ func (p *page) dimensions(path string, data *linkData) error {
 			Device   []dimensionValue `json:"device"`
 		} `json:"dimensions"`
 	}
-	if err := p.get(path+"/dimensions", query, &answer); err != nil {
+	if err := p.Get(path+"/dimensions", query, &answer); err != nil {
 		return err
 	}
 	d := answer.Dimensions
@@ -188,7 +193,7 @@ func (p *page) dimensions(path string, data *linkData) error {
 }
 
 // history adds the latest events of a hash, the latest first.
-func (p *page) history(path string, data *linkData) error {
+func history(p *page.Page, path string, data *linkData) error {
 	if !p.Can("history:read") || p.Session.Tags != nil {
 		return nil
 	}
@@ -200,8 +205,8 @@ func (p *page) history(path string, data *linkData) error {
 	}
 	// The API answers the oldest first, so the total is asked for before the last page.
 	query := url.Values{"limit": {"1"}}
-	err := p.get(path+"/history", query, &answer)
-	if refused, ok := errors.AsType[*refusal](err); ok && refused.status == http.StatusNotFound {
+	err := p.Get(path+"/history", query, &answer)
+	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
 		return nil
 	}
 	if err != nil {
@@ -209,7 +214,7 @@ func (p *page) history(path string, data *linkData) error {
 	}
 	query.Set("limit", strconv.Itoa(pageSize))
 	query.Set("offset", strconv.FormatInt(max(0, answer.Page.Total-pageSize), 10))
-	if err := p.get(path+"/history", query, &answer); err != nil {
+	if err := p.Get(path+"/history", query, &answer); err != nil {
 		return err
 	}
 	// That a hash is taken or free again tells nothing new, unless another account did it.
@@ -220,76 +225,15 @@ func (p *page) history(path string, data *linkData) error {
 	return nil
 }
 
-// settings are the flags that the form of a link has.
-var settings = []string{"protected", "archived", "ping", "email_stats"}
+func linkPath(p *page.Page) string { return linksPath + "/" + url.PathEscape(p.C.Param("hash")) }
 
-// editLink changes what the form has.
-func (h *Handler) editLink(p *page) error {
-	form, err := p.form()
-	if err != nil {
-		return err
-	}
-	item := map[string]any{
-		"long_url": strings.TrimSpace(form.Get("long_url")), "note": form.Get("note"),
-		"expiration_date": form.Get("expiration_date"),
-	}
-	if hash := strings.TrimSpace(form.Get("custom_hash")); hash != "" && hash != p.c.Param("hash") {
-		item["custom_hash"] = hash
-	}
-	if most, err := strconv.ParseInt(form.Get("max_clicks"), 10, 64); err == nil {
-		item["max_clicks"] = most
-	}
-	for _, name := range settings {
-		item[name] = form.Get(name) != ""
-	}
-	before, after := labels(form.Get("tags_before")), labels(form.Get("tags"))
-	if changes := tagChanges(before, after); changes != nil {
-		item["tags"] = changes
-	}
-	path := "/v3/urls/" + url.PathEscape(p.c.Param("hash"))
-	edited, err := p.writeLink(http.MethodPatch, path, item)
-	return h.onLink(p, edited.Path(), form, err)
+func (h *Handler) deleteLink(p *page.Page) error {
+	err := p.Call(http.MethodDelete, "/v3/urls/"+url.PathEscape(p.C.Param("hash")), nil, nil)
+	return p.Finish(err, linkPath(p), h.link)
 }
 
-// tagChanges returns the instructions that lead from some labels to others.
-func tagChanges(before, after []string) []string {
-	var changes []string
-	for _, label := range before {
-		if !slices.Contains(after, label) {
-			changes = append(changes, "-"+label)
-		}
-	}
-	for _, label := range after {
-		if !slices.Contains(before, label) {
-			changes = append(changes, "+"+label)
-		}
-	}
-	return changes
-}
-
-// onLink leads to a page after an action on a link. If the action was refused, it shows the link
-// again, with the reason.
-func (h *Handler) onLink(p *page, to string, form url.Values, err error) error {
-	refused, ok := errors.AsType[*refusal](err)
-	if !ok {
-		p.redirect = to
-		return err
-	}
-	p.Form = form
-	err = h.link(p)
-	p.Refused, p.status = refused.text, refused.status
-	return err
-}
-
-func (p *page) linkPath() string { return linksPath + "/" + url.PathEscape(p.c.Param("hash")) }
-
-func (h *Handler) deleteLink(p *page) error {
-	err := p.call(http.MethodDelete, "/v3/urls/"+url.PathEscape(p.c.Param("hash")), nil, nil)
-	return h.onLink(p, p.linkPath(), nil, err)
-}
-
-func (h *Handler) restoreLink(p *page) error {
-	form, err := p.form()
+func (h *Handler) restoreLink(p *page.Page) error {
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
@@ -297,22 +241,22 @@ func (h *Handler) restoreLink(p *page) error {
 	if revision, err := strconv.ParseInt(form.Get("revision"), 10, 64); err == nil {
 		body["revision"] = revision
 	}
-	path := "/v3/urls/" + url.PathEscape(p.c.Param("hash")) + "/restore"
-	return h.onLink(p, p.linkPath(), nil, p.call(http.MethodPost, path, body, nil))
+	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/restore"
+	return p.Finish(p.Call(http.MethodPost, path, body, nil), linkPath(p), h.link)
 }
 
 // undoOnLink undoes the call that a line of the history belongs to.
-func (h *Handler) undoOnLink(p *page) error {
-	form, err := p.form()
+func (h *Handler) undoOnLink(p *page.Page) error {
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
-	return h.onLink(p, p.linkPath(), nil, p.undoBatch(form.Get("batch")))
+	return p.Finish(undoBatch(p, form.Get("batch")), linkPath(p), h.link)
 }
 
-// undoBatch undoes a call. It fails with a *refusal also if some of its changes could not be
-// undone.
-func (p *page) undoBatch(batch string) error {
+// undoBatch undoes a call. It fails with a *page.RefusedError also if some of its changes could not
+// be undone.
+func undoBatch(p *page.Page, batch string) error {
 	var answer struct {
 		Undo struct {
 			Undone  int `json:"undone"`
@@ -320,7 +264,7 @@ func (p *page) undoBatch(batch string) error {
 		} `json:"undo"`
 		URLs []linkRecord `json:"urls"`
 	}
-	err := p.call(http.MethodPost, "/v3/batches/"+url.PathEscape(batch)+"/undo", nil, &answer)
+	err := p.Call(http.MethodPost, "/v3/batches/"+url.PathEscape(batch)+"/undo", nil, &answer)
 	if err != nil || answer.Undo.Refused == 0 {
 		return err
 	}
@@ -328,5 +272,5 @@ func (p *page) undoBatch(batch string) error {
 	for _, u := range answer.URLs {
 		reasons = append(reasons, u.Hash+": "+u.reason())
 	}
-	return &refusal{status: http.StatusConflict, text: strings.Join(reasons, ". ")}
+	return &page.RefusedError{Status: http.StatusConflict, Text: strings.Join(reasons, ". ")}
 }

@@ -2,13 +2,14 @@ package console
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"linkledger/httpapi/console/page"
 )
 
 // linkRecord is a short link as the API answers it.
@@ -56,13 +57,6 @@ type linksAnswer struct {
 	Page pageRecord   `json:"page"`
 }
 
-// pageRecord says which part of a list an answer has.
-type pageRecord struct {
-	Results int   `json:"results_count"`
-	Total   int64 `json:"total_count"`
-	Offset  int   `json:"offset"`
-}
-
 // linksData is what the list of links shows.
 type linksData struct {
 	linksAnswer
@@ -77,64 +71,25 @@ func (d linksData) All() bool {
 	return d.Query.Get("tags") != "" && d.Query.Get("search") == "" && d.Query.Get("at") == ""
 }
 
-// pageSize is how many entries a list shows.
-const pageSize = 50
-
-// pager leads to the neighbours of a page of a list.
-type pager struct {
-	First, Last         int    // numbers of the entries, from 1
-	Previous, Following string // addresses; empty: none
-}
-
-// newPager returns the pager of a page of a list with a query.
-func newPager(path string, query url.Values, at pageRecord) pager {
-	to := func(offset int) string {
-		other := make(url.Values)
-		for name, values := range query {
-			other[name] = values
-		}
-		other.Set("offset", strconv.Itoa(offset))
-		return path + "?" + other.Encode()
-	}
-	p := pager{First: at.Offset + 1, Last: at.Offset + at.Results}
-	if at.Offset > 0 {
-		p.Previous = to(max(0, at.Offset-pageSize))
-	}
-	if int64(p.Last) < at.Total {
-		p.Following = to(p.Last)
-	}
-	return p
-}
-
-// chosen returns the parameters of the page with these names that have a value.
-func (p *page) chosen(names ...string) url.Values {
-	given, query := p.c.Request.URL.Query(), make(url.Values)
-	for _, name := range names {
-		if value := strings.TrimSpace(given.Get(name)); value != "" {
-			query.Set(name, value)
-		}
-	}
-	return query
-}
-
 // start leads to the links. A session without an account leads to the page that offers accounts.
-func (h *Handler) start(p *page) error {
-	p.redirect = linksPath
+func (h *Handler) start(p *page.Page) error {
+	p.Redirect = linksPath
 	if p.Session.Account == nil {
-		p.redirect = accountPath
+		p.Redirect = accountPath
 	}
 	return nil
 }
 
-func (h *Handler) links(p *page) error {
+func (h *Handler) links(p *page.Page) error {
 	p.Title = "Links"
-	query := p.chosen("search", "tags", "order_by", "at", "offset")
+	query := p.Chosen("search", "tags", "order_by", "at", "offset")
 	data := linksData{Changes: changes, Query: maps.Clone(query)}
 	query.Set("limit", strconv.Itoa(pageSize))
-	err := p.get("/v3/urls", query, &data.linksAnswer)
-	if refused, ok := errors.AsType[*refusal](err); ok && len(data.Query) > 0 {
+	err := p.Get("/v3/urls", query, &data.linksAnswer)
+	if refused, ok := page.AsRefusal(err); ok && len(data.Query) > 0 {
 		// A wrong tag expression or time: the form stays as it was typed.
-		p.Refused, p.status, err = refused.text, refused.status, nil
+		p.Refuse(refused)
+		err = nil
 	}
 	data.Pager = newPager(linksPath, data.Query, data.Page)
 	p.Data = data
@@ -142,8 +97,8 @@ func (h *Handler) links(p *page) error {
 }
 
 // createLink makes a link and shows it. A refusal is shown above what was typed.
-func (h *Handler) createLink(p *page) error {
-	form, err := p.form()
+func (h *Handler) createLink(p *page.Page) error {
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
@@ -157,26 +112,20 @@ func (h *Handler) createLink(p *page) error {
 	if note := form.Get("note"); note != "" {
 		item["note"] = note
 	}
-	made, err := p.writeLink(http.MethodPost, "/v3/urls", item)
-	if refused, ok := errors.AsType[*refusal](err); ok {
-		p.Form = form
-		err = h.links(p)
-		p.Refused, p.status = refused.text, refused.status
-		return err
-	}
-	p.redirect = made.Path()
-	return err
+	made, err := writeLink(p, http.MethodPost, "/v3/urls", item)
+	p.Form = form
+	return p.Finish(err, made.Path(), h.links)
 }
 
 // writeLink creates or edits one link. A refusal of the link is a refusal of the call.
-func (p *page) writeLink(method, path string, item map[string]any) (linkRecord, error) {
+func writeLink(p *page.Page, method, path string, item map[string]any) (linkRecord, error) {
 	var answer linksAnswer
-	err := p.call(method, path, map[string]any{"urls": []any{item}}, &answer)
+	err := p.Call(method, path, map[string]any{"urls": []any{item}}, &answer)
 	if err != nil || len(answer.URLs) == 0 {
 		return linkRecord{}, err
 	}
 	if reason := answer.URLs[0].reason(); reason != "" {
-		return linkRecord{}, &refusal{status: http.StatusBadRequest, text: reason}
+		return linkRecord{}, &page.RefusedError{Status: http.StatusBadRequest, Text: reason}
 	}
 	return answer.URLs[0], nil
 }

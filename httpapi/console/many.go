@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"linkledger/httpapi/console/page"
 )
 
 const (
@@ -30,15 +32,15 @@ type madeLine struct {
 	Reason string // why there is no link
 }
 
-func (h *Handler) many(p *page) error {
+func (h *Handler) many(p *page.Page) error {
 	p.Title, p.Data = "Many links", manyData{}
 	return nil
 }
 
 // makeMany makes a link for each line. A line that is refused stays in the form, with the reason.
-func (h *Handler) makeMany(p *page) error {
+func (h *Handler) makeMany(p *page.Page) error {
 	p.Title = "Many links"
-	form, err := p.form()
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
@@ -46,22 +48,22 @@ func (h *Handler) makeMany(p *page) error {
 	p.Data = manyData{}
 	lines, items, wrong := readLines(form.Get("lines"))
 	if wrong != "" {
-		p.Refused, p.status = wrong, http.StatusBadRequest
+		p.Refused, p.Status = wrong, http.StatusBadRequest
 		return nil
 	}
 	for begin := 0; begin < len(items); begin += maxItems {
 		end := min(begin+maxItems, len(items))
 		var answer linksAnswer
 		body := map[string]any{"urls": items[begin:end]}
-		err := p.call(http.MethodPost, "/v3/urls", body, &answer)
-		refused, ok := errors.AsType[*refusal](err)
+		err := p.Call(http.MethodPost, "/v3/urls", body, &answer)
+		refused, ok := page.AsRefusal(err)
 		if err != nil && !ok {
 			return err
 		}
 		for i := begin; i < end; i++ {
 			if ok {
-				p.status = refused.status
-				lines[i].Reason = refused.text
+				p.Status = refused.Status
+				lines[i].Reason = refused.Text
 			} else if at := i - begin; at < len(answer.URLs) {
 				lines[i].Link, lines[i].Reason = answer.URLs[at], answer.URLs[at].reason()
 			}

@@ -1,10 +1,11 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"linkledger/httpapi/console/page"
 )
 
 type tagsData struct {
@@ -22,47 +23,35 @@ func (t tagRecord) Links() string { return linksPath + "?tags=" + url.QueryEscap
 // Path returns the path of the actions on the tag.
 func (t tagRecord) Path() string { return tagsPath + "/" + url.PathEscape(t.Label) }
 
-func (h *Handler) tags(p *page) error {
+func (h *Handler) tags(p *page.Page) error {
 	p.Title = "Tags"
 	var data tagsData
-	err := p.get("/v3/tags", nil, &data)
+	err := p.Get("/v3/tags", nil, &data)
 	p.Data = data
 	return err
 }
 
-// onTags leads back to the tags after an action. If it was refused, the page says why.
-func (h *Handler) onTags(p *page, form url.Values, err error) error {
-	refused, ok := errors.AsType[*refusal](err)
-	if !ok {
-		p.redirect = tagsPath
+func (h *Handler) addTag(p *page.Page) error {
+	form, err := p.ReadForm()
+	if err != nil {
 		return err
 	}
+	body := map[string]any{"label": strings.TrimSpace(form.Get("label"))}
 	p.Form = form
-	err = h.tags(p)
-	p.Refused, p.status = refused.text, refused.status
-	return err
+	return p.Finish(p.Call(http.MethodPost, "/v3/tags", body, nil), tagsPath, h.tags)
 }
 
-func (h *Handler) addTag(p *page) error {
-	form, err := p.form()
+func tagCall(p *page.Page) string { return "/v3/tags/" + url.PathEscape(p.C.Param("label")) }
+
+func (h *Handler) renameTag(p *page.Page) error {
+	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
 	body := map[string]any{"label": strings.TrimSpace(form.Get("label"))}
-	return h.onTags(p, form, p.call(http.MethodPost, "/v3/tags", body, nil))
+	return p.Finish(p.Call(http.MethodPatch, tagCall(p), body, nil), tagsPath, h.tags)
 }
 
-func (p *page) tagCall() string { return "/v3/tags/" + url.PathEscape(p.c.Param("label")) }
-
-func (h *Handler) renameTag(p *page) error {
-	form, err := p.form()
-	if err != nil {
-		return err
-	}
-	body := map[string]any{"label": strings.TrimSpace(form.Get("label"))}
-	return h.onTags(p, nil, p.call(http.MethodPatch, p.tagCall(), body, nil))
-}
-
-func (h *Handler) deleteTag(p *page) error {
-	return h.onTags(p, nil, p.call(http.MethodDelete, p.tagCall(), nil, nil))
+func (h *Handler) deleteTag(p *page.Page) error {
+	return p.Finish(p.Call(http.MethodDelete, tagCall(p), nil, nil), tagsPath, h.tags)
 }

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"html/template"
-	"mime"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
@@ -47,7 +44,7 @@ small { color: #666; }
 func WriteFailure(c *request.Context, f apierror.Failure) {
 	header := c.Header()
 	header.Set("Vary", "Accept")
-	if prefersJSON(c.Request.Header.Values("Accept")) {
+	if c.PrefersJSON() {
 		response.WriteFailure(c, f)
 		return
 	}
@@ -64,18 +61,4 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 	_ = notice.Execute(&page, content) // three strings and a buffer cannot fail
 	header.Set("Cache-Control", "no-store")
 	response.WritePage(c, f.Status, page.Bytes())
-}
-
-// prefersJSON reports whether Accept names JSON with a higher weight than HTML. Wildcards do not
-// count.
-func prefersJSON(accept []string) bool {
-	weights := make(map[string]float64)
-	for entry := range strings.SplitSeq(strings.Join(accept, ","), ",") {
-		mediaType, params, err := mime.ParseMediaType(entry)
-		weight, weightErr := strconv.ParseFloat(cmp.Or(params["q"], "1"), 64)
-		if err == nil && weightErr == nil {
-			weights[mediaType] = max(weights[mediaType], weight)
-		}
-	}
-	return weights["application/json"] > weights["text/html"]
 }

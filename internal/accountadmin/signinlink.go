@@ -1,10 +1,12 @@
 package accountadmin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"linkledger/internal/installation"
@@ -18,12 +20,12 @@ import (
 func MakeSignInLink(
 	ctx context.Context, o installation.Operator, wanted signinlink.Wanted, base string,
 ) error {
-	if err := o.Locate(); err != nil {
-		return err
+	if o.Database == "" {
+		if err := o.Locate(); err != nil {
+			return err
+		}
 	}
-	if base == "" {
-		base = o.ConsoleURL
-	}
+	base = strings.TrimSuffix(cmp.Or(base, o.ConsoleURL), "/")
 	if base == "" {
 		return usage.Errorf("give the address of the service with --base-url")
 	}
@@ -31,17 +33,18 @@ func MakeSignInLink(
 	if err != nil {
 		return err
 	}
-	path, err := signinlink.Make(ctx, queries.New(db), db.Keys, wanted)
+	link, err := signinlink.Make(ctx, queries.New(db), db.Keys, wanted)
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
 	if o.JSON {
 		return json.NewEncoder(o.Stdout).Encode(map[string]any{
-			"link": base + path, "expires": time.Now().Add(wanted.ValidFor).UTC(),
+			"link": base + link.Path, "expires": link.Expires.UTC(),
 		})
 	}
 	_, err = fmt.Fprintf(
-		o.Stdout, "%s\n\nIt works once, within %s.\n", base+path, wanted.ValidFor,
+		o.Stdout, "%s\n\nIt works once, until %s UTC.\n", base+link.Path,
+		link.Expires.UTC().Format(time.DateTime),
 	)
 	return err
 }

@@ -94,8 +94,10 @@ type Config struct {
 	Logger    *slog.Logger
 }
 
-// SignInLink makes a one-time link that signs a browser in, and returns its path.
-func (s *Service) SignInLink(ctx context.Context, wanted signinlink.Wanted) (string, error) {
+// SignInLink makes a one-time link that signs a browser in.
+func (s *Service) SignInLink(
+	ctx context.Context, wanted signinlink.Wanted,
+) (signinlink.Link, error) {
 	return signinlink.Make(ctx, s.queries, s.db.Keys, wanted)
 }
 

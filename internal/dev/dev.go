@@ -212,6 +212,6 @@ func (c Config) greet(
 	return greeting.Execute(out.Stdout, map[string]string{
 		"Base": c.BaseURL, "Admin": "http://" + address.ForClient(open.admin),
 		"Store": datafolder.PrintedStoreURL(c.Data, address.ForClient(open.events)),
-		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of, "SignIn": signIn,
+		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of, "SignIn": signIn.Path,
 	})
 }

@@ -21,34 +21,41 @@ type Wanted struct {
 	ValidFor time.Duration
 }
 
-// Make makes a link, and returns its path at the address of the console.
+// Link is a link that was made.
+type Link struct {
+	Path    string // at the address of the service
+	Expires time.Time
+}
+
+// Make makes a link.
 func Make(
 	ctx context.Context, q *queries.DB, keys *keystore.Keys, wanted Wanted,
-) (path string, err error) {
+) (Link, error) {
 	session := queries.NewSession{Operator: wanted.Operator}
 	if wanted.Username != "" {
 		account, err := q.AccountByUsername(ctx, wanted.Username)
 		if errors.Is(err, queries.ErrNotFound) {
-			return "", usage.Errorf("there is no account %q", wanted.Username)
+			return Link{}, usage.Errorf("there is no account %q", wanted.Username)
 		}
 		if err != nil {
-			return "", err
+			return Link{}, err
 		}
 		all, err := q.Keys(ctx, account.ID)
 		if err != nil {
-			return "", err
+			return Link{}, err
 		}
 		session.Account = account.ID
 		if session.Key, err = choose(all, wanted); err != nil {
-			return "", err
+			return Link{}, err
 		}
 	}
 	now := time.Now()
-	secret, err := keys.AddSignInLink(ctx, session, now, now.Add(wanted.ValidFor))
+	expires := now.Add(wanted.ValidFor)
+	secret, err := keys.AddSignInLink(ctx, session, now, expires)
 	if err != nil {
-		return "", err
+		return Link{}, err
 	}
-	return console.LinkPath + secret, nil
+	return Link{console.LinkPath + secret, expires}, nil
 }
 
 // choose returns the id of the key that a session is for.

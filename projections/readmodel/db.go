@@ -93,7 +93,8 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	writers := max(1, maxConns/3)
 	cfg.MaxConns = int32(max(1, maxConns-writers))
 	// bun writes arguments as literals into its statements, so preparing them has no benefit. A
-	// statement cache would keep a plan of every distinct statement. It has only those of Prepared.
+	// cache of them would keep a plan of every distinct statement. The cache has only those of
+	// Prepared.
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	cfg.ConnConfig.StatementCacheCapacity = maxPrepared
 	cfg.ConnConfig.DescriptionCacheCapacity = 0

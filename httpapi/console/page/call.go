@@ -1,4 +1,4 @@
-package console
+package page
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// call is a call of the API that a page has made.
-type call struct {
+// Call is a call of the API that a page has made.
+type Call struct {
 	Method, Path, Body string
 }
 
 // Curl returns the call as a command.
-func (c call) Curl(base string) string {
+func (c Call) Curl(base string) string {
 	command := `curl -u "$ACCOUNT:$API_KEY"`
 	if c.Method != http.MethodGet {
 		command += " -X " + c.Method
@@ -34,23 +34,23 @@ func (c call) Curl(base string) string {
 // quoted quotes a text for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// refusal is a call of the API that was refused or failed.
-type refusal struct {
-	status int
-	code   apierror.Code
-	text   string // for people
+// RefusedError is a call of the API that was refused or failed.
+type RefusedError struct {
+	Status int
+	Code   apierror.Code // 0: the page refuses, not the API
+	Text   string        // for people
 }
 
 // Error implements error.
-func (r *refusal) Error() string { return r.text }
+func (r *RefusedError) Error() string { return r.Text }
 
-// asRefusal returns the refusal of a call or of the page itself.
-func asRefusal(err error) (*refusal, bool) {
-	if refused, ok := errors.AsType[*refusal](err); ok {
+// AsRefusal returns the refusal that an error is: of a call, or of the page itself.
+func AsRefusal(err error) (*RefusedError, bool) {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return refused, true
 	}
 	if own, ok := apierror.Refusal(err); ok {
-		return &refusal{own.Status, own.Code, cmp.Or(own.Details, own.Code.Message())}, true
+		return refusalOf(own), true
 	}
 	return nil, false
 }
@@ -64,18 +64,18 @@ type envelope struct {
 	} `json:"error"`
 }
 
-// get makes a call that reads, and stores its answer in into. The page shows the call.
-func (p *page) get(path string, query url.Values, into any) error {
+// Get makes a call that reads, and stores its answer in into. The page shows the call.
+func (p *Page) Get(path string, query url.Values, into any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return p.call(http.MethodGet, path, nil, into)
+	return p.Call(http.MethodGet, path, nil, into)
 }
 
-// call makes a call of the API with the session of the browser, and stores its answer in into
-// unless that is nil. It fails with a *refusal.
-func (p *page) call(method, path string, body, into any) error {
-	made := call{Method: method, Path: path}
+// Call makes a call of the API with the session of the browser, and stores its answer in into
+// unless that is nil. It fails with a *RefusedError.
+func (p *Page) Call(method, path string, body, into any) error {
+	made := Call{Method: method, Path: path}
 	if body != nil {
 		encoded, err := json.Marshal(body)
 		if err != nil {
@@ -85,41 +85,40 @@ func (p *page) call(method, path string, body, into any) error {
 	}
 	p.Calls = append(p.Calls, made)
 	r, err := http.NewRequestWithContext(
-		p.c.Context(), method, path, strings.NewReader(made.Body),
+		p.C.Context(), method, path, strings.NewReader(made.Body),
 	)
 	if err != nil {
 		return fmt.Errorf("make a call: %w", err)
 	}
-	outer := p.c.Request
+	outer := p.C.Request
 	r.Host, r.TLS, r.RemoteAddr = outer.Host, outer.TLS, outer.RemoteAddr
 	for _, name := range []string{"Cookie", "User-Agent", "X-Forwarded-For"} {
 		r.Header[name] = outer.Header[name]
 	}
-	r.Header.Set(request.HeaderID, p.c.ID)
+	r.Header.Set(request.HeaderID, p.C.ID)
 	r.Header.Set("Content-Type", "application/json")
 	if p.username != "" {
 		r.SetBasicAuth(p.username, p.key)
 	}
 	answer := recorder{header: make(http.Header)}
-	p.h.API.ServeHTTP(&answer, r)
+	p.pages.API.ServeHTTP(&answer, r)
 	for _, cookie := range answer.header["Set-Cookie"] { // of a session that begins or ends
-		p.c.Header().Add("Set-Cookie", cookie)
+		p.C.Header().Add("Set-Cookie", cookie)
 	}
 	return p.read(answer, into)
 }
 
 // read reads the answer of a call.
-func (p *page) read(answer recorder, into any) error {
+func (p *Page) read(answer recorder, into any) error {
 	var begins envelope
 	if err := json.Unmarshal(answer.body.Bytes(), &begins); err != nil {
 		return fmt.Errorf("answer of a call: %w", err)
 	}
 	if begins.Error.Code != apierror.CodeOK {
-		text := begins.Error.Details
-		if text == "" {
-			text = begins.Error.Message
+		return &RefusedError{
+			Status: answer.status, Code: begins.Error.Code,
+			Text: cmp.Or(begins.Error.Details, begins.Error.Message),
 		}
-		return &refusal{answer.status, begins.Error.Code, text}
 	}
 	if into == nil {
 		return nil

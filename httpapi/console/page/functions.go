@@ -1,0 +1,85 @@
+package page
+
+import (
+	"encoding/json"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// functions are those that the templates call.
+var functions = template.FuncMap{
+	"number": Number, "moment": moment, "join": strings.Join, "value": value,
+	"share": func(n, of int64) int64 { return 100 * n / max(1, of) },
+	"name": func(eventType string) string {
+		name, _, _ := strings.Cut(strings.TrimPrefix(eventType, "url."), ".v")
+		return strings.NewReplacer("_", " ", ".", " ").Replace(name)
+	},
+}
+
+// Number returns a number with its digits in groups of three.
+func Number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	var text strings.Builder
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
+			text.WriteRune('\u202f') // a narrow space that does not break
+		}
+		text.WriteRune(digit)
+	}
+	return text.String()
+}
+
+// stamp is a time as people read it, with the exact one.
+type stamp struct{ Text, Exact string }
+
+// moment returns a time. A nil or zero one is empty.
+func moment(at any) stamp {
+	var moment time.Time
+	switch at := at.(type) {
+	case time.Time:
+		moment = at
+	case *time.Time:
+		if at != nil {
+			moment = *at
+		}
+	}
+	if moment.IsZero() {
+		return stamp{}
+	}
+	moment = moment.UTC()
+	return stamp{moment.Format("2 Jan 2006, 15:04") + " UTC", moment.Format(time.RFC3339Nano)}
+}
+
+// value returns a value of a change for people.
+func value(raw json.RawMessage) string {
+	var decoded any
+	if err := json.Unmarshal(raw, &decoded); err != nil {
+		return string(raw)
+	}
+	switch decoded := decoded.(type) {
+	case nil:
+		return "none"
+	case string:
+		if decoded == "" {
+			return "empty"
+		}
+		return decoded
+	case bool:
+		if decoded {
+			return "yes"
+		}
+		return "no"
+	case []any:
+		if len(decoded) == 0 {
+			return "none"
+		}
+		words := make([]string, len(decoded))
+		for i, item := range decoded {
+			words[i], _ = item.(string)
+		}
+		return strings.Join(words, ", ")
+	}
+	return string(raw)
+}

@@ -1,0 +1,119 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+)
+
+// Page is one page in the making. Templates read its exported fields and methods.
+type Page struct {
+	C *request.Context // the request for the page
+
+	pages         *Pages
+	username, key string // of the calls in place of the session, while someone signs in
+
+	Title    string
+	Session  *Session   // nil: nobody has signed in
+	Calls    []Call     // that the page has made
+	Refused  string     // why an action was refused
+	Form     url.Values // what was typed, after a refusal
+	Data     any        // of the template
+	Status   int
+	Redirect string // where the browser goes in place of the page; empty: nowhere
+}
+
+// Finish leads to a path after an action. If the action was refused, it fills the page with show
+// and adds the reason.
+func (p *Page) Finish(err error, to string, show Fill) error {
+	refused, ok := AsRefusal(err)
+	if !ok {
+		p.Redirect = to
+		return err
+	}
+	err = show(p)
+	p.Refuse(refused)
+	return err
+}
+
+// Refuse adds the reason of a refusal to the page.
+func (p *Page) Refuse(r *RefusedError) { p.Refused, p.Status = r.Text, r.Status }
+
+// Base returns scheme and host of the service, as its API is reached.
+func (p *Page) Base() string { return p.pages.Base.Of(p.C.Request) }
+
+// Path returns the path of the page.
+func (p *Page) Path() string { return p.C.Request.URL.Path }
+
+// Query returns the parameters of the page.
+func (p *Page) Query() url.Values { return p.C.Request.URL.Query() }
+
+// Chosen returns the parameters of the page with these names that have a value.
+func (p *Page) Chosen(names ...string) url.Values {
+	given, query := p.Query(), make(url.Values)
+	for _, name := range names {
+		if value := strings.TrimSpace(given.Get(name)); value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// maxForm bounds the body of a form, in bytes.
+const maxForm = 1 << 20
+
+// ReadForm returns the fields of the form that was sent.
+func (p *Page) ReadForm() (url.Values, error) {
+	r := p.C.Request
+	r.Body = http.MaxBytesReader(p.C, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return nil, apierror.WrongInput("The form cannot be read")
+	}
+	return r.PostForm, nil
+}
+
+// Can reports whether the session has a scope.
+func (p *Page) Can(scope string) bool {
+	return p.Session != nil && slices.Contains(p.Session.Scopes, scope)
+}
+
+// In reports whether the page lies below a path, for the navigation.
+func (p *Page) In(path string) bool {
+	return p.Path() == path || strings.HasPrefix(p.Path(), path+"/")
+}
+
+// secure sets the headers of all pages.
+func (p *Page) secure() {
+	header := p.C.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("Referrer-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "+
+			"base-uri 'none'; frame-ancestors 'none'",
+	)
+}
+
+// write answers with a page, or with a redirect if the page has one.
+func (p *Page) write(name string) error {
+	if p.Redirect != "" {
+		p.secure()
+		http.Redirect(p.C, p.C.Request, p.Redirect, http.StatusSeeOther)
+		return nil
+	}
+	var html bytes.Buffer
+	if err := p.pages.templates[name].Execute(&html, p); err != nil {
+		return fmt.Errorf("page %s of the console: %w", name, err)
+	}
+	p.secure()
+	response.Write(p.C, p.Status, "text/html; charset=utf-8", html.Bytes())
+	return nil
+}
