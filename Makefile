@@ -27,17 +27,14 @@ build: go ## Build the static binary ./linkledger
 
 # The race detector needs a C compiler, which a fresh machine may lack. It waits a second at the end
 # of each package unless told otherwise. The tag compresses as the program does, which is built
-# without C. The linter includes go vet. The tests of e2e start processes, into which the detector of a
-# test does not look. They have it in make race and make soak, for their own code.
+# without C. The linter includes go vet.
 .PHONY: test
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
 	@$(WITH_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
-	export GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0; failed=0; \
-	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m $$(go list ./... | grep -v '/e2e$$') || failed=1; \
-	CGO_ENABLED=0 go test -vet=off -parallel 4 -timeout 15m ./e2e || failed=1; \
-	exit $$failed
+	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
+	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m ./...
 
 .PHONY: short
 short: go ## Run the quick tests, which start no process, for the loop of an edit
@@ -49,11 +46,6 @@ soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and 
 	@.ci/chromium
 	@$(WITH_POSTGRES) LINKLEDGER_SOAK=1 go test -race -count=1 -timeout 2h ./...
 	@for part in crash storecrash cluster rebuild outage tagged model far fuzz; do $(MAKE) --no-print-directory $$part; done
-
-.PHONY: race
-race: go ## Run all tests with the race detector
-	@.ci/chromium
-	@$(WITH_POSTGRES) go test -race -timeout 15m ./...
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again

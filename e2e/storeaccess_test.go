@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -47,6 +48,7 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	ca := at.Query().Get("tlsCaFile")
+	var strangers sync.WaitGroup
 	for _, stranger := range []string{
 		"esdb://" + at.Host + "?tls=false",
 		"esdb://" + at.User.String() + "@" + at.Host + "?tls=false",
@@ -54,15 +56,18 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 		"esdb://linkledger:guess@" + at.Host + "?tls=true&tlsCaFile=" + ca,
 		"esdb://admin:changeit@" + at.Host + "?tls=true&tlsVerifyCert=false",
 	} {
-		if err := readHead(t, stranger, 300*time.Millisecond); err == nil {
-			t.Errorf("%s was let in", stranger)
-		}
-		if out, err := exec.CommandContext(
-			t.Context(), program, "account", "rotate-key", "--username", demoUser, "--eventstore", stranger,
-		).CombinedOutput(); err == nil {
-			t.Errorf("%s has taken over the account: %s", stranger, out)
-		}
+		strangers.Go(func() {
+			if err := readHead(t, stranger, 300*time.Millisecond); err == nil {
+				t.Errorf("%s was let in", stranger)
+			}
+			if out, err := exec.CommandContext(
+				t.Context(), program, "account", "rotate-key", "--username", demoUser, "--eventstore", stranger,
+			).CombinedOutput(); err == nil {
+				t.Errorf("%s has taken over the account: %s", stranger, out)
+			}
+		})
 	}
+	strangers.Wait()
 	d.call("GET", "/account", "") // the printed key is still valid
 
 	wantForeignClient(t, printed)
@@ -100,7 +105,8 @@ func readHead(t *testing.T, connection string, timeout time.Duration) error {
 	t.Helper()
 	store, err := eventstore.Open(eventstore.Config{URL: connection})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return nil
 	}
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
