@@ -21,6 +21,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/metering"
 	"linkledger/commands/people"
+	"linkledger/commands/proofs"
 	"linkledger/httpapi/openid"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/session"
@@ -40,6 +41,7 @@ type Config struct {
 
 	Commands      *commands.Handler // for the API
 	Audit         *audit.Reader     // for the API
+	Prover        *proofs.Prover    // for the API; nil: it proves nothing
 	Queries       *queries.DB
 	Lists         *linklist.Reader   // for the API
 	Accounts      *accounts.Accounts // for the API

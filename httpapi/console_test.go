@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"errors"
 	"html"
 	"io/fs"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +21,22 @@ import (
 func (b *browser) post(path string, fields url.Values) *answer {
 	b.t.Helper()
 	return b.call("POST", path, fields.Encode(), header("Content-Type", "application/x-www-form-urlencoded"),
+		header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
+}
+
+// upload sends a form with a file.
+func (b *browser) upload(path, file string) *answer {
+	b.t.Helper()
+	var body strings.Builder
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "a.proof")
+	if err == nil {
+		_, err = part.Write([]byte(file))
+	}
+	if err := errors.Join(err, form.Close()); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.call("POST", path, body.String(), header("Content-Type", form.FormDataContentType()),
 		header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
 }
 
@@ -121,6 +139,19 @@ func TestConsole(t *testing.T) {
 	if a := b.call("GET", "/console/links/none", ""); a.status != http.StatusNotFound {
 		t.Errorf("a link that never was answers %d", a.status)
 	}
+
+	file := b.call("GET", "/console/links/first/proof", "")
+	if file.header.Get("Content-Disposition") != `attachment; filename="first.proof"` || !strings.Contains(file.body, "checkpoint") {
+		t.Errorf("the proof is %v\n%s", file.header, file.body)
+	}
+	if checked := b.upload("/console/proofs", file.body); !strings.Contains(checked.body, "The proof holds") ||
+		!strings.Contains(checked.body, "The log still begins with") || !strings.Contains(checked.body, "settings changed") {
+		t.Errorf("the check shows\n%s", checked.body)
+	}
+	if checked := b.upload("/console/proofs", file.body[1:]); !strings.Contains(checked.body, "This proves nothing") {
+		t.Errorf("the check of a wrong file shows\n%s", checked.body)
+	}
+	b.shows("/console/proofs", "Head of the log", "sho.rt")
 
 	b.shows("/console/activity", "1 created", "1 deleted", "Undo")
 	last := owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
@@ -306,11 +337,10 @@ func TestConsoleNeedsASession(t *testing.T) {
 		if foreign.status != http.StatusForbidden {
 			t.Errorf("%s from another origin: %d", name, foreign.status)
 		}
-		fields := url.Values{
-			"long_url": {"https://example.com/x"}, "batch": {"0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10"}, "name": {"x"},
-			"lines": {"https://example.com/x"}, "label": {"x"}, "hash": {"one"}, "change": {"archive"}, "id": {"x"}, "role": {"owner"},
+		if strings.HasSuffix(path, "/account") || strings.HasSuffix(path, "/proofs") {
+			continue // they change nothing
 		}
-		if a := viewer.post(path, fields); a.status < 400 {
+		if a := viewer.post(path, consoleFields); a.status < 400 {
 			t.Errorf("%s by a viewer: %d %s", name, a.status, a.header.Get("Location"))
 		}
 	}
@@ -352,7 +382,7 @@ func TestConsoleIsSafe(t *testing.T) {
 	b.must("PATCH", "/v3/session", `{"account":"acme"}`)
 	for _, path := range []string{
 		"/console/links", "/console/links?search=" + url.QueryEscape(script), "/console/links/one", "/console/activity",
-		"/console/keys", "/console/account", "/console/tags", "/console/new", "/console/links/one?day=" + url.QueryEscape(script), "/console/sign-in?return=" + url.QueryEscape(script), "/console/links/none",
+		"/console/keys", "/console/account", "/console/tags", "/console/new", "/console/proofs", "/console/links/one?at=" + url.QueryEscape(script), "/console/links/one?day=" + url.QueryEscape(script), "/console/sign-in?return=" + url.QueryEscape(script), "/console/links/none",
 		"/console/links?tags=" + url.QueryEscape(script), "/console/links?at=" + url.QueryEscape(script),
 	} {
 		a := b.call("GET", path, "", header("Accept", "text/html"))
@@ -376,6 +406,27 @@ func TestConsoleIsSafe(t *testing.T) {
 		}
 		if found := forbidden.Find(source); found != nil {
 			t.Errorf("%s has %q", name, found)
+		}
+	}
+}
+
+// TestConsoleShowsThePast opens a link as it was before an edit, and where its hash led when it led nowhere.
+func TestConsoleShowsThePast(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/old","custom_hash":"one","note":"before","tags":["news"]`)
+	before := url.QueryEscape(s.syncClock())
+	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/new","note":"after","tags":[]}]}`)
+	s.syncClock()
+	b := s.browser(t)
+	b.leads("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.key}}, "/console")
+	b.shows("/console/links/one", "As it was at", "?at=")
+	b.shows("/console/links/one?at="+before, "The link as it was at", "https://example.com/old", "before", "news", "Back to now", "/v3/urls/one?at=")
+	for at, status := range map[string]int{"2020-01-01": http.StatusNotFound, "nonsense": http.StatusBadRequest, "2099-01-01": http.StatusBadRequest} {
+		a := b.call("GET", "/console/links/one?at="+at, "")
+		if a.status != status || !strings.Contains(a.body, "There is no link to show at") || !strings.Contains(a.body, `role="alert"`) {
+			t.Errorf("at %s: %d\n%s", at, a.status, a.body)
 		}
 	}
 }

@@ -374,8 +374,11 @@ func TestConsoleLooks(t *testing.T) {
 		"links": "/console/links", "links-tags": "/console/links?tags=%2Bnews", "links-none": "/console/links?search=none",
 		"link": "/console/links/a-long-hash-1", "link-day": "/console/links/a-long-hash-1?day=2026-05-18",
 		"link-deleted": "/console/links/gone", "activity": "/console/activity", "keys": "/console/keys",
-		"account": "/console/account", "tags": "/console/tags", "new": "/console/new",
+		"account": "/console/account", "tags": "/console/tags", "new": "/console/new", "proofs": "/console/proofs",
 	})
+	past := s.syncClock()
+	s.signInTab(b, owner)
+	b.looksRight(map[string]string{"link-past": "/console/links/a-long-hash-1?at=" + past})
 	b.submit(".who button")
 	b.looksRight(map[string]string{"sign-in": "/console/sign-in", "link-to-sign-in": "/console/sign-in/x"})
 }

@@ -118,7 +118,8 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms, sessions *session.Sessions) *v3.API {
 	return v3.New(v3.Config{
-		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
+		Commands: cfg.Commands, Audit: cfg.Audit, Prover: cfg.Prover,
+		Queries: cfg.Queries, Lists: cfg.Lists,
 		Accounts: cfg.Accounts, Logins: cfg.Logins, Sessions: sessions,
 		Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
 

@@ -37,9 +37,11 @@ import (
 	"linkledger/commands/linkquota"
 	"linkledger/commands/metering"
 	"linkledger/commands/people"
+	"linkledger/commands/proofs"
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/proof"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/shortlink"
@@ -53,6 +55,7 @@ import (
 	"linkledger/queries"
 	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
+	"linkledger/queries/logtree"
 	"linkledger/queries/progress"
 )
 
@@ -146,9 +149,18 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 			DB: s.db, Store: s.store, OnCommit: s.waiter.Committed,
 		})
 	})
+	history := audit.New(streams, s.store, slog.New(slog.DiscardHandler))
+	tree := logtree.New(s.db)
+	prover, err := proofs.New(proofs.Config{
+		Tree:  proofs.Tree{Size: tree.Size, Hashes: tree.Hashes, LeafIndex: tree.LeafIndex},
+		Audit: history, Store: s.store, Key: signingKey(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := Config{
 		API: true, Redirects: true, Commands: s.commands,
-		Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db),
+		Audit: history, Prover: prover, Queries: queries.New(s.db),
 		Lists: linklist.New(s.db), Accounts: s.accounts, Logins: s.logins, RedirectCache: s.targets,
 		People: people.New(streams, s.db.Keys, []byte("identities")), Sessions: s.db.Keys,
 		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
@@ -191,6 +203,15 @@ func (s *stack) openDatabase(t testing.TB) {
 	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
 	s.db = db
 }
+
+// signingKey returns the key that signs the heads of all stacks.
+var signingKey = sync.OnceValue(func() string {
+	private, _, err := proof.NewKey(shortHost)
+	if err != nil {
+		panic(err)
+	}
+	return private
+})
 
 var prepared = postgrestest.NewTemplate(func(ctx context.Context, dsn string) error {
 	db, err := readmodel.Open(ctx, dsn, 1)

@@ -19,9 +19,12 @@ import (
 )
 
 const (
-	// meteringInterval is how often a node reports its calls to the log and reads those of other
-	// nodes.
+	// meteringInterval is how often a node reports the calls of accounts with a limit to the log,
+	// and reads those of other nodes.
 	meteringInterval = time.Second
+	// unlimitedRounds is how many intervals the calls of an account without a limit wait. No call
+	// is refused because of them, and fewer reports keep the log small.
+	unlimitedRounds = 5
 	// meteringTimeout bounds one report of all accounts.
 	meteringTimeout = 5 * time.Second
 	// todayTimeout bounds how long Today waits for the event store.
@@ -38,8 +41,9 @@ type Config struct {
 // Meter counts the API calls of accounts. A call is counted in memory. About once a second the node
 // adds its counts to the account's stream, at the stream's exact revision, and so reads the counts
 // of other nodes. An account that uses several nodes may therefore exceed its daily limit by the
-// calls of about a second on each of them. The calls that a killed node has not reported yet are
-// lost. It is safe for concurrent use.
+// calls of about a second on each of them. The calls of an account without a limit are added every
+// five seconds. The calls that a killed node has not reported yet are lost. It is safe for
+// concurrent use.
 type Meter struct {
 	cfg Config
 
@@ -58,6 +62,8 @@ func (k usageKey) stream() string {
 type usage struct {
 	reported int64 // by all nodes, at the last read
 	counted  int64 // by this node, and not yet reported as far as it knows
+	limited  bool  // a limit applied to the last call
+	waited   int   // rounds for which calls without a limit have waited
 
 	lock   *semaphore.Weighted // held while a goroutine uses the fields below
 	stream *ledger.Stream[events.CallsMetered]
@@ -102,6 +108,7 @@ func (c *Meter) Count(account string, limit int64) bool {
 		return false
 	}
 	d.counted++
+	d.limited = limit > 0
 	return true
 }
 
@@ -142,7 +149,7 @@ func (c *Meter) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ticker.C:
-			c.reportAll(context.WithoutCancel(ctx))
+			c.reportWhere(context.WithoutCancel(ctx), (*usage).isDue)
 		case <-ctx.Done():
 			c.reportAll(context.WithoutCancel(ctx))
 			return nil
@@ -150,8 +157,22 @@ func (c *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// reportAll reports all calls counted so far, and removes days that are over.
+// isDue reports whether the calls are to be reported in this round.
+func (d *usage) isDue() bool {
+	if d.waited++; !d.limited && d.waited < unlimitedRounds {
+		return false
+	}
+	d.waited = 0
+	return true
+}
+
+// reportAll reports all calls counted so far.
 func (c *Meter) reportAll(ctx context.Context) {
+	c.reportWhere(ctx, func(*usage) bool { return true })
+}
+
+// reportWhere reports the calls counted so far that are due, and removes days that are over.
+func (c *Meter) reportWhere(ctx context.Context, isDue func(*usage) bool) {
 	ctx, cancel := context.WithTimeout(ctx, meteringTimeout)
 	defer cancel()
 	var keys []usageKey
@@ -160,7 +181,9 @@ func (c *Meter) reportAll(ctx context.Context) {
 	for key, d := range c.days {
 		switch {
 		case d.counted > 0:
-			keys = append(keys, key)
+			if isDue(d) {
+				keys = append(keys, key)
+			}
 		case key.day < today:
 			delete(c.days, key)
 		}

@@ -50,17 +50,17 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// meters are nodes on one event store with a shared clock.
+// meters are two nodes on one event store with a shared clock.
 type meters struct {
 	nodes []*Meter
 	now   atomic.Int64 // Unix seconds
 }
 
-func newMeters(t *testing.T, server *eventstoretest.Server, n int) *meters {
+func newMeters(t *testing.T, server *eventstoretest.Server) *meters {
 	t.Helper()
 	m := &meters{}
 	m.now.Store(time.Date(2026, 5, 30, 12, 0, 0, 0, time.UTC).Unix())
-	for range n {
+	for range 2 {
 		m.nodes = append(m.nodes, New(Config{
 			Store: eventstoretest.Open(t, server.URL()), Now: func() time.Time { return time.Unix(m.now.Load(), 0) },
 		}))
@@ -72,7 +72,7 @@ func newMeters(t *testing.T, server *eventstoretest.Server, n int) *meters {
 // they refuse calls over the limit until the next day.
 func TestCallsOverNodes(t *testing.T) {
 	t.Parallel()
-	m := newMeters(t, eventstoretest.Serve(t), 2)
+	m := newMeters(t, eventstoretest.Serve(t))
 	account := uuid.NewString()
 	const limit = 100
 	for round, want := range []int{60, 0} {
@@ -109,7 +109,7 @@ func TestCallsAreReportedOnce(t *testing.T) {
 	server := eventstoretest.Serve(t)
 	store := eventstoretest.Open(t, server.URL())
 	rapid.Check(t, func(r *rapid.T) {
-		m := newMeters(t, server, 2)
+		m := newMeters(t, server)
 		account := uuid.NewString()
 		total := int64(0)
 		r.Repeat(map[string]func(*rapid.T){
@@ -162,7 +162,7 @@ func TestCallsAreReportedOnce(t *testing.T) {
 func TestCallsOfAStoppedNode(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
-	m := newMeters(t, server, 2)
+	m := newMeters(t, server)
 	account := uuid.NewString()
 	for range 3 {
 		m.nodes[0].Count(account, 4)
@@ -201,5 +201,25 @@ func BenchmarkMeter(b *testing.B) {
 			node.Count("account-"+strconv.Itoa(i), 0)
 		}
 		node.reportAll(b.Context())
+	}
+}
+
+// TestCallsWithoutALimitAreReportedRarely checks that calls with a limit are reported in the next
+// round, and others in the last one that may pass.
+func TestCallsWithoutALimitAreReportedRarely(t *testing.T) {
+	t.Parallel()
+	m := newMeters(t, eventstoretest.Serve(t))
+	limited, free := uuid.NewString(), uuid.NewString()
+	for round := 1; round <= 2*unlimitedRounds; round++ {
+		m.nodes[0].Count(limited, 100)
+		m.nodes[0].Count(free, 0)
+		m.nodes[0].reportWhere(t.Context(), (*usage).isDue)
+		if got := m.nodes[1].Today(t.Context(), limited); got != int64(round) {
+			t.Errorf("round %d: %d calls with a limit are reported", round, got)
+		}
+		want := round - round%unlimitedRounds
+		if got := m.nodes[1].Today(t.Context(), free); got != int64(want) {
+			t.Errorf("round %d: %d calls without a limit are reported, want %d", round, got, want)
+		}
 	}
 }

@@ -2,7 +2,9 @@ package proof
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strconv"
@@ -32,6 +34,24 @@ func NewKey(name string) (private, public string, err error) {
 		return "", "", fmt.Errorf("%q is no name of a key: leave out spaces and plus signs", name)
 	}
 	return note.GenerateKey(rand.Reader, name)
+}
+
+// PublicKey returns the public half of a private key. It returns ErrNoKey if private is not a
+// signing key.
+func PublicKey(private string) (string, error) {
+	signer, err := note.NewSigner(private)
+	if err != nil {
+		return "", fmt.Errorf("signing key: %w: %w", ErrNoKey, err)
+	}
+	// The note package has no function for this. NewSigner has checked the form, which is
+	// PRIVATE+KEY+name+hash+base64 of an algorithm byte and an Ed25519 seed.
+	parts := strings.SplitN(private, "+", 5)
+	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
+	if err != nil || len(seed) != 1+ed25519.SeedSize {
+		return "", fmt.Errorf("signing key: %w", ErrNoKey)
+	}
+	public, _ := ed25519.NewKeyFromSeed(seed[1:]).Public().(ed25519.PublicKey)
+	return note.NewEd25519VerifierKey(signer.Name(), public)
 }
 
 // Sign returns the head of a tree, signed with a private key. It returns ErrNoKey if private is not

@@ -28,6 +28,7 @@ const (
 	activityPath = Root + "/activity"
 	accountPath  = Root + "/account"
 	keysPath     = Root + "/keys"
+	proofsPath   = Root + "/proofs"
 )
 
 // Config of the console. All fields are required, but for OpenID and Base.
@@ -55,7 +56,7 @@ var style []byte
 
 // names are those of the pages and of their templates.
 var names = []string{
-	"sign-in", "links", "link", "many", "tags", "activity", "keys", "account",
+	"sign-in", "links", "link", "many", "tags", "activity", "keys", "account", "proofs",
 }
 
 // New returns the console, or an error if a template is wrong.
@@ -100,6 +101,9 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(linksPath+"/:hash/delete", h.SignedIn("link", h.deleteLink)),
 		router.Post(linksPath+"/:hash/restore", h.SignedIn("link", h.restoreLink)),
 		router.Post(linksPath+"/:hash/undo", h.SignedIn("link", h.undoOnLink)),
+		router.Get(linksPath+"/:hash/proof", h.SignedIn("link", h.downloadProof)),
+		router.Get(proofsPath, h.SignedIn("proofs", h.proofs)),
+		router.Post(proofsPath, h.SignedIn("proofs", h.checkProof)),
 
 		router.Get(tagsPath, h.SignedIn("tags", h.tags)),
 		router.Post(tagsPath, h.SignedIn("tags", h.addTag)),

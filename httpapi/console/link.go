@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
 )
 
@@ -66,6 +67,7 @@ type day struct {
 // linkData is what the page of a link shows.
 type linkData struct {
 	Hash    string
+	At      string      // the link is shown as it was then; empty: as it is
 	Link    *linkRecord // nil: it is deleted
 	Edit    url.Values  // the fields of the form that edits it
 	Days    []day
@@ -79,6 +81,9 @@ func (h *Handler) link(p *page.Page) error {
 	hash := p.C.Param("hash")
 	path := "/v3/urls/" + url.PathEscape(hash)
 	p.Title = hash
+	if at := p.Query().Get("at"); at != "" {
+		return linkAt(p, path, linkData{Hash: hash, At: at})
+	}
 	data := linkData{Hash: hash}
 	var found linksAnswer
 	err := p.Get(path, nil, &found)
@@ -109,6 +114,21 @@ func (h *Handler) link(p *page.Page) error {
 	}
 	p.Data = data
 	return nil
+}
+
+// linkAt shows the link that used the hash at a time, as it was then.
+func linkAt(p *page.Page, path string, data linkData) error {
+	var found linksAnswer
+	err := p.Get(path, url.Values{"at": {data.At}}, &found)
+	if refused, ok := page.AsRefusal(err); ok && refused.Code != apierror.CodeInvalidKey {
+		p.Refuse(refused)
+		err = nil
+	}
+	if len(found.URLs) > 0 {
+		data.Link = &found.URLs[0]
+	}
+	p.Data = data
+	return err
 }
 
 // clicks returns the clicks of a link by day.
@@ -233,16 +253,8 @@ func (h *Handler) deleteLink(p *page.Page) error {
 }
 
 func (h *Handler) restoreLink(p *page.Page) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	body := map[string]any{}
-	if revision, err := strconv.ParseInt(form.Get("revision"), 10, 64); err == nil {
-		body["revision"] = revision
-	}
 	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/restore"
-	return p.Finish(p.Call(http.MethodPost, path, body, nil), linkPath(p), h.link)
+	return p.Finish(p.Call(http.MethodPost, path, map[string]any{}, nil), linkPath(p), h.link)
 }
 
 // undoOnLink undoes the call that a line of the history belongs to.

@@ -28,6 +28,7 @@ func (a *API) Routes() []router.Route {
 		router.Delete("/v3/urls/:hash", a.endpoint(access.LinksWrite, a.urls.DeleteOne)),
 		router.Get("/v3/urls/:hash/dimensions", a.endpoint(access.StatsRead, a.stats.Dimensions)),
 		router.Get("/v3/urls/:hash/history", a.unbound(access.HistoryRead, a.stats.History)),
+		router.Get("/v3/urls/:hash/proof", a.unbound(access.HistoryRead, a.proofs.OfLink)),
 		router.Post("/v3/urls/:hash/restore", a.unbound(access.LinksWrite, a.urls.Restore)),
 		router.Post("/v3/batches/:id/undo", a.endpoint(access.LinksWrite, a.changes.Undo)),
 
@@ -56,6 +57,8 @@ func (a *API) Routes() []router.Route {
 		router.Patch("/v3/session", a.ofSession(a.sessions.Move)),
 		router.Delete("/v3/session", a.ofSession(a.sessions.EndCurrent)),
 
+		router.Get("/v3/head", a.unbound(access.HistoryRead, a.proofs.Head)),
+		router.Post("/v3/proofs", a.unbound(access.HistoryRead, a.proofs.Check)),
 		router.Get("/v3/activity", a.unbound(access.HistoryRead, a.activity.List)),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
 	"linkledger/commands/metering"
+	"linkledger/commands/proofs"
 	"linkledger/httpapi/auth"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
@@ -28,6 +29,7 @@ import (
 	"linkledger/httpapi/v3/keys"
 	"linkledger/httpapi/v3/members"
 	"linkledger/httpapi/v3/payload"
+	proofcalls "linkledger/httpapi/v3/proofs"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
 	"linkledger/httpapi/v3/sessions"
@@ -40,10 +42,11 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Config of the API. All fields are required, but for Clicks, Plans, Proxies and Base.
+// Config of the API. All fields are required, but for Prover, Clicks, Plans, Proxies and Base.
 type Config struct {
 	Commands   *commands.Handler
 	Audit      *audit.Reader
+	Prover     *proofs.Prover // nil: the service proves nothing
 	Queries    *queries.DB
 	Lists      *linklist.Reader
 	Accounts   *accounts.Accounts
@@ -87,6 +90,7 @@ type API struct {
 	domains  *domainHandler
 	keys     *keys.Handler
 	members  *members.Handler
+	proofs   *proofcalls.Handler
 	sessions *sessions.Handler
 	stats    *stats.Handler
 	tags     *tags.Handler
@@ -120,6 +124,9 @@ func New(cfg Config) *API {
 		members: &members.Handler{
 			Accounts: cfg.Accounts, Queries: cfg.Queries, Requests: requests, Waiter: waiter,
 			BodyLimit: cfg.BodyLimit,
+		},
+		proofs: &proofcalls.Handler{
+			Prover: cfg.Prover, Waiter: waiter, BodyLimit: cfg.BodyLimit,
 		},
 		sessions: &sessions.Handler{
 			Sessions: cfg.Sessions, Queries: cfg.Queries, BodyLimit: cfg.BodyLimit,

@@ -25,6 +25,7 @@ import (
 	"linkledger/commands/linkquota"
 	"linkledger/commands/metering"
 	"linkledger/commands/people"
+	"linkledger/commands/proofs"
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
@@ -42,6 +43,7 @@ import (
 	"linkledger/queries"
 	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
+	"linkledger/queries/logtree"
 	"linkledger/queries/progress"
 )
 
@@ -162,15 +164,6 @@ func (s *Service) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	quotas := linkquota.New(linkquota.Config{
-		Store: s.Store,
-		Existing: func(
-			ctx context.Context, account string, now time.Time,
-		) (linkquota.Existing, error) {
-			existing, err := s.queries.LinkTotals(ctx, account, now)
-			return linkquota.Existing(existing), err
-		},
-	})
 	written := streams.New(
 		streams.Config{Store: s.Store, Keys: s.db.Keys, Seal: s.db.Keys.Master != nil},
 	)
@@ -180,7 +173,7 @@ func (s *Service) wire(ctx context.Context) error {
 		return err
 	}
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Streams: written, Logger: s.logger,
+		Quotas: s.quotas(), Streams: written, Logger: s.logger,
 		Destinations:   destinations,
 		ReservedHashes: shortlink.ReservedHashes(),
 	})
@@ -210,8 +203,13 @@ func (s *Service) wire(ctx context.Context) error {
 		Logger: s.logger,
 	})
 	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
+	history := audit.New(written, s.Store, s.logger)
+	prover, err := s.prover(history)
+	if err != nil {
+		return err
+	}
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries,
+		Commands: s.commands, Audit: history, Prover: prover, Queries: s.queries,
 		Lists: linklist.New(s.db), Accounts: s.Accounts, People: known, Logins: logins,
 		Sessions: s.db.Keys, SignIn: cfg.Public(), RedirectCache: s.redirects,
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
@@ -231,6 +229,38 @@ func (s *Service) wire(ctx context.Context) error {
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 	})
 	return err
+}
+
+// quotas returns what keeps the links of accounts within their plans.
+func (s *Service) quotas() *linkquota.Quotas {
+	return linkquota.New(linkquota.Config{
+		Store: s.Store,
+		Existing: func(
+			ctx context.Context, account string, now time.Time,
+		) (linkquota.Existing, error) {
+			existing, err := s.queries.LinkTotals(ctx, account, now)
+			return linkquota.Existing(existing), err
+		},
+	})
+}
+
+// prover returns what proves events of the log, or nil if there is no key to sign with.
+func (s *Service) prover(history *audit.Reader) (*proofs.Prover, error) {
+	if s.cfg.SigningKey == "" {
+		return nil, nil //nolint:nilnil // the API takes nil for none
+	}
+	tree := logtree.New(s.db)
+	prover, err := proofs.New(proofs.Config{
+		Tree:  proofs.Tree{Size: tree.Size, Hashes: tree.Hashes, LeafIndex: tree.LeafIndex},
+		Audit: history, Store: s.Store, Key: string(s.cfg.SigningKey),
+	})
+	if err != nil {
+		return nil, usage.Errorf(
+			"%w: give what linkledger audit key wrote to its file, with --signing-key (%s)", err,
+			usage.Env("signing-key"),
+		)
+	}
+	return prover, nil
 }
 
 // identitySecret is the name of the secret that hashes identities.

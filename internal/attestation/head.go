@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/internal/installation"
@@ -17,7 +15,6 @@ import (
 	"linkledger/internal/usage"
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
-	"linkledger/queries/logtree"
 )
 
 // NewKey writes a new signing key of a name to a file, which MUST NOT exist, and prints its public
@@ -82,16 +79,7 @@ func signHead(
 		}
 		return proof.Head{}, err
 	}
-	q := logtree.New(db)
-	tree, err := q.Tree(ctx)
-	if err != nil {
-		return proof.Head{}, err
-	}
-	root, err := tlog.TreeHash(tree.Size, q.Hashes(ctx))
-	if err != nil {
-		return proof.Head{}, err
-	}
-	head, err := proof.Sign(tlog.Tree{N: tree.Size, Hash: root}, string(key))
+	head, err := treeOf(db).Sign(ctx, string(key))
 	if errors.Is(err, proof.ErrNoKey) {
 		return proof.Head{}, usage.Errorf(
 			"%w: give what linkledger audit key wrote to its file", err,

@@ -16,6 +16,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/proofs"
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
@@ -66,7 +67,7 @@ func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 		if err != nil {
 			return err
 		}
-		if err := r.write(ctx, o, logtree.New(db), head, older, recorded); err != nil {
+		if err := r.write(ctx, o, db, head, older, recorded); err != nil {
 			return altered(errors.Join(err, cut))
 		}
 		if cut != nil {
@@ -90,11 +91,11 @@ func (r ProofRequest) base(
 		return proof.Head{}, err
 	}
 	head := heads[len(heads)-1]
-	tree, err := logtree.New(db).Tree(ctx)
-	if err == nil && head.N > tree.Size {
+	size, err := logtree.New(db).Size(ctx)
+	if err == nil && head.N > size {
 		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or "+
 			"the log was cut off, or the head is of another one: linkledger audit verify "+
-			"--checkpoint %s shows which", head.N, tree.Size, r.Checkpoint)
+			"--checkpoint %s shows which", head.N, size, r.Checkpoint)
 	}
 	return head, err
 }
@@ -124,34 +125,8 @@ func recordedOf(
 	if err != nil {
 		return nil, nil, err
 	}
-	recorded, err = recordedIn(ctx, history, load)
+	recorded, err = audit.Recorded(ctx, history.Entries, load)
 	return recorded, cut, err
-}
-
-// recordedIn returns the events of the entries of a history, each event once.
-func recordedIn(
-	ctx context.Context, history audit.History,
-	load func(context.Context, string) ([]eventstore.Recorded, error),
-) (recorded []eventstore.Recorded, err error) {
-	byStream := make(map[string]map[eventstore.Revision]eventstore.Recorded)
-	for _, entry := range history.Entries {
-		if byStream[entry.Stream] == nil {
-			loaded, err := load(ctx, entry.Stream)
-			if err != nil {
-				return nil, err
-			}
-			byStream[entry.Stream] = make(map[eventstore.Revision]eventstore.Recorded)
-			for _, r := range loaded {
-				byStream[entry.Stream][r.Revision] = r
-			}
-		}
-		// An event may have entries for several links.
-		if r, ok := byStream[entry.Stream][entry.Revision]; ok {
-			recorded = append(recorded, r)
-			delete(byStream[entry.Stream], entry.Revision)
-		}
-	}
-	return recorded, nil
 }
 
 // missingText names the revisions that the log lacks. It is empty if there are none.
@@ -169,39 +144,22 @@ func missingText(logged streams.Logged) string {
 
 // write writes the proofs to standard output.
 func (r ProofRequest) write(
-	ctx context.Context, o installation.Operator, q *logtree.Reader, head proof.Head,
+	ctx context.Context, o installation.Operator, db *readmodel.DB, head proof.Head,
 	older []proof.Head, recorded []eventstore.Recorded,
 ) error {
-	out, err := proof.NewWriter(o.Stdout, head, q.Hashes(ctx))
-	if err != nil {
-		return err
-	}
-	for _, since := range older {
-		if err := out.Since(since); err != nil {
-			return err
-		}
-	}
-	later := 0
-	var hasher proof.Hasher
-	for _, r := range recorded {
-		index, err := q.LeafIndex(ctx, r.Position.Commit, r.Position.Prepare, hasher.Leaf(r))
-		switch {
-		case err != nil:
-			return fmt.Errorf("event at position %s: %w", r.Position, err)
-		case index >= head.N:
-			later++
-			continue
-		}
-		if err := out.Event(r, index); err != nil {
-			return err
-		}
-	}
-	if later > 0 {
+	later, err := treeOf(db).Write(ctx, o.Stdout, head, older, recorded)
+	if err == nil && later > 0 {
 		o.Logger.WarnContext(
 			ctx, "events after the head are left out", slog.Int("events", later),
 		)
 	}
-	return out.Close()
+	return err
+}
+
+// treeOf returns the stored tree of the log.
+func treeOf(db *readmodel.DB) proofs.Tree {
+	q := logtree.New(db)
+	return proofs.Tree{Size: q.Size, Hashes: q.Hashes, LeafIndex: q.LeafIndex}
 }
 
 // altered explains why something cannot be proved.

@@ -75,6 +75,11 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.SigningKey == "" {
+		if c.SigningKey, err = datafolder.SigningKey(c.Data); err != nil {
+			return err
+		}
+	}
 	access, err := datafolder.OpenStoreAccess(
 		c.Data, datafolder.StoreNames(open.events, c.EventStoreListen),
 	)

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -37,8 +38,8 @@ func Projection() projection.Definition {
 // are after the events applied so far.
 type fold struct {
 	calls map[uuid.UUID]*call
-	// decoded has the metadata so far as it is stored, because all events of a call have the same.
-	decoded map[string]*metadata
+	// decoded has the metadata so far. All events of a call have the same but for the causation.
+	decoded map[textOf]*metadata
 }
 
 type call struct {
@@ -48,7 +49,7 @@ type call struct {
 
 func newFold() projection.Fold {
 	return &fold{
-		calls: make(map[uuid.UUID]*call), decoded: make(map[string]*metadata),
+		calls: make(map[uuid.UUID]*call), decoded: make(map[textOf]*metadata),
 	}
 }
 
@@ -75,16 +76,31 @@ func (f *fold) metadataOf(event projection.Event) (m *metadata, ok bool, err err
 		kindOf(event) == nil {
 		return nil, false, nil
 	}
-	if m = f.decoded[string(event.Metadata)]; m == nil {
+	text := withoutCausation(event.Metadata)
+	if m = f.decoded[text]; m == nil {
 		m = new(metadata)
 		if err := json.Unmarshal(event.Metadata, m); err != nil {
 			return nil, false, fmt.Errorf("metadata: %w", err)
 		}
 		id, err := uuid.Parse(m.Batch)
 		m.id, m.isID = id, err == nil
-		f.decoded[string(event.Metadata)] = m
+		f.decoded[text] = m
 	}
 	return m, m.isID, nil
+}
+
+// textOf is the text of metadata without the id of the causation, which differs between the links
+// of a call. It leaves out nothing but a UUID within a string, so what is equal says the same of
+// the call.
+type textOf struct{ before, after string }
+
+func withoutCausation(metadata []byte) textOf {
+	before, after, _ := bytes.Cut(metadata, []byte(`"$causationId":"`))
+	id, after, _ := bytes.Cut(after, []byte(`"`))
+	if _, err := uuid.ParseBytes(id); err != nil || len(after) == 0 {
+		return textOf{before: string(metadata)}
+	}
+	return textOf{string(before), string(after)}
 }
 
 func (f *fold) Read(s *sqlbatch.Batch, batch []projection.Event) {

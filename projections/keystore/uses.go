@@ -11,20 +11,23 @@ import (
 )
 
 const (
-	// useInterval is how often the uses of API keys are stored.
-	useInterval = 20 * time.Second
+	// useDelay is how long the use of an API key waits for further ones, to be stored with them.
+	useDelay = 50 * time.Second
+	// useInterval is how often the uses that have waited long enough are stored.
+	useInterval = 5 * time.Second
 	// useTimeout bounds the storing of the uses.
 	useTimeout = 5 * time.Second
 )
 
-// Uses records when each API key was used last. It stores the times every 20 seconds, so a node
-// that is killed loses those of the last 20 seconds. It is safe for concurrent use.
+// Uses records when each API key was used last. The time of a key is stored at most once in 50
+// seconds, and within a minute, so a node that is killed loses the uses of the last minute. The
+// keys are not all stored at once, so that no call waits for that. It is safe for concurrent use.
 type Uses struct {
 	keys   *Keys
 	logger *slog.Logger
 
 	mu   sync.Mutex
-	used map[useOf]time.Time // since they were stored last
+	used map[useOf]use // since they were stored last
 }
 
 type useOf struct {
@@ -32,9 +35,12 @@ type useOf struct {
 	key     string
 }
 
+// use is the first and the last use of a key that are not stored yet.
+type use struct{ first, last time.Time }
+
 // NewUses returns the uses of the keys in a database. It stores nothing before Run.
 func NewUses(keys *Keys, logger *slog.Logger) *Uses {
-	return &Uses{keys: keys, logger: logger, used: make(map[useOf]time.Time)}
+	return &Uses{keys: keys, logger: logger, used: make(map[useOf]use)}
 }
 
 // Used records that a key of an account is used now. The key MUST be one of the account, because
@@ -43,7 +49,12 @@ func (u *Uses) Used(account uuid.UUID, key string) {
 	now := time.Now()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.used[useOf{account, key}] = now
+	of := useOf{account, key}
+	before, known := u.used[of]
+	if !known {
+		before.first = now
+	}
+	u.used[of] = use{before.first, now}
 }
 
 // Run stores the uses until ctx ends, and then those that are left.
@@ -55,7 +66,11 @@ func (u *Uses) Run(ctx context.Context) error {
 		case <-ticker.C:
 		case <-ctx.Done():
 		}
-		if err := u.store(context.WithoutCancel(ctx)); err != nil {
+		before := time.Now()
+		if ctx.Err() == nil {
+			before = before.Add(-useDelay)
+		}
+		if err := u.store(context.WithoutCancel(ctx), before); err != nil {
 			u.logger.WarnContext(
 				ctx, "the last uses of API keys are not stored yet", slog.Any("error", err),
 			)
@@ -66,12 +81,10 @@ func (u *Uses) Run(ctx context.Context) error {
 	}
 }
 
-// store stores the uses since the last time. If that fails, the next time stores them.
-func (u *Uses) store(ctx context.Context) error {
-	u.mu.Lock()
-	used := u.used
-	u.used = make(map[useOf]time.Time)
-	u.mu.Unlock()
+// store stores the uses of the keys that have waited since a time or longer. If that fails, the
+// next time stores them.
+func (u *Uses) store(ctx context.Context, before time.Time) error {
+	used := u.take(before)
 	if len(used) == 0 {
 		return nil
 	}
@@ -79,7 +92,7 @@ func (u *Uses) store(ctx context.Context) error {
 	times := make([]time.Time, 0, len(used))
 	for of, at := range used {
 		accounts, keys = append(accounts, of.account.String()), append(keys, of.key)
-		times = append(times, at)
+		times = append(times, at.last)
 	}
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
@@ -95,9 +108,24 @@ func (u *Uses) store(ctx context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for of, at := range used {
-		if _, later := u.used[of]; !later {
-			u.used[of] = at
+		if later, ok := u.used[of]; ok {
+			at.last = later.last
 		}
+		u.used[of] = at
 	}
 	return fmt.Errorf("store the uses of %d keys: %w", len(used), explain(err))
+}
+
+// take removes the uses of the keys that have waited since a time or longer, and returns them.
+func (u *Uses) take(before time.Time) map[useOf]use {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := make(map[useOf]use)
+	for of, at := range u.used {
+		if !at.first.After(before) {
+			taken[of] = at
+			delete(u.used, of)
+		}
+	}
+	return taken
 }

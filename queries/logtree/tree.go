@@ -55,6 +55,12 @@ func (r *Reader) Tree(ctx context.Context) (Tree, error) {
 	return tree, nil
 }
 
+// Size returns the number of leaves of the tree.
+func (r *Reader) Size(ctx context.Context) (int64, error) {
+	tree, err := r.Tree(ctx)
+	return tree.Size, err
+}
+
 // Leaves returns the concatenated hashes of some leaves from an index on. It returns none if there
 // are none.
 func (r *Reader) Leaves(ctx context.Context, from int64) ([]byte, error) {

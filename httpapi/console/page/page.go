@@ -2,7 +2,9 @@ package page
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,10 +30,14 @@ type Page struct {
 	Data     any        // of the template
 	Status   int
 	Redirect string // where the browser goes in place of the page; empty: nowhere
+
+	// Download is a text that the browser stores in place of the page, by the name DownloadName.
+	// Empty: it shows the page.
+	Download, DownloadName string
 }
 
 // Finish leads to a path after an action. If the action was refused, it fills the page with show
-// and adds the reason.
+// and adds the reason. If that page is refused too, the reason alone is shown.
 func (p *Page) Finish(err error, to string, show Fill) error {
 	refused, ok := AsRefusal(err)
 	if !ok {
@@ -39,6 +45,9 @@ func (p *Page) Finish(err error, to string, show Fill) error {
 		return err
 	}
 	err = show(p)
+	if _, too := AsRefusal(err); too {
+		return refused
+	}
 	p.Refuse(refused)
 	return err
 }
@@ -79,6 +88,33 @@ func (p *Page) ReadForm() (url.Values, error) {
 	return r.PostForm, nil
 }
 
+// ReadFile returns the fields of a form with a file, and the text of the file, which is empty if
+// none was chosen.
+func (p *Page) ReadFile(name string) (url.Values, string, error) {
+	r := p.C.Request
+	r.Body = http.MaxBytesReader(p.C, r.Body, maxForm)
+	unreadable := apierror.WrongInput("The form cannot be read, or the file is too long")
+	err := r.ParseMultipartForm(maxForm)
+	if errors.Is(err, http.ErrNotMultipart) {
+		return r.PostForm, "", nil
+	}
+	if err != nil {
+		return nil, "", unreadable
+	}
+	file, _, err := r.FormFile(name)
+	if errors.Is(err, http.ErrMissingFile) {
+		return r.PostForm, "", nil
+	}
+	if err != nil {
+		return nil, "", unreadable
+	}
+	text, err := io.ReadAll(file)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, "", unreadable
+	}
+	return r.PostForm, string(text), nil
+}
+
 // Can reports whether the session has a scope.
 func (p *Page) Can(scope string) bool {
 	return p.Session != nil && slices.Contains(p.Session.Scopes, scope)
@@ -102,11 +138,17 @@ func (p *Page) secure() {
 	)
 }
 
-// write answers with a page, or with a redirect if the page has one.
+// write answers with a page, or with a redirect or a download if the page has one.
 func (p *Page) write(name string) error {
 	if p.Redirect != "" {
 		p.secure()
 		http.Redirect(p.C, p.C.Request, p.Redirect, http.StatusSeeOther)
+		return nil
+	}
+	if p.Download != "" {
+		p.secure()
+		p.C.Header().Set("Content-Disposition", `attachment; filename="`+p.DownloadName+`"`)
+		response.Write(p.C, p.Status, "application/x-ndjson", []byte(p.Download))
 		return nil
 	}
 	var html bytes.Buffer

@@ -672,6 +672,45 @@ type ActivityAnswer struct {
 	Version Version `json:"version"`
 }
 
+// CheckAnswer defines model for CheckAnswer.
+type CheckAnswer struct {
+	Check struct {
+		// Events That the file proves.
+		Events []struct {
+			// Data As it is stored.
+			Data string `json:"data"`
+
+			// Index In the log, from 0.
+			Index int `json:"index"`
+
+			// Position In the log of the event store.
+			Position int `json:"position"`
+
+			// Revision In the stream, from 0.
+			Revision int    `json:"revision"`
+			Stream   string `json:"stream"`
+
+			// Time When it was recorded.
+			Time time.Time `json:"time"`
+			Type string    `json:"type"`
+		} `json:"events"`
+
+		// Head Of the file; null: it is not valid.
+		Head *Head `json:"head"`
+
+		// InLog The log still begins with the events that the head of the file commits to.
+		InLog bool `json:"in_log"`
+
+		// Reason Why it is not valid.
+		Reason *string `json:"reason,omitempty"`
+		Valid  bool    `json:"valid"`
+	} `json:"check"`
+	Error Error `json:"error"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
+}
+
 // Counter defines model for Counter.
 type Counter struct {
 	Count int `json:"count"`
@@ -802,6 +841,30 @@ type FailedURL struct {
 	// Hash Of the URL that is meant.
 	Hash    *string `json:"hash,omitempty"`
 	LongUrl *string `json:"long_url"`
+}
+
+// Head defines model for Head.
+type Head struct {
+	// Events That it commits to.
+	Events int `json:"events"`
+
+	// PublicKey Verifies it.
+	PublicKey string `json:"public_key"`
+
+	// Root Hash of the Merkle tree of RFC 6962 over these events, in base64.
+	Root string `json:"root"`
+
+	// Signed The head as a C2SP checkpoint: the text to keep.
+	Signed string `json:"signed"`
+}
+
+// HeadAnswer defines model for HeadAnswer.
+type HeadAnswer struct {
+	Error Error `json:"error"`
+	Head  Head  `json:"head"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
 }
 
 // HistoryAnswer defines model for HistoryAnswer.
@@ -1064,6 +1127,32 @@ type Past struct {
 
 	// ClicksUntil End of the last day whose clicks are counted.
 	ClicksUntil time.Time `json:"clicks_until"`
+}
+
+// ProofAnswer defines model for ProofAnswer.
+type ProofAnswer struct {
+	Error Error `json:"error"`
+	Page  Page  `json:"page"`
+	Proof struct {
+		// Events That the file proves.
+		Events int `json:"events"`
+
+		// File As linkledger audit verify-proof takes it.
+		File string `json:"file"`
+		Head Head   `json:"head"`
+
+		// LeftOut Events of the page that others have caused.
+		LeftOut int `json:"left_out"`
+	} `json:"proof"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
+}
+
+// ProofPayload defines model for ProofPayload.
+type ProofPayload struct {
+	// File A file of proofs, at most as long as a call may be.
+	File string `json:"file"`
 }
 
 // Restoration defines model for Restoration.
@@ -1429,6 +1518,12 @@ type ListDomainsParams struct {
 	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
 }
 
+// ReadHeadParams defines parameters for ReadHead.
+type ReadHeadParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
+
 // ListKeysParams defines parameters for ListKeys.
 type ListKeysParams struct {
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
@@ -1508,6 +1603,12 @@ type RemoveMemberParams struct {
 
 	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
 	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
+}
+
+// CheckProofParams defines parameters for CheckProof.
+type CheckProofParams struct {
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
 }
 
 // ListSessionsParams defines parameters for ListSessions.
@@ -1738,6 +1839,18 @@ type ReadHistoryParams struct {
 	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
 }
 
+// ReadProofParams defines parameters for ReadProof.
+type ReadProofParams struct {
+	// Offset Events to pass over.
+	Offset *int `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Limit Most events of the page, 1 to 500; 500 by default.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
+
 // RestoreURLParams defines parameters for RestoreURL.
 type RestoreURLParams struct {
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
@@ -1770,6 +1883,15 @@ type ChangeKeyJSONRequestBody = KeyPayload
 
 // SetMemberJSONRequestBody defines body for SetMember for application/json ContentType.
 type SetMemberJSONRequestBody = MemberPayload
+
+// CheckProofJSONRequestBody defines body for CheckProof for application/json ContentType.
+type CheckProofJSONRequestBody = ProofPayload
+
+// CheckProofFormdataRequestBody defines body for CheckProof for application/x-www-form-urlencoded ContentType.
+type CheckProofFormdataRequestBody = ProofPayload
+
+// CheckProofMultipartRequestBody defines body for CheckProof for multipart/form-data ContentType.
+type CheckProofMultipartRequestBody = ProofPayload
 
 // MoveSessionJSONRequestBody defines body for MoveSession for application/json ContentType.
 type MoveSessionJSONRequestBody = SessionPayload
@@ -1973,6 +2095,13 @@ type ClientInterface interface {
 	// Corresponds with GET /domains (the `ListDomains` operationId).
 	ListDomains(ctx context.Context, params *ListDomainsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ReadHead Read the signed head of the log
+	//
+	// A head commits to all events before it. Who keeps heads can find any later change of these events. Only services with a signing key answer.
+	//
+	// Corresponds with GET /head (the `ReadHead` operationId).
+	ReadHead(ctx context.Context, params *ReadHeadParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListKeys List the keys that are not revoked
 	//
 	// Corresponds with GET /keys (the `ListKeys` operationId).
@@ -2081,6 +2210,33 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /openapi.json (the `ReadDescription` operationId).
 	ReadDescription(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckProofWithBody Check a file of proofs
+	//
+	// A file that proves nothing is an answer too, with valid false and the reason.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /proofs (the `CheckProof` operationId).
+	CheckProofWithBody(ctx context.Context, params *CheckProofParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckProof Check a file of proofs
+	//
+	// A file that proves nothing is an answer too, with valid false and the reason.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /proofs (the `CheckProof` operationId).
+	CheckProof(ctx context.Context, params *CheckProofParams, body CheckProofJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckProofWithFormdataBody Check a file of proofs
+	//
+	// A file that proves nothing is an answer too, with valid false and the reason.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type.
+	//
+	// Corresponds with POST /proofs (the `CheckProof` operationId).
+	CheckProofWithFormdataBody(ctx context.Context, params *CheckProofParams, body CheckProofFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// EndCurrentSession End the session of the call
 	//
@@ -2274,6 +2430,13 @@ type ClientInterface interface {
 	// Corresponds with GET /urls/{hash}/history (the `ReadHistory` operationId).
 	ReadHistory(ctx context.Context, hash Hash, params *ReadHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ReadProof Prove the events of a page of a hash's history
+	//
+	// The file has the stored events and the hashes that connect them with a signed head. Events that others have caused are left out.
+	//
+	// Corresponds with GET /urls/{hash}/proof (the `ReadProof` operationId).
+	ReadProof(ctx context.Context, hash Hash, params *ReadProofParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RestoreURLWithBody Undo the deletion of a URL, or make a URL as it was in an earlier version
 	//
 	// Takes any type of body and a specified content type.
@@ -2373,6 +2536,23 @@ func (c *Client) ReadDocs(ctx context.Context, reqEditors ...RequestEditorFn) (*
 // Corresponds with GET /domains (the `ListDomains` operationId).
 func (c *Client) ListDomains(ctx context.Context, params *ListDomainsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDomainsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadHead Read the signed head of the log
+//
+// A head commits to all events before it. Who keeps heads can find any later change of these events. Only services with a signing key answer.
+//
+// Corresponds with GET /head (the `ReadHead` operationId).
+func (c *Client) ReadHead(ctx context.Context, params *ReadHeadParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadHeadRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2612,6 +2792,63 @@ func (c *Client) RemoveMember(ctx context.Context, id MemberID, params *RemoveMe
 // Corresponds with GET /openapi.json (the `ReadDescription` operationId).
 func (c *Client) ReadDescription(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadDescriptionRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckProofWithBody Check a file of proofs
+//
+// A file that proves nothing is an answer too, with valid false and the reason.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /proofs (the `CheckProof` operationId).
+func (c *Client) CheckProofWithBody(ctx context.Context, params *CheckProofParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckProofRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckProof Check a file of proofs
+//
+// A file that proves nothing is an answer too, with valid false and the reason.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /proofs (the `CheckProof` operationId).
+func (c *Client) CheckProof(ctx context.Context, params *CheckProofParams, body CheckProofJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckProofRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckProofWithFormdataBody Check a file of proofs
+//
+// A file that proves nothing is an answer too, with valid false and the reason.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type.
+//
+// Corresponds with POST /proofs (the `CheckProof` operationId).
+func (c *Client) CheckProofWithFormdataBody(ctx context.Context, params *CheckProofParams, body CheckProofFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckProofRequestWithFormdataBody(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3114,6 +3351,23 @@ func (c *Client) ReadHistory(ctx context.Context, hash Hash, params *ReadHistory
 	return c.Client.Do(req)
 }
 
+// ReadProof Prove the events of a page of a hash's history
+//
+// The file has the stored events and the hashes that connect them with a signed head. Events that others have caused are left out.
+//
+// Corresponds with GET /urls/{hash}/proof (the `ReadProof` operationId).
+func (c *Client) ReadProof(ctx context.Context, hash Hash, params *ReadProofParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadProofRequest(c.Server, hash, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RestoreURLWithBody Undo the deletion of a URL, or make a URL as it was in an earlier version
 //
 // Takes any type of body and a specified content type.
@@ -3512,6 +3766,60 @@ func NewListDomainsRequest(server string, params *ListDomainsParams) (*http.Requ
 	}
 
 	operationPath := fmt.Sprintf("/domains")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReadHeadRequest constructs an http.Request for the ReadHead method
+func NewReadHeadRequest(server string, params *ReadHeadParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/head")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -4209,6 +4517,84 @@ func NewReadDescriptionRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewCheckProofRequest calls the generic CheckProof builder with application/json body
+func NewCheckProofRequest(server string, params *CheckProofParams, body CheckProofJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCheckProofRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCheckProofRequestWithFormdataBody calls the generic CheckProof builder with application/x-www-form-urlencoded body
+func NewCheckProofRequestWithFormdataBody(server string, params *CheckProofParams, body CheckProofFormdataRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	bodyStr, err := runtime.MarshalForm(body, nil)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = strings.NewReader(bodyStr.Encode())
+	return NewCheckProofRequestWithBody(server, params, "application/x-www-form-urlencoded", bodyReader)
+}
+
+// NewCheckProofRequestWithBody constructs an http.Request for the CheckProof method, with any body, and a specified content type
+func NewCheckProofRequestWithBody(server string, params *CheckProofParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/proofs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -5917,6 +6303,91 @@ func NewReadHistoryRequest(server string, hash Hash, params *ReadHistoryParams) 
 	return req, nil
 }
 
+// NewReadProofRequest constructs an http.Request for the ReadProof method
+func NewReadProofRequest(server string, hash Hash, params *ReadProofParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "hash", hash, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/urls/%s/proof", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRestoreURLRequest calls the generic RestoreURL builder with application/json body
 func NewRestoreURLRequest(server string, hash Hash, params *RestoreURLParams, body RestoreURLJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6193,6 +6664,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /domains (the `ListDomains` operationId).
 	ListDomainsWithResponse(ctx context.Context, params *ListDomainsParams, reqEditors ...RequestEditorFn) (*ListDomainsResponse, error)
 
+	// ReadHeadWithResponse Read the signed head of the log
+	//
+	// A head commits to all events before it. Who keeps heads can find any later change of these events. Only services with a signing key answer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /head (the `ReadHead` operationId).
+	ReadHeadWithResponse(ctx context.Context, params *ReadHeadParams, reqEditors ...RequestEditorFn) (*ReadHeadResponse, error)
+
 	// ListKeysWithResponse List the keys that are not revoked
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6313,6 +6793,33 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /openapi.json (the `ReadDescription` operationId).
 	ReadDescriptionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReadDescriptionResponse, error)
+
+	// CheckProofWithBodyWithResponse Check a file of proofs
+	//
+	// A file that proves nothing is an answer too, with valid false and the reason.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /proofs (the `CheckProof` operationId).
+	CheckProofWithBodyWithResponse(ctx context.Context, params *CheckProofParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckProofResponse, error)
+
+	// CheckProofWithResponse Check a file of proofs
+	//
+	// A file that proves nothing is an answer too, with valid false and the reason.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /proofs (the `CheckProof` operationId).
+	CheckProofWithResponse(ctx context.Context, params *CheckProofParams, body CheckProofJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckProofResponse, error)
+
+	// CheckProofWithFormdataBodyWithResponse Check a file of proofs
+	//
+	// A file that proves nothing is an answer too, with valid false and the reason.
+	//
+	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /proofs (the `CheckProof` operationId).
+	CheckProofWithFormdataBodyWithResponse(ctx context.Context, params *CheckProofParams, body CheckProofFormdataRequestBody, reqEditors ...RequestEditorFn) (*CheckProofResponse, error)
 
 	// EndCurrentSessionWithResponse End the session of the call
 	//
@@ -6537,6 +7044,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /urls/{hash}/history (the `ReadHistory` operationId).
 	ReadHistoryWithResponse(ctx context.Context, hash Hash, params *ReadHistoryParams, reqEditors ...RequestEditorFn) (*ReadHistoryResponse, error)
+
+	// ReadProofWithResponse Prove the events of a page of a hash's history
+	//
+	// The file has the stored events and the hashes that connect them with a signed head. Events that others have caused are left out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /urls/{hash}/proof (the `ReadProof` operationId).
+	ReadProofWithResponse(ctx context.Context, hash Hash, params *ReadProofParams, reqEditors ...RequestEditorFn) (*ReadProofResponse, error)
 
 	// RestoreURLWithBodyWithResponse Undo the deletion of a URL, or make a URL as it was in an earlier version
 	//
@@ -6794,6 +7310,54 @@ func (r ListDomainsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListDomainsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReadHeadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HeadAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReadHeadResponse) GetJSON200() *HeadAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ReadHeadResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadHeadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadHeadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadHeadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadHeadResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7219,6 +7783,54 @@ func (r ReadDescriptionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ReadDescriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CheckProofResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CheckAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckProofResponse) GetJSON200() *CheckAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r CheckProofResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckProofResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckProofResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckProofResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckProofResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8295,6 +8907,54 @@ func (r ReadHistoryResponse) ContentType() string {
 	return ""
 }
 
+type ReadProofResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ProofAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReadProofResponse) GetJSON200() *ProofAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ReadProofResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadProofResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadProofResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadProofResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadProofResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RestoreURLResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8513,6 +9173,21 @@ func (c *ClientWithResponses) ListDomainsWithResponse(ctx context.Context, param
 	return ParseListDomainsResponse(rsp)
 }
 
+// ReadHeadWithResponse Read the signed head of the log
+//
+// A head commits to all events before it. Who keeps heads can find any later change of these events. Only services with a signing key answer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /head (the `ReadHead` operationId).
+func (c *ClientWithResponses) ReadHeadWithResponse(ctx context.Context, params *ReadHeadParams, reqEditors ...RequestEditorFn) (*ReadHeadResponse, error) {
+	rsp, err := c.ReadHead(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadHeadResponse(rsp)
+}
+
 // ListKeysWithResponse List the keys that are not revoked
 //
 // Returns a wrapper object for the known response body format(s).
@@ -8710,6 +9385,51 @@ func (c *ClientWithResponses) ReadDescriptionWithResponse(ctx context.Context, r
 		return nil, err
 	}
 	return ParseReadDescriptionResponse(rsp)
+}
+
+// CheckProofWithBodyWithResponse Check a file of proofs
+//
+// A file that proves nothing is an answer too, with valid false and the reason.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /proofs (the `CheckProof` operationId).
+func (c *ClientWithResponses) CheckProofWithBodyWithResponse(ctx context.Context, params *CheckProofParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckProofResponse, error) {
+	rsp, err := c.CheckProofWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckProofResponse(rsp)
+}
+
+// CheckProofWithResponse Check a file of proofs
+//
+// A file that proves nothing is an answer too, with valid false and the reason.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /proofs (the `CheckProof` operationId).
+func (c *ClientWithResponses) CheckProofWithResponse(ctx context.Context, params *CheckProofParams, body CheckProofJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckProofResponse, error) {
+	rsp, err := c.CheckProof(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckProofResponse(rsp)
+}
+
+// CheckProofWithFormdataBodyWithResponse Check a file of proofs
+//
+// A file that proves nothing is an answer too, with valid false and the reason.
+//
+// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /proofs (the `CheckProof` operationId).
+func (c *ClientWithResponses) CheckProofWithFormdataBodyWithResponse(ctx context.Context, params *CheckProofParams, body CheckProofFormdataRequestBody, reqEditors ...RequestEditorFn) (*CheckProofResponse, error) {
+	rsp, err := c.CheckProofWithFormdataBody(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckProofResponse(rsp)
 }
 
 // EndCurrentSessionWithResponse End the session of the call
@@ -9116,6 +9836,21 @@ func (c *ClientWithResponses) ReadHistoryWithResponse(ctx context.Context, hash 
 	return ParseReadHistoryResponse(rsp)
 }
 
+// ReadProofWithResponse Prove the events of a page of a hash's history
+//
+// The file has the stored events and the hashes that connect them with a signed head. Events that others have caused are left out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /urls/{hash}/proof (the `ReadProof` operationId).
+func (c *ClientWithResponses) ReadProofWithResponse(ctx context.Context, hash Hash, params *ReadProofParams, reqEditors ...RequestEditorFn) (*ReadProofResponse, error) {
+	rsp, err := c.ReadProof(ctx, hash, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadProofResponse(rsp)
+}
+
 // RestoreURLWithBodyWithResponse Undo the deletion of a URL, or make a URL as it was in an earlier version
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9312,6 +10047,39 @@ func ParseListDomainsResponse(rsp *http.Response) (*ListDomainsResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest DomainsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReadHeadResponse parses an HTTP response from a ReadHeadWithResponse call
+func ParseReadHeadResponse(rsp *http.Response) (*ReadHeadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadHeadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HeadAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -9613,6 +10381,39 @@ func ParseReadDescriptionResponse(rsp *http.Response) (*ReadDescriptionResponse,
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCheckProofResponse parses an HTTP response from a CheckProofWithResponse call
+func ParseCheckProofResponse(rsp *http.Response) (*CheckProofResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckProofResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CheckAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
 
 	}
 
@@ -10354,6 +11155,39 @@ func ParseReadHistoryResponse(rsp *http.Response) (*ReadHistoryResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest HistoryAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReadProofResponse parses an HTTP response from a ReadProofWithResponse call
+func ParseReadProofResponse(rsp *http.Response) (*ReadProofResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadProofResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ProofAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ const (
 	activity = "activity"
 	tags     = "tags"
 	history  = "history"
+	tree     = "tree"
 )
 
 // Projections are the functions that wait for projections. In the service they are WaitOwned,
@@ -89,6 +90,11 @@ func (w *Waiter) AwaitLinks(c *request.Context, position uint64) bool {
 // AwaitAccounts is AwaitLinks for the accounts projection.
 func (w *Waiter) AwaitAccounts(c *request.Context, position uint64) bool {
 	return w.await(c, accounts, position)
+}
+
+// AwaitTree is AwaitLinks for the tree projection.
+func (w *Waiter) AwaitTree(c *request.Context, position uint64) bool {
+	return w.await(c, tree, position)
 }
 
 func (w *Waiter) await(c *request.Context, projection string, position uint64) bool {

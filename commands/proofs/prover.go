@@ -1,0 +1,125 @@
+package proofs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"linkledger/commands/audit"
+	"linkledger/events/eventstore"
+	"linkledger/events/proof"
+)
+
+// Config of a Prover. All fields are required.
+type Config struct {
+	Tree  Tree
+	Audit *audit.Reader
+	Store *eventstore.Store
+	Key   string // signs heads
+}
+
+// Prover proves to an account what the log has of its links. It is safe for concurrent use.
+type Prover struct {
+	Config
+
+	// Public is the public key of the heads.
+	Public string
+}
+
+// New returns a Prover. It returns proof.ErrNoKey if the key is no signing key.
+func New(cfg Config) (*Prover, error) {
+	public, err := proof.PublicKey(cfg.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &Prover{cfg, public}, nil
+}
+
+// Head is a signed head of the log.
+type Head = proof.Head
+
+// Head returns the signed head of the log, as far as the tree has it.
+func (p *Prover) Head(ctx context.Context) (Head, error) { return p.Tree.Sign(ctx, p.Key) }
+
+// Selection is the events to prove: a page of a history.
+type Selection struct {
+	// LeftOut counts the events of the page that others have caused. The account sees that they
+	// happened, but not the events themselves.
+	LeftOut int
+	Total   int // entries of the whole history
+
+	recorded []eventstore.Recorded
+}
+
+// Count returns how many events are selected.
+func (s Selection) Count() int { return len(s.recorded) }
+
+// Last returns the commit position of the last event, or 0 if there is none.
+func (s Selection) Last() uint64 {
+	if len(s.recorded) == 0 {
+		return 0
+	}
+	return s.recorded[len(s.recorded)-1].Position.Commit
+}
+
+// Select reads the events of a page of a history that the account of the query has caused. It
+// refuses what audit.Reader.History refuses.
+func (p *Prover) Select(ctx context.Context, of audit.HistoryQuery) (Selection, error) {
+	history, err := p.Audit.History(ctx, of)
+	if err != nil {
+		return Selection{}, err
+	}
+	selected := Selection{Total: history.Total}
+	var own []audit.Entry
+	for _, entry := range history.Entries {
+		if entry.Actor.Account == of.Account {
+			own = append(own, entry)
+		} else {
+			selected.LeftOut++
+		}
+	}
+	selected.recorded, err = audit.Recorded(ctx, own, p.Store.Load)
+	return selected, err
+}
+
+// ErrLags means that the stored tree does not have all events of a selection yet.
+var ErrLags = errors.New("the tree of the log does not have the events yet")
+
+// Write writes a file of proofs of a selection and returns the head that it rests on.
+func (p *Prover) Write(ctx context.Context, to io.Writer, s Selection) (Head, error) {
+	head, err := p.Head(ctx)
+	if err != nil {
+		return head, err
+	}
+	later, err := p.Tree.Write(ctx, to, head, nil, s.recorded)
+	if err == nil && later > 0 {
+		err = fmt.Errorf("%w: %d are missing", ErrLags, later)
+	}
+	return head, err
+}
+
+// Checked is the result of a check.
+type Checked struct {
+	proof.Proven
+
+	// InLog reports that the log still begins with the events that the head of the file commits to.
+	InLog bool
+}
+
+// Check checks a file of proofs. It returns proof.ErrUnproven or proof.ErrUnsigned if the file
+// proves nothing.
+func (p *Prover) Check(ctx context.Context, file io.Reader) (Checked, error) {
+	proven, err := proof.Check(file, p.Public)
+	if err != nil {
+		return Checked{}, err
+	}
+	found := Checked{Proven: proven}
+	found.InLog, err = p.Tree.has(ctx, proven.Head)
+	return found, err
+}
+
+// IsUnproven reports whether the error of a check means that the file proves nothing.
+func IsUnproven(err error) bool {
+	return errors.Is(err, proof.ErrUnproven) || errors.Is(err, proof.ErrUnsigned)
+}

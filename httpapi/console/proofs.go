@@ -1,0 +1,92 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"linkledger/httpapi/console/page"
+)
+
+// headRecord is a signed head of the log as the API answers it.
+type headRecord struct {
+	Events    int64  `json:"events"`
+	Root      string `json:"root"`
+	Signed    string `json:"signed"`
+	PublicKey string `json:"public_key"`
+}
+
+// checkRecord is the result of a check of a file of proofs.
+type checkRecord struct {
+	Valid  bool        `json:"valid"`
+	Reason string      `json:"reason"`
+	InLog  bool        `json:"in_log"`
+	Head   *headRecord `json:"head"`
+	Events []struct {
+		Index    int64     `json:"index"`
+		Stream   string    `json:"stream"`
+		Revision int64     `json:"revision"`
+		Type     string    `json:"type"`
+		Time     time.Time `json:"time"`
+		Data     string    `json:"data"`
+	} `json:"events"`
+}
+
+type proofsData struct {
+	Head  *headRecord  // nil: this service has no key to sign with
+	Check *checkRecord // nil: nothing was checked
+}
+
+func (h *Handler) proofs(p *page.Page) error { return h.showProofs(p, nil) }
+
+// showProofs shows the signed head of the log, and the result of a check unless it is nil.
+func (h *Handler) showProofs(p *page.Page, check *checkRecord) error {
+	p.Title = "Proofs"
+	var answer struct {
+		Head headRecord `json:"head"`
+	}
+	data := proofsData{Check: check}
+	err := p.Get("/v3/head", nil, &answer)
+	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusBadRequest {
+		p.Refuse(refused)
+		err = nil
+	} else {
+		data.Head = &answer.Head
+	}
+	p.Data = data
+	return err
+}
+
+// checkProof checks a file of proofs, which was chosen or pasted. The page answers a POST, because
+// a check changes nothing and has no address.
+func (h *Handler) checkProof(p *page.Page) error {
+	form, file, err := p.ReadFile("file")
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		file = form.Get("text")
+	}
+	var answer struct {
+		Check checkRecord `json:"check"`
+	}
+	err = p.Call(http.MethodPost, "/v3/proofs", map[string]string{"file": file}, &answer)
+	p.Calls[0].Body = "{\"file\":\"…\"}" // as long as the file is
+	if err != nil {
+		return p.Finish(err, proofsPath, h.proofs)
+	}
+	return h.showProofs(p, &answer.Check)
+}
+
+// downloadProof answers with the file of proofs of a link.
+func (h *Handler) downloadProof(p *page.Page) error {
+	hash := p.C.Param("hash")
+	var answer struct {
+		Proof struct {
+			File string `json:"file"`
+		} `json:"proof"`
+	}
+	err := p.Get("/v3/urls/"+url.PathEscape(hash)+"/proof", nil, &answer)
+	p.Download, p.DownloadName = answer.Proof.File, hash+".proof"
+	return err
+}

@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
+)
+
+// proven is a response of a call about proofs.
+type proven struct {
+	Proof struct {
+		File    string    `json:"file"`
+		Events  int       `json:"events"`
+		LeftOut int       `json:"left_out"`
+		Head    shownHead `json:"head"`
+	} `json:"proof"`
+	Head  shownHead `json:"head"`
+	Check struct {
+		Valid  bool   `json:"valid"`
+		Reason string `json:"reason"`
+		InLog  bool   `json:"in_log"`
+		Events []struct {
+			Stream string `json:"stream"`
+			Type   string `json:"type"`
+			Data   string `json:"data"`
+		} `json:"events"`
+	} `json:"check"`
+}
+
+type shownHead struct {
+	Events    int64  `json:"events"`
+	Signed    string `json:"signed"`
+	PublicKey string `json:"public_key"`
+}
+
+func (c *client) proven(method, path string, body any) (p proven) {
+	c.t.Helper()
+	var sent string
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		sent = string(encoded)
+	}
+	if err := json.Unmarshal([]byte(c.must(method, path, sent).body), &p); err != nil {
+		c.t.Fatal(err)
+	}
+	return p
+}
+
+func (c *client) check(file string) proven {
+	c.t.Helper()
+	return c.proven(http.MethodPost, "/v3/proofs", map[string]string{"file": file})
+}
+
+// TestProofs proves what an account did to a link, and checks the proof, also of a log that differs.
+func TestProofs(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c, other := s.client(t, "acme"), s.client(t, "other")
+	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
+	c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"changed"}]}`)
+	p := c.proven("GET", "/v3/urls/one/proof", nil).Proof
+	equal(t, "events proved", p.Events, 3)
+	found := c.check(p.File).Check
+	if !found.Valid || !found.InLog || len(found.Events) != 3 {
+		t.Fatalf("the check says %+v", found)
+	}
+	last := found.Events[2]
+	if last.Type != "url.settings_changed.v1" || !strings.HasPrefix(last.Stream, "url-") || strings.Contains(last.Data, "changed\"") {
+		t.Errorf("proves %+v; notes are sealed", last)
+	}
+	page := c.proven("GET", "/v3/urls/one/proof?offset=2&limit=1", nil).Proof
+	if page.Events != 1 || !c.check(page.File).Check.Valid {
+		t.Errorf("a page proves %+v", page)
+	}
+
+	// What others did is left out. They cannot prove the link at all.
+	outcome := s.commands.RestoreURL(
+		withTimeout(t), domain.Request{Operator: true, Command: uuid.New(), ID: uuid.NewString()},
+		commands.RestoreURL{Hash: "one", Version: new(int64(0))},
+	)
+	if outcome.Err != nil {
+		t.Fatal(outcome.Err)
+	}
+	p = c.proven("GET", "/v3/urls/one/proof", nil).Proof
+	if p.Events != 3 || p.LeftOut == 0 {
+		t.Errorf("after a change by an operator %d events are proved, and %d left out", p.Events, p.LeftOut)
+	}
+	other.call("GET", "/v3/urls/one/proof", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	other.call("GET", "/v3/urls/!/proof", "").is(http.StatusBadRequest, apierror.CodeInvalidHash)
+
+	// Another head of the same log continues it. A change of one character proves nothing.
+	if head := c.proven("GET", "/v3/head", nil).Head; head.Events < p.Head.Events || head.PublicKey != p.Head.PublicKey {
+		t.Errorf("the head %+v comes after %+v", head, p.Head)
+	}
+	for what, file := range map[string]string{
+		"a changed event":    strings.Replace(p.File, "url.created.v1", "url.created.v2", 1),
+		"a changed root":     strings.Replace(p.File, `\n\n`, `\nx\n`, 1),
+		"a file of text":     "proof",
+		"an empty file":      "",
+		"a file cut in half": p.File[:len(p.File)/2],
+	} {
+		if got := c.check(file).Check; got.Valid || got.Reason == "" {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+	c.call("POST", "/v3/proofs", `{}`).is(http.StatusBadRequest, apierror.CodeMissingInput)
+
+	// A proof of another log with the same key is no proof of this one.
+	foreign := newStack(t).client(t, "acme")
+	for range 20 {
+		foreign.create(`"long_url":"https://example.com/"`)
+	}
+	foreign.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
+	if got := c.check(foreign.proven("GET", "/v3/urls/one/proof", nil).Proof.File).Check; !got.Valid || got.InLog {
+		t.Errorf("a proof of another log: %+v", got)
+	}
+}
+
+// TestProofsWithoutAKey checks that a service without a key says so.
+func TestProofsWithoutAKey(t *testing.T) {
+	t.Parallel()
+	c := newStack(t, func(cfg *Config) { cfg.Prover = nil }).client(t, "acme")
+	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
+	for _, call := range []string{"GET /v3/head", "GET /v3/urls/one/proof", "POST /v3/proofs"} {
+		method, path, _ := strings.Cut(call, " ")
+		a := c.call(method, path, `{"file":""}`)
+		a.is(http.StatusBadRequest, apierror.CodeWrongInput)
+		if !strings.Contains(a.body, "--signing-key") {
+			t.Errorf("%s: %s", call, a.body)
+		}
+	}
+}

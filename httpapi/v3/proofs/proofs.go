@@ -1,0 +1,194 @@
+// Package proofs handles calls that prove what the log has of an account's links, and that check
+// such proofs.
+package proofs
+
+import (
+	"strings"
+	"time"
+
+	"linkledger/commands/audit"
+	"linkledger/commands/proofs"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/selection"
+)
+
+const (
+	// maxEvents is the most events that one call proves, so that the file fits into a call that
+	// checks it.
+	maxEvents = 500
+	// maxLinks is the most links of one hash that one call reads.
+	maxLinks = 100
+)
+
+// Handler handles calls about proofs.
+type Handler struct {
+	Prover    *proofs.Prover // nil: this service has no key
+	Waiter    *catchup.Waiter
+	BodyLimit int64 // bytes
+}
+
+// head is a signed head of the log.
+type head struct {
+	Events    int64  `json:"events"`     // that it commits to
+	Root      string `json:"root"`       // hash of the Merkle tree over them, in base64
+	Signed    string `json:"signed"`     // the note to keep
+	PublicKey string `json:"public_key"` // verifies it
+}
+
+type headResponse struct {
+	response.Envelope
+	Head head `json:"head"`
+}
+
+// Head returns the signed head of the log.
+func (h *Handler) Head(c *request.Context) (any, error) {
+	if h.Prover == nil {
+		return nil, errNoKey
+	}
+	signed, err := h.Prover.Head(c.Context())
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	return headResponse{response.Succeeded(), h.headOf(signed)}, nil
+}
+
+func (h *Handler) headOf(signed proofs.Head) head {
+	return head{
+		Events: signed.N, Root: signed.Hash.String(), Signed: signed.Signed,
+		PublicKey: h.Prover.Public,
+	}
+}
+
+var errNoKey = apierror.WrongInput(
+	"This service has no key to sign with: its operator gives it one with --signing-key",
+)
+
+type proofResponse struct {
+	response.Envelope
+	Proof proofRecord   `json:"proof"`
+	Page  response.Page `json:"page"` // the page of the history
+}
+
+type proofRecord struct {
+	File    string `json:"file"`     // as linkledger audit verify-proof takes it
+	Events  int    `json:"events"`   // that it proves
+	LeftOut int    `json:"left_out"` // events of the page that others have caused
+	Head    head   `json:"head"`
+}
+
+// OfLink returns a file of proofs of the events of a page of a link's history.
+func (h *Handler) OfLink(c *request.Context) (any, error) {
+	if h.Prover == nil {
+		return nil, errNoKey
+	}
+	hash, err := selection.PathHash(c)
+	if err != nil {
+		return nil, err
+	}
+	query, err := decode.Query(c)
+	if err != nil {
+		return nil, err
+	}
+	page, err := selection.PageSizes{Default: maxEvents, Max: maxEvents}.Read(query)
+	if err != nil {
+		return nil, err
+	}
+	selected, err := h.Prover.Select(c.Context(), audit.HistoryQuery{
+		Hash: hash, Account: c.Account.ID.String(), MaxLinks: maxLinks,
+		Offset: page.Offset, Limit: page.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !h.Waiter.AwaitTree(c, selected.Last()) {
+		return nil, apierror.Unavailable(proofs.ErrLags)
+	}
+	var file strings.Builder
+	signed, err := h.Prover.Write(c.Context(), &file, selected)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	return proofResponse{
+		Envelope: response.Succeeded(),
+		Proof: proofRecord{
+			File: file.String(), Events: selected.Count(), LeftOut: selected.LeftOut,
+			Head: h.headOf(signed),
+		},
+		Page: response.Page{
+			ResultsCount: selected.Count() + selected.LeftOut,
+			TotalCount:   int64(selected.Total), Offset: page.Offset,
+		},
+	}, nil
+}
+
+type checkResponse struct {
+	response.Envelope
+	Check checkRecord `json:"check"`
+}
+
+type checkRecord struct {
+	Valid  bool   `json:"valid"`
+	Reason string `json:"reason,omitempty"` // why it is not valid
+	// InLog reports that the log still begins with the events that the head of the file commits to.
+	InLog  bool           `json:"in_log"`
+	Head   *head          `json:"head"` // null: the file is not valid
+	Events []provenRecord `json:"events"`
+}
+
+// provenRecord is an event that the file proves, as the log has it.
+type provenRecord struct {
+	Index    int64     `json:"index"` // in the log, from 0
+	Position uint64    `json:"position"`
+	Stream   string    `json:"stream"`
+	Revision int64     `json:"revision"`
+	Type     string    `json:"type"`
+	Time     time.Time `json:"time"`
+	Data     string    `json:"data"` // as it is stored
+}
+
+// Check checks a file of proofs of this service.
+func (h *Handler) Check(c *request.Context) (any, error) {
+	if h.Prover == nil {
+		return nil, errNoKey
+	}
+	body, err := decode.Body(c, h.BodyLimit)
+	if err != nil {
+		return nil, err
+	}
+	file := body.Text("file")
+	switch {
+	case body.Err != nil:
+		return nil, body.Err
+	case file == nil:
+		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "file is missing"}
+	}
+	resp := checkResponse{
+		Envelope: response.Succeeded(), Check: checkRecord{Events: []provenRecord{}},
+	}
+	checked, err := h.Prover.Check(c.Context(), strings.NewReader(*file))
+	if proofs.IsUnproven(err) {
+		resp.Check.Reason = apierror.Clip(err.Error(), maxReason)
+		return resp, nil
+	}
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	resp.Check.Valid, resp.Check.InLog = true, checked.InLog
+	signed := h.headOf(checked.Head)
+	resp.Check.Head = &signed
+	for _, event := range checked.Events {
+		resp.Check.Events = append(resp.Check.Events, provenRecord{
+			Index: event.Index, Position: event.Position.Commit, Stream: event.Stream,
+			Revision: int64(event.Revision), Type: event.Type, Time: event.Time,
+			Data: string(event.Data),
+		})
+	}
+	return resp, nil
+}
+
+// maxReason bounds a reason, because it may quote the file.
+const maxReason = 300 // code points

@@ -1,0 +1,79 @@
+package datafolder
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"linkledger/events/proof"
+	"linkledger/internal/secret"
+	"linkledger/internal/usage"
+	"linkledger/projections/keystore"
+)
+
+// masterKeyFile is the name of the file with the master key of dev.
+const masterKeyFile = "master.key"
+
+// signingKeyFile is the name of the file with the key with which dev signs heads of the log.
+const signingKeyFile = "signing.key"
+
+// StoredMasterKey returns the master key in a data folder. It is empty if there is none.
+func StoredMasterKey(folder string) (secret.Text, error) { return stored(folder, masterKeyFile) }
+
+// MasterKey returns the master key in a data folder. At the first start it generates one.
+func MasterKey(folder string) (secret.Text, error) {
+	return storedOrNew(folder, masterKeyFile, func() (string, error) {
+		random := make([]byte, keystore.MasterKeySize)
+		_, _ = rand.Read(random) // never fails
+		return base64.StdEncoding.EncodeToString(random), nil
+	})
+}
+
+// SigningKey returns the key in a data folder that signs heads of the log. At the first start it
+// generates one.
+func SigningKey(folder string) (secret.Text, error) {
+	return storedOrNew(folder, signingKeyFile, func() (string, error) {
+		private, _, err := proof.NewKey("linkledger-dev")
+		return private, err
+	})
+}
+
+// stored returns the key in a file of the folder, or an empty one if there is no file.
+func stored(folder, file string) (secret.Text, error) {
+	key, err := os.ReadFile(filepath.Join(folder, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", usage.Errorf("cannot read the key %s: %w", file, err)
+	}
+	return secret.Text(strings.TrimSpace(string(key))), nil
+}
+
+// storedOrNew is stored, and writes a new key to the file if there is none.
+func storedOrNew(
+	folder, name string, generate func() (string, error),
+) (key secret.Text, err error) {
+	if key, err = stored(folder, name); err != nil || key != "" {
+		return key, err
+	}
+	generated, err := generate()
+	if err != nil {
+		return "", err
+	}
+	file, err := os.OpenFile(
+		filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600,
+	)
+	if err != nil {
+		return "", usage.Errorf("cannot write the key %s: %w", name, err)
+	}
+	_, err = file.WriteString(generated + "\n")
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return "", usage.Errorf("cannot write the key %s: %w", name, err)
+	}
+	return secret.Text(generated), nil
+}
