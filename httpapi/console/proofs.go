@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
 )
 
@@ -18,18 +19,37 @@ type headRecord struct {
 
 // checkRecord is the result of a check of a file of proofs.
 type checkRecord struct {
-	Valid  bool        `json:"valid"`
-	Reason string      `json:"reason"`
-	InLog  bool        `json:"in_log"`
-	Head   *headRecord `json:"head"`
-	Events []struct {
-		Index    int64     `json:"index"`
-		Stream   string    `json:"stream"`
-		Revision int64     `json:"revision"`
-		Type     string    `json:"type"`
-		Time     time.Time `json:"time"`
-		Data     string    `json:"data"`
-	} `json:"events"`
+	Valid  bool           `json:"valid"`
+	Reason string         `json:"reason"`
+	InLog  bool           `json:"in_log"`
+	Head   *headRecord    `json:"head"`
+	Events []provenRecord `json:"events"`
+	More   int            `json:"-"` // events that the page leaves out
+}
+
+type provenRecord struct {
+	Index    int64     `json:"index"`
+	Stream   string    `json:"stream"`
+	Revision int64     `json:"revision"`
+	Type     string    `json:"type"`
+	Time     time.Time `json:"time"`
+	Data     string    `json:"data"`
+}
+
+const (
+	// maxProven is how many events of a proof a page shows.
+	maxProven = 50
+	// maxData is how much of the data of such an event it shows, in code points.
+	maxData = 400
+)
+
+// shorten leaves out what would make the page long.
+func (c *checkRecord) shorten() {
+	c.More = max(0, len(c.Events)-maxProven)
+	c.Events = c.Events[:len(c.Events)-c.More]
+	for i := range c.Events {
+		c.Events[i].Data = apierror.Clip(c.Events[i].Data, maxData)
+	}
 }
 
 type proofsData struct {
@@ -75,6 +95,7 @@ func (h *Handler) checkProof(p *page.Page) error {
 	if err != nil {
 		return p.Finish(err, proofsPath, h.proofs)
 	}
+	answer.Check.shorten()
 	return h.showProofs(p, &answer.Check)
 }
 
