@@ -38,6 +38,12 @@ func TestAuditProof(t *testing.T) {
 	)
 	first := operator(t, folder, "audit", "checkpoint", signing)
 	d.call("PATCH", "/urls/one", `{"urls":[{"note":"edited","custom_hash":"uno"}]}`)
+	served := d.call("GET", "/urls/uno/proof", "")["proof"].(map[string]any)
+	write(t, proofs, served["file"].(string))
+	byAPI := must(t, "audit", "verify-proof", proofs, "--public-key", served["head"].(map[string]any)["public_key"].(string))
+	if !strings.Contains(byAPI, "url.created.v1") || !strings.Contains(byAPI, "url.renamed.v1") {
+		t.Errorf("the proof of the API:\n%s", byAPI)
+	}
 	d.interrupt() // so that no event of these calls is appended after the checkpoint below
 	d = startDev(t, folder)
 	second := operator(t, folder, "audit", "checkpoint", signing)
@@ -47,12 +53,6 @@ func TestAuditProof(t *testing.T) {
 		t.Errorf("the head after a rebuild is %s, want %s", again, second)
 	}
 
-	served := d.call("GET", "/urls/uno/proof", "")["proof"].(map[string]any)
-	write(t, proofs, served["file"].(string))
-	byAPI := must(t, "audit", "verify-proof", proofs, "--public-key", served["head"].(map[string]any)["public_key"].(string))
-	if !strings.Contains(byAPI, "url.created.v1") || !strings.Contains(byAPI, "url.renamed.v1") {
-		t.Errorf("the proof of the API:\n%s", byAPI)
-	}
 	write(t, proofs, operator(t, folder, "audit", "prove", "one", signing, "--since", heads, "--public-key", public))
 	verified := must(t, "audit", "verify-proof", proofs, "--public-key", public)
 	if strings.Count(verified, "continues the head of") != 2 || !strings.Contains(verified, "url.renamed.v1") ||

@@ -616,7 +616,7 @@ func (s *site) erasePeople() {
 // eraseAccount erases an account with two members, one of whom is a member of another account too.
 func (s *site) eraseAccount() {
 	guild, union := s.open("guild"), s.open("union")
-	mona, nils := person("mona", "Mona"), person("nils", "Nils")
+	mona, nils := person("mona", "Mona"), person("nils", "Nils Nilsson")
 	only := guild.member(mona, "owner")
 	both := guild.member(nils, "editor")
 	member := union.member(nils, "viewer")
@@ -626,13 +626,13 @@ func (s *site) eraseAccount() {
 	if out := s.run("person", "list", "--json"); strings.Contains(out, only.id) || strings.Contains(out, "Mona") {
 		s.t.Errorf("the member of the account alone is listed: %s", out)
 	}
-	if people := s.people("nils"); len(people) != 1 || people[0].ID != both.id || people[0].Name != "Nils" {
+	if people := s.people("nils"); len(people) != 1 || people[0].ID != both.id || people[0].Name != "Nils Nilsson" {
 		s.t.Errorf("the member of another account is listed as %+v", people)
 	}
 	for node := range s.nodes {
 		member.must(node, "GET", "/urls", "")
 	}
-	if members := union.members(); len(members) != 1 || members[0].Name != "Nils" {
+	if members := union.members(); len(members) != 1 || members[0].Name != "Nils Nilsson" {
 		s.t.Errorf("the members of the other account are %+v", members)
 	}
 	s.run("account", "erase", "guild")
@@ -666,7 +666,7 @@ func (s *site) auditPeople() {
 	}
 	for of, text := range texts {
 		for _, private := range []string{
-			"Grace Hopper", "Ida", "Nils", "@example.com", s.issuer.URL, clientSecret, in.cookie.Value,
+			"Grace Hopper", "Ida Rhodes", "Ida again", "Nils Nilsson", "@example.com", s.issuer.URL, clientSecret, in.cookie.Value,
 		} {
 			if strings.Contains(text, private) {
 				s.t.Errorf("%s has %q", of, private)

@@ -19,8 +19,8 @@ const refusalBody = "This port speaks gRPC over HTTP/2. " +
 	"The HTTP API and persistent subscriptions of EventStoreDB are not offered.\n"
 
 const (
-	http2Preface = "PRI"       // first bytes of an HTTP/2 connection; no method of HTTP/1.1
-	drainTimeout = time.Second // for the client to read the response
+	http2Preface = "PRI"           // first bytes of an HTTP/2 connection; no method of HTTP/1.1
+	drainTimeout = 5 * time.Second // for the client to send the rest of its request
 )
 
 // ProtocolName is the name of HTTP/1.1 in the protocol negotiation of TLS.
