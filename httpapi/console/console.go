@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bunrouter"
 
+	"linkledger/httpapi/console/chart"
 	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/router"
@@ -68,7 +69,7 @@ func New(cfg Config) (*Handler, error) {
 	pages, err := page.New(page.Config{
 		API: cfg.API, Sessions: cfg.Sessions, Base: cfg.Base, Logger: cfg.Logger,
 		SignIn: SignInPath, Start: Root,
-	}, files, template.FuncMap{"chart": newChart}, names...)
+	}, files, template.FuncMap{"chart": chart.New}, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/chart"
 	"linkledger/httpapi/console/page"
 )
 
@@ -58,19 +59,13 @@ func (a actor) Who() string {
 	return "key " + a.Key
 }
 
-// day is the clicks of a day.
-type day struct {
-	Date          string
-	Total, Unique int64
-}
-
 // linkData is what the page of a link shows.
 type linkData struct {
 	Hash    string
 	At      string      // the link is shown as it was then; empty: as it is
 	Link    *linkRecord // nil: it is deleted
 	Edit    url.Values  // the fields of the form that edits it
-	Days    []day
+	Days    []chart.Day
 	Day     string // the dimensions are of this day only; empty: of all
 	By      []dimension
 	History []entry
@@ -132,7 +127,7 @@ func linkAt(p *page.Page, path string, data linkData) error {
 }
 
 // clicks returns the clicks of a link by day.
-func clicks(p *page.Page, hash string) ([]day, error) {
+func clicks(p *page.Page, hash string) ([]chart.Day, error) {
 	if !p.Can("stats:read") {
 		return nil, nil
 	}
@@ -149,9 +144,11 @@ func clicks(p *page.Page, hash string) ([]day, error) {
 		return nil, err
 	}
 	daily := answer.Stats[0].Daily
-	days := make([]day, 0, len(daily))
+	days := make([]chart.Day, 0, len(daily))
 	for _, date := range slices.Sorted(maps.Keys(daily)) {
-		days = append(days, day{date, daily[date].Total, daily[date].Unique})
+		days = append(days, chart.Day{
+			Date: date, Total: daily[date].Total, Unique: daily[date].Unique,
+		})
 	}
 	return days, nil
 }

@@ -1,4 +1,5 @@
-package console
+// Package chart draws the clicks of days as bars.
+package chart
 
 import (
 	"time"
@@ -6,29 +7,37 @@ import (
 	"linkledger/httpapi/console/page"
 )
 
-// chart is a chart of the clicks of days, as bars.
-type chart struct {
+// Day is the clicks of a day.
+type Day struct {
+	Date          string // YYYY-MM-DD
+	Total, Unique int64
+}
+
+// Chart is a chart of the clicks of days, in units of its view box.
+type Chart struct {
 	Width, Height int
-	Bars          []bar
+	Bars          []Bar
 	From, To      string // the first and the last day
 	Most          int64  // clicks of a day
 }
 
-type bar struct {
+// Bar is a day with clicks.
+type Bar struct {
 	X, Y, Width, Height int
 	Date, Label         string
 }
 
 // The size of a chart, and the most days that it shows.
 const (
-	chartWidth  = 720
-	chartHeight = 120
-	chartDays   = 90
+	width   = 720
+	height  = 120
+	maxDays = 90
 )
 
-// newChart returns a chart of the last days. A day without clicks has a gap.
-func newChart(days []day) chart {
-	c := chart{Width: chartWidth, Height: chartHeight}
+// New returns a chart of the last of some days, which are in their order. A day without clicks has
+// a gap.
+func New(days []Day) Chart {
+	c := Chart{Width: width, Height: height}
 	if len(days) == 0 {
 		return c
 	}
@@ -41,24 +50,24 @@ func newChart(days []day) chart {
 		clicks[d.Date] = d.Total
 	}
 	first, err := time.Parse(time.DateOnly, days[0].Date)
-	if err != nil || last.Sub(first) > (chartDays-1)*24*time.Hour {
-		first = last.AddDate(0, 0, 1-chartDays)
+	if err != nil || last.Sub(first) > (maxDays-1)*24*time.Hour {
+		first = last.AddDate(0, 0, 1-maxDays)
 	}
 	count := int(last.Sub(first).Hours()/24) + 1
 	c.From, c.To = first.Format(time.DateOnly), last.Format(time.DateOnly)
 	for i := range count {
 		c.Most = max(c.Most, clicks[first.AddDate(0, 0, i).Format(time.DateOnly)])
 	}
-	step := min(chartWidth/count, chartWidth/10)
+	step := min(width/count, width/10)
 	for i := range count {
 		date := first.AddDate(0, 0, i).Format(time.DateOnly)
 		n := clicks[date]
 		if n == 0 {
 			continue
 		}
-		height := max(2, int(n*chartHeight/c.Most))
-		c.Bars = append(c.Bars, bar{
-			X: i * step, Y: chartHeight - height, Width: max(1, step-2), Height: height,
+		tall := max(2, int(n*height/c.Most))
+		c.Bars = append(c.Bars, Bar{
+			X: i * step, Y: height - tall, Width: max(1, step-2), Height: tall,
 			Date: date, Label: date + ": " + page.Number(n),
 		})
 	}
