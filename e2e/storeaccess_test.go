@@ -106,7 +106,7 @@ func readHead(t *testing.T, connection string, timeout time.Duration) error {
 	store, err := eventstore.Open(eventstore.Config{URL: connection})
 	if err != nil {
 		t.Error(err)
-		return nil
+		return err
 	}
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http/httptest"
@@ -196,6 +197,8 @@ func TestConsoleInABrowser(t *testing.T) {
 			if link := owner.read("spring"); link.Note != "" {
 				t.Errorf("after the undo the note is %q", link.Note)
 			}
+			b.checkProof(owner, "spring")
+			b.has("The proof holds", "The log still begins with", "settings changed")
 			b.open("/console/keys")
 			b.typed("main input[name=name]", "reader")
 			b.click("input[value='links:read']")
@@ -376,6 +379,9 @@ func TestConsoleLooks(t *testing.T) {
 		"link-deleted": "/console/links/gone", "activity": "/console/activity", "keys": "/console/keys",
 		"account": "/console/account", "tags": "/console/tags", "new": "/console/new", "proofs": "/console/proofs",
 	})
+	b.checkProof(owner, "a-long-hash-1")
+	b.has("The proof holds")
+	b.looksRightNow("proof-checked")
 	past := s.syncClock()
 	s.signInTab(b, owner)
 	b.looksRight(map[string]string{"link-past": "/console/links/a-long-hash-1?at=" + past})
@@ -389,20 +395,38 @@ func (b *tab) looksRight(pages map[string]string) {
 	for name, path := range pages {
 		b.open(path)
 		equal(b.t, "address", b.path(), path)
-		b.addAxe()
-		for _, l := range looks {
-			l.at(b)
-			b.screenshot(notName.ReplaceAllString(name, "-") + "-" + l.name)
-			if wide := evaluated[int64](b, "document.documentElement.scrollWidth"); wide > l.width {
-				b.t.Errorf("%s, %s: the page is %d pixels wide", name, l.name, wide)
-			}
-		}
-		for _, l := range looks[1:3] { // narrow and dark, wide and light
-			l.at(b)
-			for _, finding := range b.axe() {
-				b.t.Errorf("%s, %s: %s", name, l.name, finding)
-			}
-		}
-		b.quiet()
+		b.looksRightNow(name)
 	}
+}
+
+// looksRightNow checks the page that is open in every look.
+func (b *tab) looksRightNow(name string) {
+	b.t.Helper()
+	b.addAxe()
+	for _, l := range looks {
+		l.at(b)
+		b.screenshot(notName.ReplaceAllString(name, "-") + "-" + l.name)
+		if wide := evaluated[int64](b, "document.documentElement.scrollWidth"); wide > l.width {
+			b.t.Errorf("%s, %s: the page is %d pixels wide", name, l.name, wide)
+		}
+	}
+	for _, l := range looks[1:3] { // narrow and dark, wide and light
+		l.at(b)
+		for _, finding := range b.axe() {
+			b.t.Errorf("%s, %s: %s", name, l.name, finding)
+		}
+	}
+	b.quiet()
+}
+
+// checkProof pastes the proof of a link into the page that checks it.
+func (b *tab) checkProof(owner *client, hash string) {
+	b.t.Helper()
+	file, err := json.Marshal(owner.proven("GET", "/v3/urls/"+hash+"/proof", nil).Proof.File)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.open("/console/proofs")
+	evaluated[bool](b, fmt.Sprintf("document.querySelector('textarea').value = %s, true", file))
+	b.submit("main form button")
 }

@@ -126,6 +126,25 @@ func TestProofs(t *testing.T) {
 	}
 }
 
+// TestNoProofOfAnAlteredTree changes the leaf of an event in PostgreSQL. The answer is neither a proof, nor that the
+// link is not found, nor that the call should be repeated.
+func TestNoProofOfAnAlteredTree(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "acme")
+	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
+	c.proven("GET", "/v3/urls/one/proof", nil)
+	if _, err := s.db.NewRaw(
+		"UPDATE linkledger.tree_tiles SET hashes = decode(repeat('00', length(hashes)), 'hex') WHERE level = 0",
+	).Exec(withTimeout(t)); err != nil {
+		t.Fatal(err)
+	}
+	c.call("GET", "/v3/urls/one/proof", "").is(http.StatusInternalServerError, apierror.CodeUnknown)
+	if len(s.log.matching("audit verify says where")) == 0 {
+		t.Error("the log does not say what was altered")
+	}
+}
+
 // TestProofsWithoutAKey checks that a service without a key says so.
 func TestProofsWithoutAKey(t *testing.T) {
 	t.Parallel()

@@ -150,10 +150,8 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		})
 	})
 	history := audit.New(streams, s.store, slog.New(slog.DiscardHandler))
-	tree := logtree.New(s.db)
 	prover, err := proofs.New(proofs.Config{
-		Tree:  proofs.Tree{Size: tree.Size, Hashes: tree.Hashes, LeafIndex: tree.LeafIndex},
-		Audit: history, Store: s.store, Key: signingKey(),
+		Tree: logtree.New(s.db), Audit: history, Store: s.store, Key: signingKey(),
 	})
 	if err != nil {
 		t.Fatal(err)

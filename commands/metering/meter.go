@@ -149,7 +149,7 @@ func (c *Meter) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ticker.C:
-			c.reportWhere(context.WithoutCancel(ctx), (*usage).isDue)
+			c.reportWhere(context.WithoutCancel(ctx), (*usage).endsWaiting)
 		case <-ctx.Done():
 			c.reportAll(context.WithoutCancel(ctx))
 			return nil
@@ -157,8 +157,8 @@ func (c *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// isDue reports whether the calls are to be reported in this round.
-func (d *usage) isDue() bool {
+// endsWaiting counts a round, and reports whether the calls are reported in it.
+func (d *usage) endsWaiting() bool {
 	if d.waited++; !d.limited && d.waited < unlimitedRounds {
 		return false
 	}

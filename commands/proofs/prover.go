@@ -21,10 +21,8 @@ type Config struct {
 
 // Prover proves to an account what the log has of its links. It is safe for concurrent use.
 type Prover struct {
-	Config
-
-	// Public is the public key of the heads.
-	Public string
+	cfg    Config
+	public string // verifies the heads
 }
 
 // New returns a Prover. It returns proof.ErrNoKey if the key is no signing key.
@@ -36,11 +34,14 @@ func New(cfg Config) (*Prover, error) {
 	return &Prover{cfg, public}, nil
 }
 
+// PublicKey returns the public key that verifies the heads.
+func (p *Prover) PublicKey() string { return p.public }
+
 // Head is a signed head of the log.
 type Head = proof.Head
 
 // Head returns the signed head of the log, as far as the tree has it.
-func (p *Prover) Head(ctx context.Context) (Head, error) { return p.Tree.Sign(ctx, p.Key) }
+func (p *Prover) Head(ctx context.Context) (Head, error) { return Sign(ctx, p.cfg.Tree, p.cfg.Key) }
 
 // Selection is the events to prove: a page of a history.
 type Selection struct {
@@ -66,7 +67,7 @@ func (s Selection) Last() uint64 {
 // Select reads the events of a page of a history that the account of the query has caused. It
 // refuses what audit.Reader.History refuses.
 func (p *Prover) Select(ctx context.Context, of audit.HistoryQuery) (Selection, error) {
-	history, err := p.Audit.History(ctx, of)
+	history, err := p.cfg.Audit.History(ctx, of)
 	if err != nil {
 		return Selection{}, err
 	}
@@ -79,7 +80,7 @@ func (p *Prover) Select(ctx context.Context, of audit.HistoryQuery) (Selection, 
 			selected.LeftOut++
 		}
 	}
-	selected.recorded, err = audit.Recorded(ctx, own, p.Store.Load)
+	selected.recorded, err = audit.Recorded(ctx, own, p.cfg.Store.Load)
 	return selected, err
 }
 
@@ -92,7 +93,7 @@ func (p *Prover) Write(ctx context.Context, to io.Writer, s Selection) (Head, er
 	if err != nil {
 		return head, err
 	}
-	later, err := p.Tree.Write(ctx, to, head, nil, s.recorded)
+	later, err := Write(ctx, to, p.cfg.Tree, head, nil, s.recorded)
 	if err == nil && later > 0 {
 		err = fmt.Errorf("%w: %d are missing", ErrLags, later)
 	}
@@ -110,12 +111,12 @@ type Checked struct {
 // Check checks a file of proofs. It returns proof.ErrUnproven or proof.ErrUnsigned if the file
 // proves nothing.
 func (p *Prover) Check(ctx context.Context, file io.Reader) (Checked, error) {
-	proven, err := proof.Check(file, p.Public)
+	proven, err := proof.Check(file, p.public)
 	if err != nil {
 		return Checked{}, err
 	}
 	found := Checked{Proven: proven}
-	found.InLog, err = p.Tree.has(ctx, proven.Head)
+	found.InLog, err = begins(ctx, p.cfg.Tree, proven.Head)
 	return found, err
 }
 

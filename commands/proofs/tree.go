@@ -11,26 +11,28 @@ import (
 	"linkledger/events/proof"
 )
 
-// Tree reads the stored Merkle tree over the log. In the service its functions are those of
-// logtree.Reader. What they return need not be trusted: each proof is checked before it is written.
-type Tree struct {
-	Size   func(ctx context.Context) (int64, error) // leaves
-	Hashes func(ctx context.Context) tlog.HashReader
+// Tree reads the stored Merkle tree over the log. In the service it is a logtree.Reader. What it
+// returns need not be trusted: each proof is checked before it is written.
+type Tree interface {
+	// Size returns the number of leaves.
+	Size(ctx context.Context) (int64, error)
+	// Hashes returns a reader of the hashes of the tree.
+	Hashes(ctx context.Context) tlog.HashReader
 	// LeafIndex returns the index, from 0, of the leaf of the event at a position. It fails if the
 	// tree has no such leaf there.
-	LeafIndex func(ctx context.Context, commit, prepare uint64, leaf tlog.Hash) (int64, error)
+	LeafIndex(ctx context.Context, commit, prepare uint64, leaf tlog.Hash) (int64, error)
 }
 
-// Sign returns the head of the tree, signed with a private key. It returns proof.ErrNoKey if that
-// is no signing key.
-func (t Tree) Sign(ctx context.Context, key string) (proof.Head, error) {
-	size, err := t.Size(ctx)
+// Sign returns the head of a tree, signed with a private key. It returns proof.ErrNoKey if that is
+// no signing key.
+func Sign(ctx context.Context, tree Tree, key string) (Head, error) {
+	size, err := tree.Size(ctx)
 	if err != nil {
-		return proof.Head{}, err
+		return Head{}, err
 	}
-	root, err := tlog.TreeHash(size, t.Hashes(ctx))
+	root, err := tlog.TreeHash(size, tree.Hashes(ctx))
 	if err != nil {
-		return proof.Head{}, err
+		return Head{}, err
 	}
 	return proof.Sign(tlog.Tree{N: size, Hash: root}, key)
 }
@@ -38,11 +40,11 @@ func (t Tree) Sign(ctx context.Context, key string) (proof.Head, error) {
 // Write writes a file of proofs that rest on a head: that the log continues older heads, and that
 // it has events, which come in the order of the log. Events after the head are left out; later
 // counts them. It returns proof.ErrUnproven if something is not so.
-func (t Tree) Write(
-	ctx context.Context, to io.Writer, head proof.Head, older []proof.Head,
+func Write(
+	ctx context.Context, to io.Writer, tree Tree, head Head, older []Head,
 	recorded []eventstore.Recorded,
 ) (later int, err error) {
-	out, err := proof.NewWriter(to, head, t.Hashes(ctx))
+	out, err := proof.NewWriter(to, head, tree.Hashes(ctx))
 	if err != nil {
 		return 0, err
 	}
@@ -53,7 +55,7 @@ func (t Tree) Write(
 	}
 	var hasher proof.Hasher
 	for _, r := range recorded {
-		index, err := t.LeafIndex(ctx, r.Position.Commit, r.Position.Prepare, hasher.Leaf(r))
+		index, err := tree.LeafIndex(ctx, r.Position.Commit, r.Position.Prepare, hasher.Leaf(r))
 		switch {
 		case err != nil:
 			return 0, fmt.Errorf("event at position %s: %w", r.Position, err)
@@ -68,12 +70,12 @@ func (t Tree) Write(
 	return later, out.Close()
 }
 
-// has reports whether the tree begins with the tree of a head.
-func (t Tree) has(ctx context.Context, head proof.Head) (bool, error) {
-	size, err := t.Size(ctx)
+// begins reports whether a tree begins with the tree of a head.
+func begins(ctx context.Context, tree Tree, head Head) (bool, error) {
+	size, err := tree.Size(ctx)
 	if err != nil || head.N > size {
 		return false, err
 	}
-	root, err := tlog.TreeHash(head.N, t.Hashes(ctx))
+	root, err := tlog.TreeHash(head.N, tree.Hashes(ctx))
 	return root == head.Hash, err
 }

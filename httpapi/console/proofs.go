@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"linkledger/httpapi/apierror"
@@ -67,14 +68,17 @@ func (h *Handler) showProofs(p *page.Page, check *checkRecord) error {
 	}
 	data := proofsData{Check: check}
 	err := p.Get("/v3/head", nil, &answer)
-	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusBadRequest {
-		p.Refuse(refused)
-		err = nil
-	} else {
+	refused, ok := page.AsRefusal(err)
+	switch {
+	case err == nil:
 		data.Head = &answer.Head
+	case ok && refused.Status == http.StatusBadRequest:
+		p.Refuse(refused)
+	default:
+		return err
 	}
 	p.Data = data
-	return err
+	return nil
 }
 
 // checkProof checks a file of proofs, which was chosen or pasted. The page answers a POST, because
@@ -85,13 +89,15 @@ func (h *Handler) checkProof(p *page.Page) error {
 		return err
 	}
 	if file == "" {
-		file = form.Get("text")
+		// A browser ends the lines of a text in its own way.
+		file = strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")) + "\n"
 	}
 	var answer struct {
 		Check checkRecord `json:"check"`
 	}
 	err = p.Call(http.MethodPost, "/v3/proofs", map[string]string{"file": file}, &answer)
-	p.Calls[0].Body = "{\"file\":\"…\"}" // as long as the file is
+	// The page shows how to send a file by its name.
+	p.Calls[0].Body, p.Calls[0].Form = "", "file=<FILE"
 	if err != nil {
 		return p.Finish(err, proofsPath, h.proofs)
 	}

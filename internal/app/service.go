@@ -249,10 +249,8 @@ func (s *Service) prover(history *audit.Reader) (*proofs.Prover, error) {
 	if s.cfg.SigningKey == "" {
 		return nil, nil //nolint:nilnil // the API takes nil for none
 	}
-	tree := logtree.New(s.db)
 	prover, err := proofs.New(proofs.Config{
-		Tree:  proofs.Tree{Size: tree.Size, Hashes: tree.Hashes, LeafIndex: tree.LeafIndex},
-		Audit: history, Store: s.Store, Key: string(s.cfg.SigningKey),
+		Tree: logtree.New(s.db), Audit: history, Store: s.Store, Key: string(s.cfg.SigningKey),
 	})
 	if err != nil {
 		return nil, usage.Errorf(

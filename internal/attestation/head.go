@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"linkledger/commands/proofs"
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/internal/installation"
@@ -15,6 +16,7 @@ import (
 	"linkledger/internal/usage"
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
+	"linkledger/queries/logtree"
 )
 
 // NewKey writes a new signing key of a name to a file, which MUST NOT exist, and prints its public
@@ -79,7 +81,7 @@ func signHead(
 		}
 		return proof.Head{}, err
 	}
-	head, err := treeOf(db).Sign(ctx, string(key))
+	head, err := proofs.Sign(ctx, logtree.New(db), string(key))
 	if errors.Is(err, proof.ErrNoKey) {
 		return proof.Head{}, usage.Errorf(
 			"%w: give what linkledger audit key wrote to its file", err,

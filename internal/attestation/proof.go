@@ -147,19 +147,13 @@ func (r ProofRequest) write(
 	ctx context.Context, o installation.Operator, db *readmodel.DB, head proof.Head,
 	older []proof.Head, recorded []eventstore.Recorded,
 ) error {
-	later, err := treeOf(db).Write(ctx, o.Stdout, head, older, recorded)
+	later, err := proofs.Write(ctx, o.Stdout, logtree.New(db), head, older, recorded)
 	if err == nil && later > 0 {
 		o.Logger.WarnContext(
 			ctx, "events after the head are left out", slog.Int("events", later),
 		)
 	}
 	return err
-}
-
-// treeOf returns the stored tree of the log.
-func treeOf(db *readmodel.DB) proofs.Tree {
-	q := logtree.New(db)
-	return proofs.Tree{Size: q.Size, Hashes: q.Hashes, LeafIndex: q.LeafIndex}
 }
 
 // altered explains why something cannot be proved.

@@ -39,7 +39,7 @@ func Projection() projection.Definition {
 type fold struct {
 	calls map[uuid.UUID]*call
 	// decoded has the metadata so far. All events of a call have the same but for the causation.
-	decoded map[textOf]*metadata
+	decoded map[callText]*metadata
 }
 
 type call struct {
@@ -49,7 +49,7 @@ type call struct {
 
 func newFold() projection.Fold {
 	return &fold{
-		calls: make(map[uuid.UUID]*call), decoded: make(map[textOf]*metadata),
+		calls: make(map[uuid.UUID]*call), decoded: make(map[callText]*metadata),
 	}
 }
 
@@ -89,18 +89,18 @@ func (f *fold) metadataOf(event projection.Event) (m *metadata, ok bool, err err
 	return m, m.isID, nil
 }
 
-// textOf is the text of metadata without the id of the causation, which differs between the links
+// callText is the text of metadata without the id of the causation, which differs between the links
 // of a call. It leaves out nothing but a UUID within a string, so what is equal says the same of
 // the call.
-type textOf struct{ before, after string }
+type callText struct{ before, after string }
 
-func withoutCausation(metadata []byte) textOf {
+func withoutCausation(metadata []byte) callText {
 	before, after, _ := bytes.Cut(metadata, []byte(`"$causationId":"`))
 	id, after, _ := bytes.Cut(after, []byte(`"`))
 	if _, err := uuid.ParseBytes(id); err != nil || len(after) == 0 {
-		return textOf{before: string(metadata)}
+		return callText{before: string(metadata)}
 	}
-	return textOf{string(before), string(after)}
+	return callText{string(before), string(after)}
 }
 
 func (f *fold) Read(s *sqlbatch.Batch, batch []projection.Event) {

@@ -22,7 +22,7 @@ func TestWithoutCausation(t *testing.T) {
 		`{"$correlationId":"r",`,
 		"",
 	}
-	seen := make(map[textOf]string)
+	seen := make(map[callText]string)
 	for _, text := range texts {
 		key := withoutCausation([]byte(text))
 		if other, ok := seen[key]; ok {

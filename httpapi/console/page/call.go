@@ -17,11 +17,17 @@ import (
 // Call is a call of the API that a page has made.
 type Call struct {
 	Method, Path, Body string
+
+	// Form is a field of a form in place of Body, as curl takes it.
+	Form string
 }
 
 // Curl returns the call as a command.
 func (c Call) Curl(base string) string {
 	command := `curl -u "$ACCOUNT:$API_KEY"`
+	if c.Form != "" {
+		return command + " -F " + quoted(c.Form) + " " + quoted(base+c.Path)
+	}
 	if c.Method != http.MethodGet {
 		command += " -X " + c.Method
 	}

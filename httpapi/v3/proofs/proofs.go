@@ -3,10 +3,11 @@
 package proofs
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
-	"linkledger/commands/audit"
 	"linkledger/commands/proofs"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -14,14 +15,15 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
+	"linkledger/queries"
 )
 
 const (
 	// maxEvents is the most events that one call proves, so that the file fits into a call that
 	// checks it.
 	maxEvents = 500
-	// maxLinks is the most links of one hash that one call reads.
-	maxLinks = 100
+	// maxReason bounds the reason for which a file proves nothing, because it may quote the file.
+	maxReason = 300 // code points
 )
 
 // Handler handles calls about proofs.
@@ -51,7 +53,7 @@ func (h *Handler) Head(c *request.Context) (any, error) {
 	}
 	signed, err := h.Prover.Head(c.Context())
 	if err != nil {
-		return nil, apierror.Unavailable(err)
+		return nil, failed(err)
 	}
 	return headResponse{response.Succeeded(), h.headOf(signed)}, nil
 }
@@ -59,13 +61,23 @@ func (h *Handler) Head(c *request.Context) (any, error) {
 func (h *Handler) headOf(signed proofs.Head) head {
 	return head{
 		Events: signed.N, Root: signed.Hash.String(), Signed: signed.Signed,
-		PublicKey: h.Prover.Public,
+		PublicKey: h.Prover.PublicKey(),
 	}
 }
 
 var errNoKey = apierror.WrongInput(
 	"This service has no key to sign with: its operator gives it one with --signing-key",
 )
+
+// failed returns the error of a call that cannot read the tree. An event that is not in the tree is
+// no outage: somebody has altered the log or the tree.
+func failed(err error) error {
+	if proofs.IsUnproven(err) || errors.Is(err, queries.ErrNotFound) {
+		//nolint:errorlint // the answer must not be that a link is not found
+		return fmt.Errorf("the log or its tree was altered, audit verify says where: %v", err)
+	}
+	return apierror.Unavailable(err)
+}
 
 type proofResponse struct {
 	response.Envelope
@@ -85,22 +97,13 @@ func (h *Handler) OfLink(c *request.Context) (any, error) {
 	if h.Prover == nil {
 		return nil, errNoKey
 	}
-	hash, err := selection.PathHash(c)
+	asked, err := selection.History(
+		c, selection.PageSizes{Default: maxEvents, Max: maxEvents},
+	)
 	if err != nil {
 		return nil, err
 	}
-	query, err := decode.Query(c)
-	if err != nil {
-		return nil, err
-	}
-	page, err := selection.PageSizes{Default: maxEvents, Max: maxEvents}.Read(query)
-	if err != nil {
-		return nil, err
-	}
-	selected, err := h.Prover.Select(c.Context(), audit.HistoryQuery{
-		Hash: hash, Account: c.Account.ID.String(), MaxLinks: maxLinks,
-		Offset: page.Offset, Limit: page.Limit,
-	})
+	selected, err := h.Prover.Select(c.Context(), asked)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func (h *Handler) OfLink(c *request.Context) (any, error) {
 	var file strings.Builder
 	signed, err := h.Prover.Write(c.Context(), &file, selected)
 	if err != nil {
-		return nil, apierror.Unavailable(err)
+		return nil, failed(err)
 	}
 	return proofResponse{
 		Envelope: response.Succeeded(),
@@ -120,7 +123,7 @@ func (h *Handler) OfLink(c *request.Context) (any, error) {
 		},
 		Page: response.Page{
 			ResultsCount: selected.Count() + selected.LeftOut,
-			TotalCount:   int64(selected.Total), Offset: page.Offset,
+			TotalCount:   int64(selected.Total), Offset: asked.Offset,
 		},
 	}, nil
 }
@@ -175,7 +178,7 @@ func (h *Handler) Check(c *request.Context) (any, error) {
 		return resp, nil
 	}
 	if err != nil {
-		return nil, apierror.Unavailable(err)
+		return nil, failed(err)
 	}
 	resp.Check.Valid, resp.Check.InLog = true, checked.InLog
 	signed := h.headOf(checked.Head)
@@ -189,6 +192,3 @@ func (h *Handler) Check(c *request.Context) (any, error) {
 	}
 	return resp, nil
 }
-
-// maxReason bounds a reason, because it may quote the file.
-const maxReason = 300 // code points

@@ -5,15 +5,11 @@ import (
 
 	"linkledger/commands/audit"
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
 )
-
-// maxHistoryLinks is the most links of one hash that one call reads.
-const maxHistoryLinks = 100
 
 // historyResponse is the response of calls about the history of a hash.
 type historyResponse struct {
@@ -37,22 +33,11 @@ type linkRecord struct {
 
 // History returns a page of the events of a hash and of the account's links that ever had it.
 func (h *Handler) History(c *request.Context) (any, error) {
-	hash, err := selection.PathHash(c)
+	asked, err := selection.History(c, h.Pages)
 	if err != nil {
 		return nil, err
 	}
-	query, err := decode.Query(c)
-	if err != nil {
-		return nil, err
-	}
-	page, err := h.Pages.Read(query)
-	if err != nil {
-		return nil, err
-	}
-	history, err := h.Audit.History(c.Context(), audit.HistoryQuery{
-		Hash: hash, Account: c.Account.ID.String(), MaxLinks: maxHistoryLinks, Offset: page.Offset,
-		Limit: page.Limit,
-	})
+	history, err := h.Audit.History(c.Context(), asked)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +49,7 @@ func (h *Handler) History(c *request.Context) (any, error) {
 		Envelope: response.Succeeded(), History: historyRecord{History: history, Links: lives},
 		Page: response.Page{
 			ResultsCount: len(history.Entries), TotalCount: int64(history.Total),
-			Offset: page.Offset,
+			Offset: asked.Offset,
 		},
 	}, nil
 }
