@@ -93,6 +93,20 @@ func (b *tab) has(parts ...string) {
 	}
 }
 
+// becomes waits until the page shows all parts, without another document.
+func (b *tab) becomes(parts ...string) {
+	b.t.Helper()
+	late := time.Now().Add(testTimeout)
+	for _, part := range parts {
+		for text := b.text(); !strings.Contains(text, part); text = b.text() {
+			if time.Now().After(late) {
+				b.t.Fatalf("%s never shows %q\n%s", b.path(), part, text)
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+	}
+}
+
 // click clicks an element that is visible.
 func (b *tab) click(selector string) {
 	b.t.Helper()
@@ -152,6 +166,7 @@ func newConsole(t *testing.T) (*site, *client, *tab) {
 	s := newSite(t, "")
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections) // of pages that are watched
 	owner := s.client(t, "acme")
 	b := newTab(browser, t, server.URL)
 	s.signInTab(b, owner)
@@ -185,8 +200,17 @@ func TestConsoleInABrowser(t *testing.T) {
 			b.submit("main form button")
 			b.has("spring", "https://example.com/spring", "created")
 			s.visit(t, "GET", "/spring")
-			b.leaves(func() { b.do(chromedp.Reload()) })
-			b.has("Clicks by day", "Clicks\n1")
+			if scripts {
+				b.becomes("Clicks\n1", "Clicks by day", "Live")
+				b.click("[data-watch] button")
+				b.becomes("Paused")
+				s.visit(t, "GET", "/spring")
+				b.click("[data-watch] button")
+				b.becomes("Clicks\n2", "Live")
+			} else {
+				b.leaves(func() { b.do(chromedp.Reload()) })
+				b.has("Clicks by day", "Clicks\n1")
+			}
 			b.typed("main input[name=note]", "seen")
 			b.submit("form[action='/console/links/spring'] button")
 			b.has("note empty → seen", "settings changed")

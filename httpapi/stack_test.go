@@ -50,6 +50,7 @@ import (
 	"linkledger/internal/soak"
 	"linkledger/projections"
 	"linkledger/projections/engine"
+	"linkledger/projections/engine/projector"
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
@@ -114,6 +115,15 @@ func newStack(t testing.TB, adjust ...func(*Config)) *stack {
 // newStackOn builds a stack on a given event store.
 func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Config)) *stack {
 	t.Helper()
+	return newStackThat(t, projector.Stop, server, adjust...)
+}
+
+// newStackThat builds a stack on a given event store, with what its projections do at an event that they cannot
+// apply.
+func newStackThat(
+	t testing.TB, policy projector.Policy, server *eventstoretest.Server, adjust ...func(*Config),
+) *stack {
+	t.Helper()
 	s := &stack{log: &lines{}, queries: &queryLog{}, events: server}
 	s.at(t, noon)
 	s.openDatabase(t)
@@ -146,7 +156,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
 		return projections.Run(ctx, engine.Config{
-			DB: s.db, Store: s.store, OnCommit: s.waiter.Committed,
+			DB: s.db, Store: s.store, OnCommit: s.waiter.Committed, Policy: policy,
 		})
 	})
 	history := audit.New(streams, s.store, slog.New(slog.DiscardHandler))

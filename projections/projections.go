@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections/accounts"
@@ -85,6 +87,28 @@ func Rebuild(
 	return rebuild.Run(ctx, all(), cfg, names, report)
 }
 
+// BeginRebuild begins to build the next generation of a projection, as rebuild.Begin does. It
+// returns ErrOtherLog if the database belongs to another log.
+func BeginRebuild(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
+) error {
+	if _, err := CheckLog(ctx, db, store); err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	return rebuild.Begin(ctx, all(), db, name)
+}
+
+// EstimateRebuild returns what the next build of a projection takes, as rebuild.EstimateBuild does.
+func EstimateRebuild(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
+) (rebuild.Estimate, error) {
+	p, err := all().Named(name)
+	if err != nil {
+		return rebuild.Estimate{}, err
+	}
+	return rebuild.EstimateBuild(ctx, db, store, p)
+}
+
 // Rollback switches readers back to the previous generation, as rebuild.Rollback does.
 func Rollback(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
@@ -128,6 +152,31 @@ func DeadLetters(
 	ctx context.Context, db *readmodel.DB, name string,
 ) ([]readmodel.DeadLetter, error) {
 	return deadletter.List(ctx, db, name)
+}
+
+// ParkedStreams returns the streams that a projection has set aside, as deadletter.Streams does.
+func ParkedStreams(
+	ctx context.Context, db *readmodel.DB, name string, limit int,
+) ([]deadletter.Stream, error) {
+	return deadletter.Streams(ctx, db, name, limit)
+}
+
+// DeadLettersOf returns the dead letters that an event is, of serving generations.
+func DeadLettersOf(
+	ctx context.Context, db *readmodel.DB, event uuid.UUID,
+) ([]readmodel.DeadLetter, error) {
+	return deadletter.Of(ctx, db, event)
+}
+
+// Followers returns the names of the projections that follow an event.
+func Followers(r eventstore.Recorded) []string {
+	var names []string
+	for _, p := range all() {
+		if p.Filter.Matches(r) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // RetryDeadLetters applies the dead letters of a projection, as deadletter.Retry does.

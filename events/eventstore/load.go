@@ -120,3 +120,18 @@ func (s *Store) LoadFrom(ctx context.Context, stream string, from Revision) ([]R
 		}
 	}
 }
+
+// Page returns at most limit events of a stream from a revision on, oldest first. It returns none
+// if the stream does not exist.
+func (s *Store) Page(
+	ctx context.Context, stream string, from Revision, limit uint64,
+) ([]Recorded, error) {
+	page, err := s.read(ctx, "read", wire.EventsOf(stream, from, limit))
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load %s from revision %d: %w", stream, from, err)
+	}
+	return page, nil
+}

@@ -7,11 +7,8 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/uptrace/bunrouter"
-
 	"linkledger/httpapi/console/chart"
 	"linkledger/httpapi/console/page"
-	"linkledger/httpapi/response"
 	"linkledger/httpapi/router"
 	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
@@ -22,7 +19,6 @@ const (
 	Root       = "/console"
 	SignInPath = Root + "/sign-in"
 	LinkPath   = SignInPath + "/" // and the secret of a one-time link
-	stylePath  = Root + "/style.css"
 	linksPath  = Root + "/links"
 	tagsPath   = Root + "/tags"
 
@@ -52,9 +48,6 @@ type Handler struct {
 //go:embed templates/*.html
 var templates embed.FS
 
-//go:embed style.css
-var style []byte
-
 // names are those of the pages and of their templates.
 var names = []string{
 	"sign-in", "links", "link", "many", "tags", "activity", "keys", "account", "proofs",
@@ -78,8 +71,8 @@ func New(cfg Config) (*Handler, error) {
 
 // Routes returns the routes of the pages.
 func (h *Handler) Routes() []router.Route {
-	return []router.Route{
-		router.Get(stylePath, serveStyle),
+	return append(
+		page.Files(),
 		router.Get(Root, h.SignedIn("links", h.start)),
 		router.Get(SignInPath, h.Open("sign-in", h.askToSignIn)),
 		router.Post(SignInPath, h.Open("sign-in", h.signIn)),
@@ -116,11 +109,5 @@ func (h *Handler) Routes() []router.Route {
 		router.Get(keysPath, h.SignedIn("keys", h.keys)),
 		router.Post(keysPath, h.SignedIn("keys", h.addKey)),
 		router.Post(Root+"/keys/:id/revoke", h.SignedIn("keys", h.revokeKey)),
-	}
-}
-
-func serveStyle(w http.ResponseWriter, _ bunrouter.Request) error {
-	w.Header().Set("Cache-Control", "public, max-age=300")
-	response.Write(w, http.StatusOK, "text/css; charset=utf-8", style)
-	return nil
+	)
 }

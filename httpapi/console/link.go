@@ -76,7 +76,7 @@ func (h *Handler) link(p *page.Page) error {
 	hash := p.C.Param("hash")
 	path := "/v3/urls/" + url.PathEscape(hash)
 	p.Title = hash
-	if at := p.Query().Get("at"); at != "" {
+	if at := p.At(); at != "" {
 		return linkAt(p, path, linkData{Hash: hash, At: at})
 	}
 	data := linkData{Hash: hash}
@@ -100,6 +100,10 @@ func (h *Handler) link(p *page.Page) error {
 				return err
 			}
 		}
+	}
+	if p.Watched { // the history is not part of what changes meanwhile
+		p.Data = data
+		return nil
 	}
 	if err := history(p, path, &data); err != nil {
 		return err

@@ -83,6 +83,9 @@ func (h *Handler) start(p *page.Page) error {
 func (h *Handler) links(p *page.Page) error {
 	p.Title = "Links"
 	query := p.Chosen("search", "tags", "order_by", "at", "offset")
+	if at := p.At(); at != "" {
+		query.Set("at", at)
+	}
 	data := linksData{Changes: changes, Query: maps.Clone(query)}
 	query.Set("limit", strconv.Itoa(pageSize))
 	err := p.Get("/v3/urls", query, &data.linksAnswer)

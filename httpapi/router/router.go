@@ -12,6 +12,15 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
+// Handler handles the requests of a route. An error that it returns is written by its caller.
+type Handler = bunrouter.HandlerFunc
+
+// Request is a request with its route and the parameters of its path.
+type Request = bunrouter.Request
+
+// Router chooses the handler of a request.
+type Router = bunrouter.Router
+
 // Route is the handler of one method of one path.
 type Route struct {
 	Method, Path string

@@ -108,17 +108,25 @@ var errOtherOrigin = &apierror.Error{
 }
 
 // Resume sets c.Session, c.Account and c.Key by the cookie of the request, or refuses. c.Account
-// has no id if the person is a member of no account.
+// has no id if the person is a member of no account. Pages of others may not even cause calls that
+// read.
 func (s *Sessions) Resume(c *request.Context) error {
+	site := c.Request.Header.Get("Sec-Fetch-Site")
+	if s.Has(c.Request) && (site == "cross-site" || site == "same-site") {
+		return errOtherOrigin
+	}
+	return s.ResumePage(c)
+}
+
+// ResumePage is Resume for a page, which links of other sites may lead to. They may not cause its
+// actions.
+func (s *Sessions) ResumePage(c *request.Context) error {
 	secret := s.secret(c.Request)
 	if secret == "" {
 		return errNoSession
 	}
 	if err := s.CheckOrigin(c.Request); err != nil {
 		return err
-	}
-	if site := c.Request.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-		return errOtherOrigin // pages of others may not even cause calls that read
 	}
 	now := s.Now()
 	session, err := s.Queries.Session(c.Context(), secret, now)

@@ -21,11 +21,12 @@ type Service struct {
 	Spooled   bool          // clicks can wait in a spool
 	MaxLag    time.Duration // the service is not ready while a projection lags by more
 	Metrics   http.Handler
-	Profiling bool // serve profiles
+	Console   http.Handler // of operators
+	Profiling bool         // serve profiles
 	Logger    *slog.Logger
 }
 
-// handler serves health, metrics and, if enabled, profiles.
+// handler serves health, metrics, the console of operators and, if enabled, profiles.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(
@@ -34,6 +35,8 @@ func (s *Service) handler() http.Handler {
 	)
 	mux.HandleFunc("GET /health/ready", s.ready)
 	mux.Handle("GET /metrics", s.Metrics)
+	mux.Handle("/console", s.Console)
+	mux.Handle("/console/", s.Console)
 	if s.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

@@ -99,6 +99,7 @@ func (s *Service) startParts(
 			})
 		})
 	}
+	start("console of operators", s.operators.Run)
 	if s.has(config.RoleRedirect) {
 		start("clicks", s.clicks.Run)
 	}
@@ -128,7 +129,7 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
 			Store: s.Store, Logger: s.logger,
 		}),
-		Profiling: s.cfg.Profiling, Logger: s.logger,
+		Console: s.operators, Profiling: s.cfg.Profiling, Logger: s.logger,
 	}
 }
 

@@ -29,10 +29,13 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
+	"linkledger/internal/operators"
 	"linkledger/internal/signinlink"
 	"linkledger/internal/telemetry"
 	"linkledger/internal/usage"
@@ -78,6 +81,7 @@ type Service struct {
 	metrics   *telemetry.Metrics
 	traces    telemetry.Traces
 	handler   http.Handler
+	operators *operators.Handler
 }
 
 // Config is the configuration of a service.
@@ -202,6 +206,9 @@ func (s *Service) wire(ctx context.Context) error {
 		Store: s.Store, Spool: s.spool, StoreTimeout: cfg.ClickPatience, Tracer: s.traces.Tracer(),
 		Logger: s.logger,
 	})
+	if s.operators, err = s.operatorsConsole(visitorKey); err != nil {
+		return err
+	}
 	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
 	history := audit.New(written, s.Store, s.logger)
 	prover, err := s.prover(history)
@@ -229,6 +236,19 @@ func (s *Service) wire(ctx context.Context) error {
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 	})
 	return err
+}
+
+// operatorsConsole returns the console of operators. Its sessions are those of the owners' console,
+// at another address and with its cookies.
+func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error) {
+	return operators.New(operators.Config{
+		DB: s.db, Store: s.Store, Queries: s.queries,
+		Sessions: &session.Sessions{
+			Store: s.db.Keys, Queries: s.queries, Pseudonyms: peer.NewPseudonyms(visitorKey),
+			Origins: http.NewCrossOriginProtection(), Now: time.Now, Logger: s.logger,
+		},
+		Hosts: s.cfg.AdminHosts, Logger: s.logger,
+	})
 }
 
 // quotas returns what keeps the links of accounts within their plans.

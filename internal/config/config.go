@@ -28,6 +28,7 @@ import (
 type Serving struct {
 	Listen       string        `help:"${listen}" default:"127.0.0.1:8080" validate:"address"`
 	AdminListen  string        `help:"${admin_listen}" default:"127.0.0.1:8081" validate:"address"`
+	AdminHosts   []string      `help:"${admin_hosts}" placeholder:"HOSTS"`
 	Traces       bool          `help:"${traces}"`
 	LogRequests  string        `help:"${log_requests}" default:"api" validate:"oneof=none api all"`
 	Profiling    bool          `help:"${profiling}"`

@@ -47,7 +47,9 @@ func (t HelpTexts) Option() kong.Option {
 var helpTexts = HelpTexts{
 	// Serving.
 	"listen":       "Address of the API and the short links.",
-	"admin_listen": "Internal address of health and metrics.",
+	"admin_listen": "Internal address of health, metrics and the console of operators.",
+	"admin_hosts": "Host names by which operators open their console at the internal address, " +
+		"such as that of a proxy, besides localhost and IP addresses.",
 	"traces": "Send traces by OTLP over gRPC. The environment variables of OpenTelemetry, such " +
 		"as OTEL_EXPORTER_OTLP_ENDPOINT, configure the export.",
 	"log_requests": "Requests that are logged: none, api, or all. With all, visits of short " +

@@ -9,6 +9,7 @@ Linkledger is ready.
 
   API            {{.Base}}/v3
   console        {{.Base}}/console
+  operators      {{.Admin}}/console
   short links    {{.Base}}/<hash>
   health         {{.Admin}}/health/ready
   metrics        {{.Admin}}/metrics

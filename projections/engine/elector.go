@@ -91,7 +91,9 @@ func (e *elector) run(ctx context.Context) error {
 func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error {
 	found, err := generation.Candidates(ctx, e.cfg.DB)
 	if err != nil {
-		e.interruptAll(err)
+		if ctx.Err() == nil { // the end of this process tells nothing of the generations
+			e.interruptAll(err)
+		}
 		return err
 	}
 	prepared, known := make(map[string]bool), make(map[generation.Key]bool)

@@ -29,6 +29,9 @@ type Generation struct {
 	LastError   string    `bun:"last_error"` // why the owner makes no progress; empty: it does
 	Rate        float64   `bun:"rate"`       // events per second, recently
 	UpdatedAt   time.Time `bun:"updated_at"`
+	CreatedAt   time.Time `bun:"created_at,scanonly"`
+	BuiltAt     time.Time `bun:"built_at,scanonly,nullzero"` // zero: no build of it has ended
+	BuiltPos    int64     `bun:"built_pos,scanonly"`         // the commit position then
 }
 
 // DeadLetter is a row of dead_letters: an event that was set aside.

@@ -106,7 +106,7 @@ func (p *Page) Call(method, path string, body, into any) error {
 	if p.username != "" {
 		r.SetBasicAuth(p.username, p.key)
 	}
-	answer := recorder{header: make(http.Header)}
+	answer := recorder{header: make(http.Header), page: p.C.ResponseWriter}
 	p.pages.API.ServeHTTP(&answer, r)
 	for _, cookie := range answer.header["Set-Cookie"] { // of a session that begins or ends
 		p.C.Header().Add("Set-Cookie", cookie)
@@ -137,10 +137,15 @@ func (p *Page) read(answer recorder, into any) error {
 
 // recorder keeps the answer of a call.
 type recorder struct {
+	page   http.ResponseWriter
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
+
+// Unwrap returns the writer of the page, for http.ResponseController: a call that takes long gives
+// its page as much time.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.page }
 
 // Header implements http.ResponseWriter.
 func (r *recorder) Header() http.Header { return r.header }

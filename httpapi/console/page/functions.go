@@ -10,7 +10,7 @@ import (
 
 // functions are those that the templates call.
 var functions = template.FuncMap{
-	"number": Number, "moment": moment, "join": strings.Join, "value": value,
+	"number": Number, "moment": moment, "join": strings.Join, "value": value, "local": local,
 	"share": func(n, of int64) int64 { return 100 * n / max(1, of) },
 	"name": func(eventType string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(eventType, "url."), ".v")
@@ -50,6 +50,15 @@ func moment(at any) stamp {
 	}
 	moment = moment.UTC()
 	return stamp{moment.Format("2 Jan 2006, 15:04") + " UTC", moment.Format(time.RFC3339Nano)}
+}
+
+// local returns a moment as fields for times take it, in UTC, or "" if the text is none.
+func local(text string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return ""
+	}
+	return at.UTC().Format("2006-01-02T15:04:05")
 }
 
 // value returns a value of a change for people.

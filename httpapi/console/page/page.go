@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
@@ -20,14 +21,17 @@ type Page struct {
 	C *request.Context // the request for the page
 
 	pages         *Pages
+	name          string // of the template
 	username, key string // of the calls in place of the session, while someone signs in
 
 	Title    string
 	Session  *Session   // nil: nobody has signed in
 	Calls    []Call     // that the page has made
+	Commands []string   // of the command line that do what the page does; nil: calls do
 	Refused  string     // why an action was refused
 	Form     url.Values // what was typed, after a refusal
 	Data     any        // of the template
+	Watched  bool       // only the part is shown that changes while the page is watched
 	Status   int
 	Redirect string // where the browser goes in place of the page; empty: nowhere
 
@@ -73,6 +77,18 @@ func (p *Page) Chosen(names ...string) url.Values {
 		}
 	}
 	return query
+}
+
+// At returns the past moment that the page is asked for, as the API takes it. Browsers send it
+// without a zone, which means UTC. It is empty if the page is asked for now.
+func (p *Page) At() string {
+	text := strings.TrimSpace(p.Query().Get("at"))
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.Format(time.RFC3339Nano)
+		}
+	}
+	return text
 }
 
 // maxForm bounds the body of a form, in bytes.
@@ -133,13 +149,13 @@ func (p *Page) secure() {
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set(
 		"Content-Security-Policy",
-		"default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "+
-			"base-uri 'none'; frame-ancestors 'none'",
+		"default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; "+
+			"img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 	)
 }
 
 // write answers with a page, or with a redirect or a download if the page has one.
-func (p *Page) write(name string) error {
+func (p *Page) write() error {
 	if p.Redirect != "" {
 		p.secure()
 		http.Redirect(p.C, p.C.Request, p.Redirect, http.StatusSeeOther)
@@ -152,8 +168,8 @@ func (p *Page) write(name string) error {
 		return nil
 	}
 	var html bytes.Buffer
-	if err := p.pages.templates[name].Execute(&html, p); err != nil {
-		return fmt.Errorf("page %s of the console: %w", name, err)
+	if err := p.pages.templates[p.name].Execute(&html, p); err != nil {
+		return fmt.Errorf("page %s of the console: %w", p.name, err)
 	}
 	p.secure()
 	response.Write(p.C, p.Status, "text/html; charset=utf-8", html.Bytes())

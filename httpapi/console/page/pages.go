@@ -2,12 +2,14 @@ package page
 
 import (
 	"cmp"
+	"embed"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"github.com/uptrace/bunrouter"
 
@@ -35,26 +37,52 @@ type Pages struct {
 	Config
 
 	templates map[string]*template.Template // by the name of the page
+	watchers  chan struct{}                 // has an entry for each page that is watched
+	onStop    sync.Once                     // makes the server close stopped
+	stopped   chan struct{}
 }
 
 // refusedPage is the name of the page that shows a refusal alone.
 const refusedPage = "refused"
 
-// New returns the pages with these names, whose templates are NAME.html beside layout.html, and one
-// with the name refused. It fails if a template is wrong.
+//go:embed templates
+var shared embed.FS
+
+// New returns the pages with these names, whose templates are NAME.html, and one with the name
+// refused. The template site.html has their navigation, and what they share. New fails if a
+// template is wrong.
 func New(
 	cfg Config, files fs.FS, more template.FuncMap, names ...string,
 ) (*Pages, error) {
-	pages := &Pages{Config: cfg, templates: make(map[string]*template.Template)}
-	for _, name := range append(names, refusedPage) {
-		parsed, err := template.New("layout.html").Funcs(functions).Funcs(more).
-			ParseFS(files, "layout.html", name+".html")
+	pages := &Pages{
+		Config: cfg, templates: make(map[string]*template.Template),
+		watchers: make(chan struct{}, maxWatchers), stopped: make(chan struct{}),
+	}
+	layout, err := template.New("layout.html").Funcs(functions).Funcs(more).
+		ParseFS(shared, "templates/layout.html")
+	if err == nil {
+		layout, err = layout.ParseFS(files, "site.html")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("layout of the console: %w", err)
+	}
+	add := func(name string, from fs.FS, path string) error {
+		parsed, err := layout.Clone()
+		if err == nil {
+			parsed, err = parsed.ParseFS(from, path)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("page %s of the console: %w", name, err)
+			return fmt.Errorf("page %s of the console: %w", name, err)
 		}
 		pages.templates[name] = parsed
+		return nil
 	}
-	return pages, nil
+	for _, name := range names {
+		if err := add(name, files, name+".html"); err != nil {
+			return nil, err
+		}
+	}
+	return pages, add(refusedPage, shared, "templates/refused.html")
 }
 
 // Fill makes a page.
@@ -76,7 +104,11 @@ func (s *Pages) SignedIn(name string, fill Fill) bunrouter.HandlerFunc {
 // Open returns the handler of a page for everybody.
 func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
-		p := &Page{C: request.Of(w, r), pages: s, Status: http.StatusOK}
+		c := request.Of(w, r)
+		if s.isWatch(c.Request, name) {
+			return s.watch(c, name, fill)
+		}
+		p := &Page{C: c, pages: s, name: name, Status: http.StatusOK}
 		err := fill(p)
 		refused, ok := AsRefusal(err)
 		switch {
@@ -91,7 +123,7 @@ func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 		case err != nil:
 			return err
 		}
-		return p.write(name)
+		return p.write()
 	}
 }
 
@@ -111,9 +143,9 @@ func (s *Pages) refuse(p *Page, r *RefusedError) error {
 	if f.Status == http.StatusServiceUnavailable {
 		p.C.Header().Set("Retry-After", response.RetryAfter(f))
 	}
-	p.Title, p.Redirect = "This did not work", ""
+	p.Title, p.Redirect, p.name = "This did not work", "", refusedPage
 	p.Refuse(r)
-	return p.write(refusedPage)
+	return p.write()
 }
 
 // WriteFailure writes a failure as a refusal is written.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
@@ -105,6 +107,55 @@ func List(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadL
 		return nil, fmt.Errorf("dead letters: %w", err)
 	}
 	return letters, nil
+}
+
+// Of returns the dead letters of generations that serve, that an event is.
+func Of(
+	ctx context.Context, db *readmodel.DB, event uuid.UUID,
+) ([]readmodel.DeadLetter, error) {
+	var letters []readmodel.DeadLetter
+	if err := db.NewSelect().Model(&letters).
+		Join("JOIN linkledger.generations AS g ON g.name = letter.name "+
+			"AND g.generation = letter.generation AND g.serving").
+		Where("letter.event_id = ?", event).Order("letter.name").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("dead letters of an event: %w", err)
+	}
+	return letters, nil
+}
+
+// Stream is a stream of which a generation has set events aside.
+type Stream struct {
+	Name       string    `bun:"name"` // of the projection
+	Generation int       `bun:"generation"`
+	Stream     string    `bun:"stream"`
+	Events     int       `bun:"events"`
+	Revision   int64     `bun:"revision"` // of the first of them, and so on
+	Type       string    `bun:"type"`
+	Error      string    `bun:"error"`
+	ParkedAt   time.Time `bun:"parked_at"`
+}
+
+// Streams returns the streams of which a projection has set events aside, at most limit of them,
+// the latest first. An empty name stands for all projections.
+func Streams(
+	ctx context.Context, db *readmodel.DB, name string, limit int,
+) ([]Stream, error) {
+	var streams []Stream
+	// The first event of a stream has the cause. The others follow it.
+	if err := db.NewRaw(`
+		SELECT name, generation, stream, events, revision, type, error, parked_at
+		FROM (
+			SELECT *, count(*) OVER parked AS events, row_number() OVER in_order AS number
+			FROM linkledger.dead_letters WHERE name = ?0 OR ?0 = ''
+			WINDOW parked AS (PARTITION BY name, generation, stream),
+				in_order AS (PARTITION BY name, generation, stream ORDER BY commit_pos, prepare_pos)
+		) AS letters
+		WHERE number = 1
+		ORDER BY parked_at DESC, name, generation, stream LIMIT ?1`, name, limit).
+		Scan(ctx, &streams); err != nil {
+		return nil, fmt.Errorf("streams of dead letters: %w", err)
+	}
+	return streams, nil
 }
 
 // Retry applies the dead letters of a projection and returns how many there were. If stream is not

@@ -54,7 +54,7 @@ func Run(
 	defer func() { err = errors.Join(err, leave()) }()
 	cfg.Only = make(map[generation.Key]bool)
 	for _, name := range names {
-		g, err := beginBuild(ctx, projections, cfg, name)
+		g, err := beginBuild(ctx, projections, cfg.DB, name, cfg.Owner)
 		if err != nil {
 			return fmt.Errorf("rebuild %s: %w", name, err)
 		}
@@ -69,10 +69,21 @@ func Run(
 	return errors.Join(err, <-ended)
 }
 
-// beginBuild returns the generation that is being built. If there is none, it creates one with this
-// process as its owner.
+// Begin begins to build the next generation of a projection, and does not wait for it: the running
+// services build it. If a build was begun earlier, it goes on.
+func Begin(
+	ctx context.Context, projections projection.Set, db *readmodel.DB, name string,
+) error {
+	if _, err := beginBuild(ctx, projections, db, name, ""); err != nil {
+		return fmt.Errorf("rebuild %s: %w", name, err)
+	}
+	return nil
+}
+
+// beginBuild returns the generation that is being built. If there is none, it creates one for an
+// owner, which may be empty.
 func beginBuild(
-	ctx context.Context, projections projection.Set, cfg engine.Config, name string,
+	ctx context.Context, projections projection.Set, db *readmodel.DB, name, owner string,
 ) (g readmodel.Generation, err error) {
 	if _, err := projections.Named(name); err != nil {
 		return g, err
@@ -81,8 +92,8 @@ func beginBuild(
 	if err != nil {
 		return g, err
 	}
-	err = cfg.DB.Locked(ctx, func(ctx context.Context) error {
-		serving, err := generation.Serving(ctx, cfg.DB, name)
+	err = db.Locked(ctx, func(ctx context.Context) error {
+		serving, err := generation.Serving(ctx, db, name)
 		switch {
 		case err != nil:
 			return err
@@ -92,7 +103,7 @@ func beginBuild(
 			return generation.ErrOtherShape
 		}
 		var begun []readmodel.Generation
-		if err := cfg.DB.NewSelect().Model(&begun).Where(
+		if err := db.NewSelect().Model(&begun).Where(
 			"name = ? AND NOT built AND shape = ?", name, shape,
 		).Scan(ctx); err != nil {
 			return err
@@ -101,8 +112,8 @@ func beginBuild(
 			g = begun[0]
 			return nil
 		}
-		return cfg.DB.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			g, err = generation.CreateNext(ctx, tx, name, shape, cfg.Owner)
+		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			g, err = generation.CreateNext(ctx, tx, name, shape, owner)
 			return err
 		})
 	})

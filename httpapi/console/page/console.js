@@ -1,0 +1,108 @@
+// What scripts add to the pages of the console. Every page works without it.
+"use strict";
+
+// Times are shown as the reader's browser writes them. The exact one is in the title.
+const localize = (root) => {
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  root.querySelectorAll("time[datetime]").forEach((time) => {
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.valueOf())) time.textContent = format.format(at);
+  });
+};
+
+// A form that takes long says so, and cannot be sent twice.
+const watchForms = () => {
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method !== "post") return;
+    if (form.dataset.sent) {
+      event.preventDefault();
+      return;
+    }
+    form.dataset.sent = "yes";
+    setTimeout(() => { delete form.dataset.sent; }, 10000); // whoever has stopped it may try again
+    const working = document.createElement("p");
+    working.className = "working";
+    working.setAttribute("role", "status");
+    const began = Date.now();
+    setTimeout(() => {
+      form.append(working);
+      const tell = () => { working.textContent = `Working, ${Math.round((Date.now() - began) / 1000)} s`; };
+      tell();
+      setInterval(tell, 5000);
+    }, 1000);
+  });
+};
+
+// The part of a page with the id "live" is kept up to date. The server sends it anew whenever it
+// has changed, as server-sent events of the same address.
+const watchPage = () => {
+  const part = document.getElementById("live");
+  const bar = document.querySelector("[data-watch]");
+  if (!part || !bar) return;
+  const button = bar.querySelector("button");
+  const status = bar.querySelector("[role=status]");
+  let stream = null;
+  let paused = false;
+  let waiting = null; // what has arrived while someone was in the part
+
+  const busy = () => {
+    const selection = document.getSelection();
+    return part.contains(document.activeElement) ||
+      (selection && !selection.isCollapsed && part.contains(selection.anchorNode));
+  };
+
+  const show = (html) => {
+    if (busy()) {
+      waiting = html;
+      return;
+    }
+    waiting = null;
+    const open = [...part.querySelectorAll("details")].map((d) => d.open);
+    const next = new DOMParser().parseFromString(html, "text/html");
+    localize(next);
+    part.replaceChildren(...next.body.childNodes);
+    part.querySelectorAll("details").forEach((d, i) => { d.open = Boolean(open[i]); });
+  };
+
+  const stop = (text) => {
+    if (stream) stream.close();
+    stream = null;
+    status.textContent = text;
+  };
+
+  const start = () => {
+    if (stream || paused || document.hidden) return;
+    stream = new EventSource(location.href);
+    stream.onopen = () => { status.textContent = "Live"; };
+    stream.onmessage = (message) => show(message.data);
+    stream.addEventListener("end", () => {
+      stop("No longer live: reload the page");
+      paused = true;
+      button.hidden = true;
+    });
+    stream.onerror = () => {
+      // The browser tries again by itself, unless the server has refused.
+      if (stream && stream.readyState === EventSource.CLOSED) stop("Not live: reload the page");
+    };
+  };
+
+  button.addEventListener("click", () => {
+    paused = !paused;
+    button.textContent = paused ? "Resume updates" : "Pause updates";
+    if (paused) stop("Paused");
+    else start();
+  });
+  part.addEventListener("focusout", () => setTimeout(() => { if (waiting !== null) show(waiting); }));
+  // A tab that nobody sees costs nothing.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) stop("");
+    else start();
+  });
+  bar.hidden = false;
+  start();
+};
+
+localize(document);
+watchForms();
+watchPage();

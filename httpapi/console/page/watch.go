@@ -1,0 +1,146 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+)
+
+const (
+	// maxWatchers bounds the pages that are watched at the same time, because each costs the calls
+	// of its page at every look.
+	maxWatchers = 64
+	// lookInterval is the pause between two looks of a page that is watched.
+	lookInterval = 2 * time.Second
+	// lookTimeout bounds a look, and then what the browser takes to receive it.
+	lookTimeout = 10 * time.Second
+	// maxWatch is how long a page is watched. Browsers begin anew by themselves.
+	maxWatch = 10 * time.Minute
+	// watchRoute is the route of watched pages in the metrics. Their requests take minutes.
+	watchRoute = "watch"
+)
+
+// livePart is the template of the part of a page that changes while it is watched. A page that has
+// it contains <div id="live">{{template "live" .}}</div> and {{template "watch"}}.
+const livePart = "live"
+
+// isWatch reports whether a browser watches a page in place of opening it.
+func (s *Pages) isWatch(r *http.Request, name string) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Accept") == "text/event-stream" &&
+		s.templates[name].Lookup(livePart) != nil
+}
+
+// watch sends the part of a page that changes, again and again, whenever it differs from what was
+// sent last. It makes the page anew for each look, so that the rights of the session are checked
+// each time. It ends with the session, the browser or the service.
+//
+// The format is that of server-sent events (HTML Living Standard, section 9.2).
+func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
+	select {
+	case s.watchers <- struct{}{}:
+		defer func() { <-s.watchers }()
+	default:
+		return errTooManyWatched
+	}
+	opened := c.Request
+	gone := c.Disconnected
+	ended := s.stopping(opened.Context())
+	over := time.After(maxWatch)
+	looks := time.NewTicker(lookInterval)
+	defer looks.Stop()
+	out := http.NewResponseController(c.ResponseWriter)
+	// The server would take the end of the time for reading a request for the end of the browser.
+	// A writer without deadlines returns an error, and needs no other one.
+	_ = out.SetReadDeadline(time.Time{})
+	c.Route = watchRoute
+	var sent []byte
+	for {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(opened.Context()), lookTimeout)
+		c.Request = opened.WithContext(ctx)
+		part, err := s.look(c, name, fill)
+		cancel()
+		_ = out.SetWriteDeadline(time.Now().Add(lookTimeout))
+		switch {
+		case err != nil && c.Status == 0:
+			return err
+		case err != nil:
+			return s.send(c, out, "event: end\ndata:\n\n")
+		case !bytes.Equal(part, sent):
+			err = s.send(c, out, eventOf(part))
+			sent = part
+		default:
+			err = s.send(c, out, ":\n\n") // tells proxies and the server that someone is there
+		}
+		if err != nil {
+			return nil // the browser has left
+		}
+		select {
+		case <-looks.C:
+		case <-gone:
+			return nil
+		case <-ended:
+			return nil
+		case <-over:
+			return nil
+		}
+	}
+}
+
+// stopping returns a channel that is closed when the server of the pages begins to stop, because
+// the server waits for the requests that have begun. There is one server, that of the first
+// request.
+func (s *Pages) stopping(ctx context.Context) <-chan struct{} {
+	s.onStop.Do(func() {
+		if server, ok := ctx.Value(http.ServerContextKey).(*http.Server); ok {
+			server.RegisterOnShutdown(func() { close(s.stopped) })
+		}
+	})
+	return s.stopped
+}
+
+var errTooManyWatched = &apierror.Error{
+	Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
+	Details: "Too many pages are watched: reload the page for what is new",
+}
+
+// look makes a page and returns the part of it that changes.
+func (s *Pages) look(c *request.Context, name string, fill Fill) ([]byte, error) {
+	p := &Page{C: c, pages: s, name: name, Watched: true, Status: http.StatusOK}
+	if err := fill(p); err != nil {
+		return nil, err
+	}
+	var part bytes.Buffer
+	if err := s.templates[name].ExecuteTemplate(&part, livePart, p); err != nil {
+		return nil, fmt.Errorf("page %s of the console: %w", name, err)
+	}
+	return part.Bytes(), nil
+}
+
+// eventOf returns a text as an event.
+func eventOf(text []byte) string {
+	var event strings.Builder
+	for line := range strings.Lines(string(text)) {
+		event.WriteString("data: " + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	event.WriteString("\n")
+	return event.String()
+}
+
+// send sends a part of the stream, and its head before the first one.
+func (s *Pages) send(c *request.Context, out *http.ResponseController, text string) error {
+	if c.Status == 0 {
+		(&Page{C: c}).secure()
+		c.Header().Set("Content-Type", "text/event-stream")
+		c.WriteHeader(http.StatusOK)
+	}
+	if _, err := c.Write([]byte(text)); err != nil {
+		return err
+	}
+	return out.Flush()
+}

@@ -1,0 +1,173 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// watched is a page that a browser watches: server-sent events.
+type watched struct {
+	t        *testing.T
+	response *http.Response
+	lines    *bufio.Scanner
+}
+
+// watch begins to watch the page of the link "one" at a server, with the cookies of a browser.
+func (b *browser) watch(t *testing.T, server *httptest.Server) *watched {
+	t.Helper()
+	r, err := http.NewRequestWithContext(withTimeout(t), http.MethodGet, server.URL+"/console/links/one", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = shortHost
+	r.Header.Set("Accept", "text/event-stream")
+	for _, cookie := range b.cookies {
+		r.AddCookie(cookie)
+	}
+	response, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return &watched{t, response, bufio.NewScanner(response.Body)}
+}
+
+// next returns the next event: its type, if it has one, and its data. It returns false at the end of the stream.
+func (w *watched) next() (event, data string, ok bool) {
+	w.t.Helper()
+	for w.lines.Scan() {
+		line := w.lines.Text()
+		switch name, value, _ := strings.Cut(line, ": "); {
+		case line == "" && data+event != "":
+			return event, data, true
+		case name == "event":
+			event = value
+		case name == "data":
+			data += value + "\n"
+		}
+	}
+	if err := w.lines.Err(); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		w.t.Fatal(err)
+	}
+	return "", "", false
+}
+
+// shows waits for an event whose data contains a text.
+func (w *watched) shows(part string) {
+	w.t.Helper()
+	for {
+		event, data, ok := w.next()
+		if !ok || event != "" {
+			w.t.Fatalf("the stream ends with %q before it shows %q", event, part)
+		}
+		if strings.Contains(data, part) {
+			return
+		}
+	}
+}
+
+// TestWatchedPage watches a page: it shows what changes, and ends with the session.
+func TestWatchedPage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	b := s.browser(t)
+	b.signInBy(owner)
+	w := b.watch(t, server)
+	if kind := w.response.Header.Get("Content-Type"); kind != "text/event-stream" || w.response.StatusCode != http.StatusOK {
+		t.Fatalf("the stream begins with %s, %s", w.response.Status, kind)
+	}
+	w.shows("<dt>Clicks</dt><dd>0</dd>")
+	s.visit(t, "GET", "/one")
+	w.shows("<dt>Clicks</dt><dd>1</dd>")
+	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/<script>"}]}`)
+	w.shows("https://example.com/&lt;script&gt;")
+	b.must("DELETE", "/v3/session", "")
+	for {
+		event, data, ok := w.next()
+		if !ok {
+			t.Fatal("the stream ends without a word")
+		}
+		if event == "end" {
+			break
+		}
+		if data == "" {
+			t.Errorf("event %q", event)
+		}
+	}
+	if _, _, ok := w.next(); ok {
+		t.Error("the stream goes on after its end")
+	}
+}
+
+// TestWatchedPagesAreBounded watches more pages than a process allows, and then one after another was left.
+func TestWatchedPagesAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = 64
+	s := newSite(t, "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	b := s.browser(t)
+	b.signInBy(owner)
+	streams := make([]*watched, most)
+	for i := range streams {
+		streams[i] = b.watch(t, server)
+		streams[i].shows("Clicks")
+	}
+	if w := b.watch(t, server); w.response.StatusCode != http.StatusServiceUnavailable {
+		t.Fatalf("one page too many answers %s", w.response.Status)
+	}
+	b.shows("/console/links/one", "Clicks") // a page that is opened is none that is watched
+	if err := streams[0].response.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for ctx := withTimeout(t); b.watch(t, server).response.StatusCode != http.StatusOK; {
+		if ctx.Err() != nil {
+			t.Fatal("the place of a page that was left is never free")
+		}
+	}
+}
+
+// TestWatchedPageEndsWithTheServer stops a server, which waits for the requests in flight.
+func TestWatchedPageEndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	b := s.browser(t)
+	b.signInBy(owner)
+	w := b.watch(t, server)
+	w.shows("Clicks")
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	if err := server.Config.Shutdown(ctx); err != nil {
+		t.Fatalf("the server waits for a page that is watched: %v", err)
+	}
+	if event, _, ok := w.next(); ok {
+		t.Errorf("the stream goes on with %q", event)
+	}
+}
+
+// TestWatchNeedsASession checks that a stream is refused as its page is.
+func TestWatchNeedsASession(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	if w := s.browser(t).watch(t, server); w.response.StatusCode == http.StatusOK {
+		t.Errorf("a stream without a session answers %s", w.response.Status)
+	}
+}

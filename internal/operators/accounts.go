@@ -1,0 +1,59 @@
+package operators
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"linkledger/httpapi/console/page"
+	"linkledger/queries"
+)
+
+// accountsData is what the page of the accounts shows.
+type accountsData struct {
+	Search              string
+	Total               int
+	Accounts            []queries.Account
+	Previous, Following string // paths of other pages; empty: there are none
+}
+
+// accounts lists the accounts whose user name contains what is searched for.
+func (h *Handler) accounts(p *page.Page) error {
+	p.Title = "Accounts"
+	p.Commands = []string{
+		"linkledger account list", "linkledger account show --username NAME",
+		"linkledger account open --username NAME --plan PLAN",
+	}
+	data := accountsData{Search: strings.TrimSpace(p.Query().Get("search"))}
+	all, err := h.Queries.Accounts(p.C.Context())
+	if err != nil {
+		return err
+	}
+	var found []queries.Account
+	for _, a := range all {
+		if strings.Contains(a.Username, data.Search) {
+			found = append(found, a)
+		}
+	}
+	data.Total = len(found)
+	at := func(offset int) string {
+		query := url.Values{"offset": {strconv.Itoa(offset)}}
+		if data.Search != "" {
+			query.Set("search", data.Search)
+		}
+		return accountsPath + "?" + query.Encode()
+	}
+	offset, err := strconv.Atoi(p.Query().Get("offset"))
+	if err != nil || offset < 0 || offset > len(found) {
+		offset = 0 // the list has changed, or somebody has typed it
+	}
+	if offset > 0 {
+		data.Previous = at(max(0, offset-pageSize))
+	}
+	if offset+pageSize < len(found) {
+		data.Following = at(offset + pageSize)
+	}
+	data.Accounts = found[offset:min(len(found), offset+pageSize)]
+	p.Data = data
+	return nil
+}

@@ -1,0 +1,180 @@
+package operators
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events/eventstore"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/router"
+	"linkledger/httpapi/session"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+)
+
+// The paths of the console.
+const (
+	Root            = "/console"
+	signInPath      = Root + "/sign-in"
+	projectionsPath = Root + "/projections"
+	streamsPath     = Root + "/streams"
+	accountsPath    = Root + "/accounts"
+)
+
+// Config of the console. All fields are required, but for Hosts and Patience.
+type Config struct {
+	DB       *readmodel.DB
+	Store    *eventstore.Store
+	Queries  *queries.DB
+	Sessions *session.Sessions // with the origins and the cookies of this address
+	Hosts    Hosts
+	Patience time.Duration // how long a page waits for the event store; 0: 2 s
+	Logger   *slog.Logger
+}
+
+// Handler serves the pages. It is safe for concurrent use.
+type Handler struct {
+	Config
+
+	pages         *page.Pages
+	routes        *router.Router
+	verifications verifications
+	samples       samples
+}
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// names are those of the pages and of their templates.
+var names = []string{
+	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts",
+}
+
+// New returns the console, or an error if a template is wrong. Its verifications need Run.
+func New(cfg Config) (*Handler, error) {
+	files, err := fs.Sub(templates, "templates")
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{Config: cfg}
+	h.Patience = cmp.Or(h.Patience, 2*time.Second)
+	h.verifications.wanted = make(chan string, maxVerifications)
+	h.pages, err = page.New(page.Config{
+		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: Root,
+	}, files, functions, names...)
+	if err != nil {
+		return nil, fmt.Errorf("console of operators: %w", err)
+	}
+	h.routes = router.New(h.Routes(), func(allow string) router.Handler {
+		return func(w http.ResponseWriter, _ router.Request) error {
+			w.Header().Set("Allow", allow)
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+	})
+	return h, nil
+}
+
+// Routes returns the routes of the pages.
+func (h *Handler) Routes() []router.Route {
+	named := projectionsPath + "/:name"
+	return append(
+		page.Files(),
+		router.Get(signInPath, h.pages.Open("sign-in", h.askToSignIn)),
+		router.Get(signInPath+"/:secret", h.pages.Open("sign-in", h.openLink)),
+		router.Post(signInPath+"/:secret", h.pages.Open("sign-in", h.signInByLink)),
+		router.Post(Root+"/sign-out", h.open("overview", h.signOut)),
+
+		router.Get(Root, h.open("overview", h.overview)),
+		router.Get(named, h.open("projection", h.projection)),
+		router.Get(named+"/rebuild", h.open("rebuild", h.askToRebuild)),
+		router.Post(named+"/rebuild", h.open("projection", h.rebuild)),
+		router.Post(named+"/pause", h.open("projection", h.pause)),
+		router.Post(named+"/resume", h.open("projection", h.resume)),
+		router.Post(named+"/rollback", h.open("projection", h.rollback)),
+		router.Post(named+"/prune", h.open("projection", h.prune)),
+		router.Post(named+"/verify", h.open("projection", h.verify)),
+		router.Post(named+"/retry", h.open("projection", h.retry)),
+		router.Post(named+"/discard", h.open("projection", h.discard)),
+
+		router.Get(streamsPath, h.open("streams", h.stream)),
+		router.Get(streamsPath+"/event", h.open("event", h.event)),
+		router.Get(accountsPath, h.open("accounts", h.accounts)),
+	)
+}
+
+// timeout bounds a request. A rollback waits for a generation to catch up.
+const timeout = 20 * time.Second
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := request.New(w, r)
+	c.Header().Set(request.HeaderID, c.ID)
+	c.Header().Set("X-Content-Type-Options", "nosniff")
+	if !h.Hosts.Knows(r.Host) {
+		http.Error(c, "The console of operators is not opened by this host name. Open it by "+
+			"an IP address or localhost, or name the host with --admin-hosts.",
+			http.StatusMisdirectedRequest)
+		return
+	}
+	c.Disconnected = r.Context().Done()
+	ctx, end := context.WithTimeout(r.Context(), timeout)
+	defer end()
+	path, known := router.Canonical(r.URL)
+	c.Request = r.WithContext(ctx)
+	c.Request.URL = path
+	err := error(&apierror.Error{Code: apierror.CodeInvalidResource})
+	if known {
+		err = h.routes.ServeHTTPError(c, c.Request)
+	}
+	if err != nil {
+		h.pages.WriteFailure(c, response.Report(c, h.Logger, err))
+	}
+}
+
+// open returns the handler of a page for operators who have signed in.
+func (h *Handler) open(name string, fill page.Fill) router.Handler {
+	return h.pages.Open(name, func(p *page.Page) error {
+		if err := h.Sessions.ResumePage(p.C); err != nil {
+			return err
+		}
+		s := p.C.Session
+		if !s.Operator {
+			return errNoOperator
+		}
+		p.Session = &page.Session{ID: s.ID.String(), Operator: true, UserName: who(s)}
+		return fill(p)
+	})
+}
+
+var errNoOperator = &apierror.Error{
+	Code:    apierror.CodeAccessDenied,
+	Details: "The session is not that of an operator: linkledger console link --operator makes one",
+}
+
+// who names an operator, for people and the log.
+func who(s queries.Session) string {
+	if s.User == uuid.Nil {
+		return "operator"
+	}
+	return "person " + s.User.String()
+}
+
+// did logs what an operator did with a projection.
+func (h *Handler) did(p *page.Page, action, projection string) {
+	h.Logger.InfoContext(p.C.Context(), "an operator acts",
+		slog.String("action", action), slog.String("projection", projection),
+		slog.String("session", p.Session.ID), slog.String("who", p.Session.UserName),
+		slog.String("request", p.C.ID))
+}

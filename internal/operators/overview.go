@@ -1,0 +1,180 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"math"
+	"time"
+
+	"linkledger/events/eventstore"
+	"linkledger/httpapi/console/page"
+	"linkledger/projections"
+	"linkledger/projections/engine/status"
+)
+
+// functions are those that only the templates of operators call.
+var functions = template.FuncMap{
+	"took": took, "rate": func(perSecond float64) string {
+		return page.Number(int64(math.Round(perSecond)))
+	},
+	"line":  newLine,
+	"count": func(n int) string { return page.Number(int64(n)) },
+}
+
+// took returns a duration for people: two units at most.
+func took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0 s"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	}
+	return d.Round(time.Minute).String()
+}
+
+// generation is a generation of a projection as pages show it.
+type generation struct {
+	status.Overview
+
+	Percent int           // of the log that is applied
+	Left    time.Duration // until it has applied the log, at the present rate; 0: unknown
+}
+
+// Problem returns what an operator should look at, or "".
+func (g generation) Problem() string {
+	switch g.State {
+	case status.Stopped:
+		return "has stopped before an event that it cannot apply: " + g.LastError
+	case status.Failing:
+		return "fails, and tries again: " + g.LastError
+	case status.Paused:
+		return "is paused by an operator"
+	case status.Unowned:
+		return "is kept up to date by no process"
+	case status.Misplaced:
+		return "is at a position that the log does not have: rebuild it. " + g.LastError
+	case status.CatchingUp:
+		return "is behind by " + took(g.Lag)
+	case status.Live, status.Kept, status.Building:
+	}
+	return ""
+}
+
+// notice is something that an operator should look at.
+type notice struct {
+	Projection, Text string // without a projection it is about the whole
+}
+
+// state is the state of all projections.
+type state struct {
+	Head        uint64 // commit position of the log
+	Generations []generation
+	Store       string // why the event store does not answer; empty: it does
+}
+
+// read reads the state of all projections. An event store that does not answer is part of it.
+func (h *Handler) read(ctx context.Context) (s state, err error) {
+	found, err := projections.Generations(ctx, h.DB)
+	if err != nil {
+		return s, err
+	}
+	asking, cancel := context.WithTimeout(ctx, h.Patience)
+	defer cancel()
+	head, err := h.Store.Head(asking)
+	if err == nil {
+		err = projections.AddLag(asking, h.Store, found)
+	}
+	if err != nil {
+		s.Store = err.Error()
+	}
+	s.Head = head.Commit
+	for _, o := range found {
+		s.Generations = append(s.Generations, newGeneration(o, head))
+	}
+	if s.Store == "" {
+		h.samples.add(time.Now(), found)
+	}
+	return s, nil
+}
+
+func newGeneration(o status.Overview, head eventstore.Position) generation {
+	g := generation{Overview: o, Percent: percent(o.Position.Commit, head.Commit)}
+	if o.State == status.Building && o.Rate > 0 {
+		g.Left = time.Duration(float64(o.LagEvents) / o.Rate * float64(time.Second))
+	}
+	return g
+}
+
+// overviewData is what the first page shows.
+type overviewData struct {
+	state
+
+	Notices []notice
+}
+
+// Serving returns the generations that serve.
+func (d overviewData) Serving() (serving []generation) {
+	for _, g := range d.Generations {
+		if g.Serving {
+			serving = append(serving, g)
+		}
+	}
+	return serving
+}
+
+// Building returns the generations that are being built.
+func (d overviewData) Building() (building []generation) {
+	for _, g := range d.Generations {
+		if g.State == status.Building {
+			building = append(building, g)
+		}
+	}
+	return building
+}
+
+// maxStreams is how many streams with events that were set aside a page shows.
+const maxStreams = 100
+
+func (h *Handler) overview(p *page.Page) error {
+	p.Title = "Overview"
+	p.Commands = []string{
+		"linkledger projections status --watch", "linkledger projections dead-letters list",
+	}
+	read, err := h.read(p.C.Context())
+	if err != nil {
+		return err
+	}
+	data := overviewData{state: read}
+	if read.Store != "" {
+		data.Notices = append(
+			data.Notices, notice{Text: "The event store does not answer: " + read.Store},
+		)
+	}
+	for _, g := range read.Generations {
+		if problem := g.Problem(); problem != "" {
+			data.Notices = append(data.Notices, notice{g.Name, g.named() + " " + problem})
+		}
+	}
+	parked, err := projections.ParkedStreams(p.C.Context(), h.DB, "", maxStreams)
+	if err != nil {
+		return err
+	}
+	for _, s := range parked {
+		data.Notices = append(data.Notices, notice{s.Name, fmt.Sprintf(
+			"%s has set aside events of %s (%d): %s", s.Name, s.Stream, s.Events, s.Error,
+		)})
+	}
+	p.Data = data
+	return nil
+}
+
+// named names a generation, without its number if it serves.
+func (g generation) named() string {
+	if g.Serving {
+		return g.Name
+	}
+	return fmt.Sprintf("generation %d of %s", g.Generation, g.Name)
+}

@@ -1,0 +1,207 @@
+package operators
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page"
+	"linkledger/projections"
+	"linkledger/projections/engine/deadletter"
+	"linkledger/projections/engine/rebuild"
+)
+
+// projectionData is what the page of a projection shows.
+type projectionData struct {
+	Name         string
+	Generations  []generation
+	Parked       []deadletter.Stream
+	Verification *verification
+	Samples      []sample // of the generation that serves, the oldest first
+	Store        string   // why the event store does not answer; empty: it does
+}
+
+// Serving returns the generation that serves.
+func (d projectionData) Serving() (serving generation) {
+	for _, g := range d.Generations {
+		if g.Serving {
+			serving = g
+		}
+	}
+	return serving
+}
+
+// Problems returns what an operator should look at.
+func (d projectionData) Problems() (problems []string) {
+	for _, g := range d.Generations {
+		if problem := g.Problem(); problem != "" {
+			problems = append(problems, g.named()+" "+problem)
+		}
+	}
+	return problems
+}
+
+// Others returns whether there are generations that do not serve.
+func (d projectionData) Others() bool { return len(d.Generations) > 1 }
+
+// named returns the projection that the path of a page names, or refuses.
+func named(p *page.Page) (string, error) {
+	name := p.C.Param("name")
+	if !slices.Contains(projections.Names(), name) {
+		return "", &apierror.Error{
+			Code: apierror.CodeInvalidResource, Details: "There is no projection of that name",
+		}
+	}
+	return name, nil
+}
+
+func (h *Handler) projection(p *page.Page) error {
+	name, err := named(p)
+	if err != nil {
+		return err
+	}
+	p.Title = "Projection " + name
+	p.Commands = []string{
+		"linkledger projections rebuild " + name, "linkledger projections verify " + name,
+		"linkledger projections pause " + name, "linkledger projections resume " + name,
+		"linkledger projections rollback " + name, "linkledger projections prune " + name,
+		"linkledger projections dead-letters list " + name,
+		"linkledger projections dead-letters retry " + name,
+	}
+	read, err := h.read(p.C.Context())
+	if err != nil {
+		return err
+	}
+	data := projectionData{
+		Name: name, Store: read.Store, Verification: h.verifications.of(name),
+		Samples: h.samples.of(name),
+		Generations: slices.DeleteFunc(
+			read.Generations, func(g generation) bool { return g.Name != name },
+		),
+	}
+	data.Parked, err = projections.ParkedStreams(p.C.Context(), h.DB, name, maxStreams)
+	p.Data = data
+	return err
+}
+
+// act does something about the projection that a page names, and shows the projection after it.
+func (h *Handler) act(
+	p *page.Page, action string, do func(ctx context.Context, name string) error,
+) error {
+	name, err := named(p)
+	if err != nil {
+		return err
+	}
+	// An action that has begun is finished without the browser too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.C.Context()), timeout)
+	defer cancel()
+	if err := do(ctx, name); err != nil {
+		return p.Finish(refusalOf(err), "", h.projection)
+	}
+	h.did(p, action, name)
+	return p.Finish(nil, projectionsPath+"/"+url.PathEscape(name), h.projection)
+}
+
+// refusalOf returns an error of an action as operators read it: whole.
+func refusalOf(err error) error {
+	if _, own := apierror.Refusal(err); own {
+		return err
+	}
+	return &page.RefusedError{Status: http.StatusConflict, Text: err.Error()}
+}
+
+// rebuildData is what the page shows on which an operator begins a build.
+type rebuildData struct {
+	Name string
+	rebuild.Estimate
+}
+
+func (h *Handler) askToRebuild(p *page.Page) error {
+	name, err := named(p)
+	if err != nil {
+		return err
+	}
+	p.Title = "Rebuild " + name
+	p.Commands = []string{"linkledger projections rebuild " + name}
+	estimate, err := projections.EstimateRebuild(p.C.Context(), h.DB, h.Store, name)
+	p.Data = rebuildData{name, estimate}
+	return err
+}
+
+func (h *Handler) rebuild(p *page.Page) error {
+	return h.act(p, "rebuild", func(ctx context.Context, name string) error {
+		ctx, cancel := context.WithTimeout(ctx, h.Patience)
+		defer cancel()
+		return projections.BeginRebuild(ctx, h.DB, h.Store, name)
+	})
+}
+
+func (h *Handler) pause(p *page.Page) error {
+	return h.act(p, "pause", func(ctx context.Context, name string) error {
+		return projections.Pause(ctx, h.DB, name)
+	})
+}
+
+func (h *Handler) resume(p *page.Page) error {
+	return h.act(p, "resume", func(ctx context.Context, name string) error {
+		return projections.Resume(ctx, h.DB, name)
+	})
+}
+
+func (h *Handler) rollback(p *page.Page) error {
+	return h.act(p, "roll back", func(ctx context.Context, name string) error {
+		_, err := projections.Rollback(ctx, h.DB, h.Store, name)
+		return err
+	})
+}
+
+func (h *Handler) prune(p *page.Page) error {
+	return h.act(p, "prune", func(ctx context.Context, name string) error {
+		_, err := projections.Prune(ctx, h.DB, name)
+		return err
+	})
+}
+
+func (h *Handler) verify(p *page.Page) error {
+	return h.act(p, "verify", func(_ context.Context, name string) error {
+		return h.verifications.ask(name)
+	})
+}
+
+func (h *Handler) retry(p *page.Page) error {
+	return h.letters(p, "retry dead letters", func(
+		ctx context.Context, name, stream string,
+	) error {
+		_, err := projections.RetryDeadLetters(ctx, h.DB, name, stream)
+		return err
+	})
+}
+
+func (h *Handler) discard(p *page.Page) error {
+	return h.letters(p, "discard dead letters", func(
+		ctx context.Context, name, stream string,
+	) error {
+		_, err := projections.DiscardDeadLetters(ctx, h.DB, name, stream)
+		return err
+	})
+}
+
+// letters does something with the events of a stream that a projection has set aside. Without a
+// stream it is refused: all streams at once are for the command line.
+func (h *Handler) letters(
+	p *page.Page, action string, do func(ctx context.Context, name, stream string) error,
+) error {
+	form, err := p.ReadForm()
+	if err != nil {
+		return err
+	}
+	stream := form.Get("stream")
+	if stream == "" {
+		return apierror.WrongInput("The form names no stream")
+	}
+	return h.act(p, action, func(ctx context.Context, name string) error {
+		return do(ctx, name, stream)
+	})
+}

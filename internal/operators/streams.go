@@ -1,0 +1,217 @@
+package operators
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"linkledger/events/eventstore"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page"
+	"linkledger/projections"
+	"linkledger/projections/engine/status"
+)
+
+// pageSize is how many events of a stream a page shows.
+const pageSize = 50
+
+// streamData is what the page of a stream shows.
+type streamData struct {
+	Stream              string // empty: none is asked for
+	Events              []stored
+	Previous, Following string // paths of other pages; empty: there are none
+}
+
+// stored is an event as it is stored.
+type stored struct {
+	Stream   string
+	Revision eventstore.Revision
+	Position string
+	ID, Type string
+	Time     time.Time
+	Path     string // of its page
+	Data     string
+	Metadata string
+}
+
+func newStored(r eventstore.Recorded) stored {
+	query := url.Values{
+		"stream": {r.Stream}, "revision": {strconv.FormatInt(int64(r.Revision), 10)},
+	}
+	return stored{
+		Stream: r.Stream, Revision: r.Revision, Position: r.Position.String(),
+		ID: r.ID.String(), Type: r.Type, Time: r.Time,
+		Path: streamsPath + "/event?" + query.Encode(),
+		Data: readable(r.Data), Metadata: readable(r.Metadata),
+	}
+}
+
+// maxText bounds what a page shows of a body.
+const maxText = 8 << 10
+
+// readable returns the body of an event for people: JSON with its lines, else as Go quotes it.
+func readable(body []byte) string {
+	var decoded any
+	text := string(body)
+	if err := json.Unmarshal(body, &decoded); err == nil {
+		if indented, err := json.MarshalIndent(decoded, "", "  "); err == nil {
+			text = string(indented)
+		}
+	} else if !utf8.Valid(body) {
+		text = strconv.Quote(text)
+	}
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "\n… " + strconv.Itoa(len(body)) + " bytes"
+	}
+	return text
+}
+
+// stream shows the events of a stream.
+func (h *Handler) stream(p *page.Page) error {
+	p.Title = "Events"
+	name := strings.TrimSpace(p.Query().Get("stream"))
+	data := streamData{Stream: name}
+	p.Data = data
+	if name == "" {
+		return nil
+	}
+	from, err := revisionOf(p.Query().Get("from"))
+	if err != nil {
+		return err
+	}
+	// One more than is shown tells whether there are more.
+	found, err := h.load(p, name, from, pageSize+1)
+	if err != nil {
+		return err
+	}
+	at := func(revision eventstore.Revision) string {
+		query := url.Values{"stream": {name}, "from": {strconv.FormatInt(int64(revision), 10)}}
+		return streamsPath + "?" + query.Encode()
+	}
+	if from > 0 {
+		data.Previous = at(max(0, from-pageSize))
+	}
+	if len(found) > pageSize {
+		data.Following = at(found[pageSize].Revision)
+		found = found[:pageSize]
+	}
+	for _, r := range found {
+		data.Events = append(data.Events, newStored(r))
+	}
+	p.Data = data
+	return nil
+}
+
+// load reads events of a stream. The service may read no other streams than its own.
+func (h *Handler) load(
+	p *page.Page, stream string, from eventstore.Revision, limit uint64,
+) ([]eventstore.Recorded, error) {
+	if len(stream) > maxStreamName || strings.HasPrefix(stream, "$") {
+		return nil, apierror.WrongInput("This is not the name of a stream of the service")
+	}
+	ctx, cancel := context.WithTimeout(p.C.Context(), h.Patience)
+	defer cancel()
+	found, err := h.Store.Page(ctx, stream, from, limit)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	return found, nil
+}
+
+// maxStreamName is the longest name of a stream, in bytes.
+const maxStreamName = 512
+
+func revisionOf(text string) (eventstore.Revision, error) {
+	if text == "" {
+		return 0, nil
+	}
+	revision, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || revision < 0 {
+		return 0, apierror.WrongInput("A revision is a number from 0 on")
+	}
+	return eventstore.Revision(revision), nil
+}
+
+// eventData is what the page of an event shows.
+type eventData struct {
+	stored
+
+	Batch     string
+	Followers []follower
+}
+
+// follower is a projection that follows an event.
+type follower struct {
+	Name, State string
+}
+
+// event shows an event, and which projections have applied it.
+func (h *Handler) event(p *page.Page) error {
+	stream := p.Query().Get("stream")
+	revision, err := revisionOf(p.Query().Get("revision"))
+	if err != nil {
+		return err
+	}
+	found, err := h.load(p, stream, revision, 1)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 || found[0].Revision != revision {
+		return &apierror.Error{
+			Code: apierror.CodeInvalidResource, Details: "The stream has no event of that revision",
+		}
+	}
+	e := found[0]
+	data := eventData{stored: newStored(e)}
+	var metadata struct {
+		Batch string `json:"batch"`
+	}
+	if err := json.Unmarshal(e.Metadata, &metadata); err == nil { // else there is no batch to show
+		data.Batch = metadata.Batch
+	}
+	p.Title = fmt.Sprintf("Event %d of %s", e.Revision, e.Stream)
+	if data.Followers, err = h.followers(p.C.Context(), e); err != nil {
+		return err
+	}
+	p.Data = data
+	return nil
+}
+
+// followers returns whether the projections that follow an event have applied it.
+func (h *Handler) followers(
+	ctx context.Context, e eventstore.Recorded,
+) (all []follower, err error) {
+	generations, err := projections.Generations(ctx, h.DB)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]status.Overview)
+	for _, g := range generations {
+		if g.Serving {
+			at[g.Name] = g
+		}
+	}
+	letters, err := projections.DeadLettersOf(ctx, h.DB, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	parked := make(map[string]string)
+	for _, l := range letters {
+		parked[l.Name] = l.Error
+	}
+	for _, name := range projections.Followers(e) {
+		f := follower{Name: name, State: "applied"}
+		if cause, ok := parked[name]; ok {
+			f.State = "set aside: " + cause
+		} else if e.Position.After(at[name].Position) {
+			f.State = "not applied yet"
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
