@@ -2,9 +2,15 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -112,5 +118,48 @@ func TestRebuildProjections(t *testing.T) {
 	}
 	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 1 && v.State == "live" })
 	d.call("GET", "/urls/later", "")
+	rebuildInTheConsole(t, d, folder)
 	d.interrupt()
+}
+
+// rebuildInTheConsole rebuilds the links by the console of operators, with the link that dev prints. The commands that
+// its pages show are commands of the program.
+func rebuildInTheConsole(t *testing.T, d *dev, folder string) {
+	t.Helper()
+	cookies, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: cookies}
+	page := func(method, url string) string {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := browser.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s answers %s: %v\n%s", method, url, response.Status, err, body)
+		}
+		return html.UnescapeString(string(body))
+	}
+	page(http.MethodPost, regexp.MustCompile(`http://\S+/console/sign-in/\S+`).FindString(d.greeting))
+	shown := page(http.MethodGet, d.admin+"/console") + page(http.MethodGet, d.admin+"/console/accounts") +
+		page(http.MethodPost, d.admin+"/console/projections/links/rebuild")
+	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 2 && v.State == "live" })
+	d.call("GET", "/urls/later", "")
+	commands := regexp.MustCompile(`(?m)^(?:<pre>)?linkledger (.+)$`).FindAllStringSubmatch(shown, -1)
+	if len(commands) < 10 {
+		t.Errorf("the pages show the commands %q", commands)
+	}
+	for _, command := range commands {
+		args := append([]string{"config"}, strings.Fields(command[1])...)
+		if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+			t.Errorf("a page shows %q: %v\n%s", command[0], err, out)
+		}
+	}
 }

@@ -22,7 +22,7 @@ func (h *Handler) accounts(p *page.Page) error {
 	p.Title = "Accounts"
 	p.Commands = []string{
 		"linkledger account list", "linkledger account show --username NAME",
-		"linkledger account open --username NAME --plan PLAN",
+		"linkledger account create --username NAME --plan PLAN",
 	}
 	data := accountsData{Search: strings.TrimSpace(p.Query().Get("search"))}
 	all, err := h.Queries.Accounts(p.C.Context())
