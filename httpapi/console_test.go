@@ -392,7 +392,7 @@ func TestConsoleIsSafe(t *testing.T) {
 	b.must("PATCH", "/v3/session", `{"account":"acme"}`)
 	for _, path := range []string{
 		"/console/links", "/console/links?search=" + url.QueryEscape(script), "/console/links/one", "/console/activity",
-		"/console/keys", "/console/account", "/console/tags", "/console/new", "/console/proofs", "/console/links/one?at=" + url.QueryEscape(script), "/console/links/one?day=" + url.QueryEscape(script), "/console/sign-in?return=" + url.QueryEscape(script), "/console/links/none",
+		"/console/keys", "/console/account", "/console/tags", "/console/new", "/console/proofs", "/console/deleted", "/console/links/one?at=" + url.QueryEscape(script), "/console/links/one?day=" + url.QueryEscape(script), "/console/sign-in?return=" + url.QueryEscape(script), "/console/links/none",
 		"/console/links?tags=" + url.QueryEscape(script), "/console/links?at=" + url.QueryEscape(script),
 	} {
 		a := b.call("GET", path, "", header("Accept", "text/html"))

@@ -378,7 +378,7 @@ func (b *tab) screenshot(name string) {
 func TestConsoleLooks(t *testing.T) {
 	t.Parallel()
 	s, owner, b := newConsole(t)
-	pages := map[string]string{"links-empty": "/console/links", "activity-empty": "/console/activity", "tags-empty": "/console/tags"}
+	pages := map[string]string{"links-empty": "/console/links", "activity-empty": "/console/activity", "tags-empty": "/console/tags", "deleted-empty": "/console/deleted"}
 	b.looksRight(pages)
 	for i := range 60 {
 		owner.create(fmt.Sprintf(
@@ -400,7 +400,7 @@ func TestConsoleLooks(t *testing.T) {
 	b.looksRight(map[string]string{
 		"links": "/console/links", "links-tags": "/console/links?tags=%2Bnews", "links-none": "/console/links?search=none",
 		"link": "/console/links/a-long-hash-1", "link-day": "/console/links/a-long-hash-1?day=2026-05-18",
-		"link-deleted": "/console/links/gone", "activity": "/console/activity", "keys": "/console/keys",
+		"link-deleted": "/console/links/gone", "activity": "/console/activity", "deleted": "/console/deleted", "keys": "/console/keys",
 		"account": "/console/account", "tags": "/console/tags", "new": "/console/new", "proofs": "/console/proofs",
 	})
 	b.checkProof(owner, "a-long-hash-1")

@@ -305,6 +305,15 @@ type answer struct {
 		} `json:"events"`
 	} `json:"history"`
 	Activity []shownCall `json:"activity"`
+	Deleted  []struct {
+		Hash        string   `json:"hash"`
+		LongURL     string   `json:"long_url"`
+		Note        string   `json:"note"`
+		Tags        []string `json:"tags"`
+		TotalClicks int      `json:"total_clicks"`
+		CreatedAt   string   `json:"created_at"`
+		DeletedAt   string   `json:"deleted_at"`
+	} `json:"deleted"`
 }
 
 type shownMember struct {

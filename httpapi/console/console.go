@@ -23,6 +23,7 @@ const (
 	tagsPath   = Root + "/tags"
 
 	activityPath = Root + "/activity"
+	deletedPath  = Root + "/deleted"
 	accountPath  = Root + "/account"
 	keysPath     = Root + "/keys"
 	proofsPath   = Root + "/proofs"
@@ -50,7 +51,7 @@ var templates embed.FS
 
 // names are those of the pages and of their templates.
 var names = []string{
-	"sign-in", "links", "link", "many", "tags", "activity", "keys", "account", "proofs",
+	"sign-in", "links", "link", "many", "tags", "activity", "keys", "account", "proofs", "deleted",
 }
 
 // New returns the console, or an error if a template is wrong.
@@ -96,6 +97,7 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(linksPath+"/:hash/restore", h.SignedIn("link", h.restoreLink)),
 		router.Post(linksPath+"/:hash/undo", h.SignedIn("link", h.undoOnLink)),
 		router.Get(linksPath+"/:hash/proof", h.SignedIn("link", h.downloadProof)),
+		router.Get(deletedPath, h.SignedIn("deleted", h.deleted)),
 		router.Get(proofsPath, h.SignedIn("proofs", h.proofs)),
 		router.Post(proofsPath, h.SignedIn("proofs", h.checkProof)),
 

@@ -38,6 +38,10 @@ CREATE INDEX links_long_url
     ON ?schema.links (account_id, hashtextextended(long_url, 0), position, id)
     WHERE deleted_at IS NULL;
 
+-- For the list of deleted links.
+CREATE INDEX links_deleted ON ?schema.links (account_id, deleted_at, number)
+    WHERE deleted_at IS NOT NULL;
+
 -- The link counts of an account.
 CREATE TABLE ?schema.link_tallies (
     account_id   uuid    PRIMARY KEY,

@@ -768,6 +768,33 @@ type Day struct {
 	Unique int `json:"unique"`
 }
 
+// DeletedURL defines model for DeletedURL.
+type DeletedURL struct {
+	CreatedAt string `json:"created_at"`
+	DeletedAt string `json:"deleted_at"`
+
+	// Hash The short identifier.
+	Hash string `json:"hash"`
+
+	// LongUrl Where visitors were sent, byte for byte.
+	LongUrl string   `json:"long_url"`
+	Note    string   `json:"note"`
+	Tags    []string `json:"tags"`
+
+	// TotalClicks Since the creation or the last reset.
+	TotalClicks int `json:"total_clicks"`
+}
+
+// DeletedURLsAnswer defines model for DeletedURLsAnswer.
+type DeletedURLsAnswer struct {
+	Deleted []DeletedURL `json:"deleted"`
+	Error   Error        `json:"error"`
+	Page    Page         `json:"page"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
+}
+
 // DimensionValue defines model for DimensionValue.
 type DimensionValue struct {
 	Clicks int `json:"clicks"`
@@ -1512,6 +1539,18 @@ type UndoBatchParams struct {
 	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
 }
 
+// ListDeletedURLsParams defines parameters for ListDeletedURLs.
+type ListDeletedURLsParams struct {
+	// Offset URLs to pass over.
+	Offset *int `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Limit The most URLs of the answer.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
+
 // ListDomainsParams defines parameters for ListDomains.
 type ListDomainsParams struct {
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
@@ -2085,6 +2124,13 @@ type ClientInterface interface {
 	// Corresponds with POST /batches/{id}/undo (the `UndoBatch` operationId).
 	UndoBatch(ctx context.Context, id Batch, params *UndoBatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListDeletedURLs List the URLs that are deleted, the latest first
+	//
+	// Each is as it was when it was deleted. A hash occurs more than once if several URLs that had it were deleted.
+	//
+	// Corresponds with GET /deleted (the `ListDeletedURLs` operationId).
+	ListDeletedURLs(ctx context.Context, params *ListDeletedURLsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ReadDocs This description as a page
 	//
 	// Corresponds with GET /docs (the `ReadDocs` operationId).
@@ -2506,6 +2552,23 @@ func (c *Client) ListActivity(ctx context.Context, params *ListActivityParams, r
 // Corresponds with POST /batches/{id}/undo (the `UndoBatch` operationId).
 func (c *Client) UndoBatch(ctx context.Context, id Batch, params *UndoBatchParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUndoBatchRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDeletedURLs List the URLs that are deleted, the latest first
+//
+// Each is as it was when it was deleted. A hash occurs more than once if several URLs that had it were deleted.
+//
+// Corresponds with GET /deleted (the `ListDeletedURLs` operationId).
+func (c *Client) ListDeletedURLs(ctx context.Context, params *ListDeletedURLsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDeletedURLsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3724,6 +3787,84 @@ func NewUndoBatchRequest(server string, id Batch, params *UndoBatchParams) (*htt
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListDeletedURLsRequest constructs an http.Request for the ListDeletedURLs method
+func NewListDeletedURLsRequest(server string, params *ListDeletedURLsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/deleted")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -6650,6 +6791,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /batches/{id}/undo (the `UndoBatch` operationId).
 	UndoBatchWithResponse(ctx context.Context, id Batch, params *UndoBatchParams, reqEditors ...RequestEditorFn) (*UndoBatchResponse, error)
 
+	// ListDeletedURLsWithResponse List the URLs that are deleted, the latest first
+	//
+	// Each is as it was when it was deleted. A hash occurs more than once if several URLs that had it were deleted.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /deleted (the `ListDeletedURLs` operationId).
+	ListDeletedURLsWithResponse(ctx context.Context, params *ListDeletedURLsParams, reqEditors ...RequestEditorFn) (*ListDeletedURLsResponse, error)
+
 	// ReadDocsWithResponse This description as a page
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7228,6 +7378,54 @@ func (r UndoBatchResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UndoBatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListDeletedURLsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeletedURLsAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDeletedURLsResponse) GetJSON200() *DeletedURLsAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListDeletedURLsResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDeletedURLsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDeletedURLsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDeletedURLsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDeletedURLsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9147,6 +9345,21 @@ func (c *ClientWithResponses) UndoBatchWithResponse(ctx context.Context, id Batc
 	return ParseUndoBatchResponse(rsp)
 }
 
+// ListDeletedURLsWithResponse List the URLs that are deleted, the latest first
+//
+// Each is as it was when it was deleted. A hash occurs more than once if several URLs that had it were deleted.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /deleted (the `ListDeletedURLs` operationId).
+func (c *ClientWithResponses) ListDeletedURLsWithResponse(ctx context.Context, params *ListDeletedURLsParams, reqEditors ...RequestEditorFn) (*ListDeletedURLsResponse, error) {
+	rsp, err := c.ListDeletedURLs(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDeletedURLsResponse(rsp)
+}
+
 // ReadDocsWithResponse This description as a page
 //
 // Returns a wrapper object for the known response body format(s).
@@ -9998,6 +10211,39 @@ func ParseUndoBatchResponse(rsp *http.Response) (*UndoBatchResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest UndoAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListDeletedURLsResponse parses an HTTP response from a ListDeletedURLsWithResponse call
+func ParseListDeletedURLsResponse(rsp *http.Response) (*ListDeletedURLsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDeletedURLsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeletedURLsAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

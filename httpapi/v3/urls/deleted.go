@@ -1,0 +1,56 @@
+package urls
+
+import (
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+)
+
+// deletedRecord is a URL that was deleted, as it was then.
+type deletedRecord struct {
+	Hash        string             `json:"hash"`
+	LongURL     string             `json:"long_url"`
+	Note        string             `json:"note"`
+	Tags        []string           `json:"tags"`
+	TotalClicks int64              `json:"total_clicks"`
+	CreatedAt   response.Timestamp `json:"created_at"`
+	DeletedAt   response.Timestamp `json:"deleted_at"`
+}
+
+type deletedResponse struct {
+	response.Envelope
+	Deleted []deletedRecord `json:"deleted"`
+	Page    response.Page   `json:"page"`
+}
+
+// Deleted returns a page of the URLs of the account that are deleted, the latest first.
+func (h *Handler) Deleted(c *request.Context) (any, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return nil, err
+	}
+	page, err := h.Pages.Read(query)
+	if err != nil {
+		return nil, err
+	}
+	found, total, err := h.Queries.DeletedLinks(
+		c.Context(), c.Account.ID, page.Offset, page.Limit,
+	)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	resp := deletedResponse{
+		Envelope: response.Succeeded(), Deleted: make([]deletedRecord, len(found)),
+		Page: response.Page{ResultsCount: len(found), TotalCount: total, Offset: page.Offset},
+	}
+	for i, link := range found {
+		resp.Deleted[i] = deletedRecord{
+			Hash: link.Hash, LongURL: link.LongURL, Note: link.Note,
+			Tags: append([]string{}, link.Tags...), TotalClicks: link.TotalClicks,
+			CreatedAt: response.Timestamp(link.CreatedAt),
+			DeletedAt: response.Timestamp(link.DeletedAt),
+		}
+	}
+	return resp, nil
+}
