@@ -63,22 +63,22 @@ func (c callRecord) Undoable() bool {
 
 type activityData struct {
 	Calls []callRecord `json:"activity"`
-	Page  pageRecord   `json:"page"`
+	Page  page.Part    `json:"page"`
 	Query url.Values   `json:"-"`
-	Pager pager
+	Pager page.Pager
 }
 
 func (h *Handler) activity(p *page.Page) error {
 	p.Title = "Activity"
 	query := p.Chosen("key", "user", "via", "from", "to", "offset")
 	data := activityData{Query: maps.Clone(query)}
-	query.Set("limit", strconv.Itoa(pageSize))
+	query.Set("limit", strconv.Itoa(page.Size))
 	err := p.Get("/v3/activity", query, &data)
 	if refused, ok := page.AsRefusal(err); ok && len(data.Query) > 0 {
 		p.Refuse(refused)
 		err = nil
 	}
-	data.Pager = newPager(activityPath, data.Query, data.Page)
+	data.Pager = page.NewPager(activityPath, data.Query, data.Page)
 	p.Data = data
 	return err
 }

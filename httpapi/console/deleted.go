@@ -25,17 +25,17 @@ func (d deletedRecord) Path() string { return linksPath + "/" + url.PathEscape(d
 // deletedData is what the list of deleted links shows.
 type deletedData struct {
 	Links []deletedRecord `json:"deleted"`
-	Page  pageRecord      `json:"page"`
-	Pager pager           `json:"-"`
+	Page  page.Part       `json:"page"`
+	Pager page.Pager      `json:"-"`
 }
 
 func (h *Handler) deleted(p *page.Page) error {
 	p.Title = "Deleted links"
 	query := p.Chosen("offset")
 	var data deletedData
-	query.Set("limit", strconv.Itoa(pageSize))
+	query.Set("limit", strconv.Itoa(page.Size))
 	err := p.Get("/v3/deleted", query, &data)
-	data.Pager = newPager(deletedPath, url.Values{}, data.Page)
+	data.Pager = page.NewPager(deletedPath, url.Values{}, data.Page)
 	p.Data = data
 	return err
 }

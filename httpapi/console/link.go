@@ -69,7 +69,7 @@ type linkData struct {
 	Day     string // the dimensions are of this day only; empty: of all
 	By      []dimension
 	History []entry
-	Pager   pager
+	Pager   page.Pager
 }
 
 func (h *Handler) link(p *page.Page) error {
@@ -222,7 +222,7 @@ func history(p *page.Page, path string, data *linkData) error {
 		History struct {
 			Events []entry `json:"events"`
 		} `json:"history"`
-		Page pageRecord `json:"page"`
+		Page page.Part `json:"page"`
 	}
 	// The API answers the oldest first, so the total is asked for before the last page.
 	query := url.Values{"limit": {"1"}}
@@ -233,8 +233,8 @@ func history(p *page.Page, path string, data *linkData) error {
 	if err != nil {
 		return err
 	}
-	query.Set("limit", strconv.Itoa(pageSize))
-	query.Set("offset", strconv.FormatInt(max(0, answer.Page.Total-pageSize), 10))
+	query.Set("limit", strconv.Itoa(page.Size))
+	query.Set("offset", strconv.FormatInt(max(0, answer.Page.Total-page.Size), 10))
 	if err := p.Get(path+"/history", query, &answer); err != nil {
 		return err
 	}

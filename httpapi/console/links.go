@@ -54,7 +54,7 @@ func (l linkRecord) Path() string { return linksPath + "/" + url.PathEscape(l.Ha
 
 type linksAnswer struct {
 	URLs []linkRecord `json:"urls"`
-	Page pageRecord   `json:"page"`
+	Page page.Part    `json:"page"`
 }
 
 // linksData is what the list of links shows.
@@ -62,7 +62,7 @@ type linksData struct {
 	linksAnswer
 
 	Query   url.Values
-	Pager   pager
+	Pager   page.Pager
 	Changes []change
 }
 
@@ -87,14 +87,14 @@ func (h *Handler) links(p *page.Page) error {
 		query.Set("at", at)
 	}
 	data := linksData{Changes: changes, Query: maps.Clone(query)}
-	query.Set("limit", strconv.Itoa(pageSize))
+	query.Set("limit", strconv.Itoa(page.Size))
 	err := p.Get("/v3/urls", query, &data.linksAnswer)
 	if refused, ok := page.AsRefusal(err); ok && len(data.Query) > 0 {
 		// A wrong tag expression or time: the form stays as it was typed.
 		p.Refuse(refused)
 		err = nil
 	}
-	data.Pager = newPager(linksPath, data.Query, data.Page)
+	data.Pager = page.NewPager(linksPath, data.Query, data.Page)
 	p.Data = data
 	return err
 }

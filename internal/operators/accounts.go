@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -11,10 +10,10 @@ import (
 
 // accountsData is what the page of the accounts shows.
 type accountsData struct {
-	Search              string
-	Total               int
-	Accounts            []queries.Account
-	Previous, Following string // paths of other pages; empty: there are none
+	Search   string
+	Total    int
+	Accounts []queries.Account
+	Pager    page.Pager
 }
 
 // accounts lists the accounts whose user name contains what is searched for.
@@ -36,24 +35,14 @@ func (h *Handler) accounts(p *page.Page) error {
 		}
 	}
 	data.Total = len(found)
-	at := func(offset int) string {
-		query := url.Values{"offset": {strconv.Itoa(offset)}}
-		if data.Search != "" {
-			query.Set("search", data.Search)
-		}
-		return accountsPath + "?" + query.Encode()
-	}
 	offset, err := strconv.Atoi(p.Query().Get("offset"))
 	if err != nil || offset < 0 || offset > len(found) {
 		offset = 0 // the list has changed, or somebody has typed it
 	}
-	if offset > 0 {
-		data.Previous = at(max(0, offset-pageSize))
-	}
-	if offset+pageSize < len(found) {
-		data.Following = at(offset + pageSize)
-	}
-	data.Accounts = found[offset:min(len(found), offset+pageSize)]
+	data.Accounts = found[offset:min(len(found), offset+page.Size)]
+	data.Pager = page.NewPager(accountsPath, p.Chosen("search"), page.Part{
+		Results: len(data.Accounts), Total: int64(len(found)), Offset: offset,
+	})
 	p.Data = data
 	return nil
 }

@@ -17,9 +17,6 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-// pageSize is how many events of a stream a page shows.
-const pageSize = 50
-
 // streamData is what the page of a stream shows.
 type streamData struct {
 	Stream              string // empty: none is asked for
@@ -85,7 +82,7 @@ func (h *Handler) stream(p *page.Page) error {
 		return err
 	}
 	// One more than is shown tells whether there are more.
-	found, err := h.load(p, name, from, pageSize+1)
+	found, err := h.load(p, name, from, page.Size+1)
 	if err != nil {
 		return err
 	}
@@ -94,11 +91,11 @@ func (h *Handler) stream(p *page.Page) error {
 		return streamsPath + "?" + query.Encode()
 	}
 	if from > 0 {
-		data.Previous = at(max(0, from-pageSize))
+		data.Previous = at(max(0, from-page.Size))
 	}
-	if len(found) > pageSize {
-		data.Following = at(found[pageSize].Revision)
-		found = found[:pageSize]
+	if len(found) > page.Size {
+		data.Following = at(found[page.Size].Revision)
+		found = found[:page.Size]
 	}
 	for _, r := range found {
 		data.Events = append(data.Events, newStored(r))

@@ -51,7 +51,7 @@ func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 						('archived', 1), ('archived', 2), ('email_stats', 4)) AS sets (name, change)) AS changes) AS placed
 			GROUP BY name, block, page`,
 	}
-	fillGeneration(t, db, "history", load, account, links)
+	queriestest.FillGeneration(t, db, "history", load, account, links)
 }
 
 // BenchmarkPast reads pages as of three times: when half of the links had been created, when all

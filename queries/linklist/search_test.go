@@ -21,7 +21,7 @@ func TestSearchOfManyLinks(t *testing.T) {
 	const links = 6 * maxSearchedByNumber / 5
 	db, account := queriestest.OpenDatabase(t), uuid.New()
 	q := New(db)
-	loadLinks(t, db, account, links)
+	queriestest.LoadLinks(t, db, account, links)
 	loadHistory(t, db, account, links)
 	for _, note := range []string{
 		`UPDATE history_g2.link_versions SET note = E'50% Ünï \\303' WHERE number % 100 = 5 AND revision >= 3`,
@@ -83,7 +83,7 @@ func TestSearchOfManyLinks(t *testing.T) {
 func TestSearchUsesTheIndex(t *testing.T) {
 	t.Parallel()
 	db, ctx, account := queriestest.OpenDatabase(t), queriestest.WithTimeout(t), uuid.New()
-	fillGeneration(t, db, "links", []string{
+	queriestest.FillGeneration(t, db, "links", []string{
 		`INSERT INTO ?schema.link_texts SELECT ?account, n, md5(n::text)::bytea FROM generate_series(1, ?links) n`,
 	}, account, 20_000)
 	var plan []string

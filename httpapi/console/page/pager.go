@@ -1,28 +1,28 @@
-package console
+package page
 
 import (
 	"net/url"
 	"strconv"
 )
 
-// pageSize is how many entries a list shows.
-const pageSize = 50
+// Size is how many entries a list shows.
+const Size = 50
 
-// pageRecord says which part of a list an answer has.
-type pageRecord struct {
+// Part says which part of a list an answer of the API has.
+type Part struct {
 	Results int   `json:"results_count"`
 	Total   int64 `json:"total_count"`
 	Offset  int   `json:"offset"`
 }
 
-// pager leads to the neighbours of a page of a list.
-type pager struct {
+// Pager leads to the neighbours of a page of a list.
+type Pager struct {
 	First, Last         int    // numbers of the entries, from 1
 	Previous, Following string // addresses; empty: none
 }
 
-// newPager returns the pager of a page of a list with a query.
-func newPager(path string, query url.Values, at pageRecord) pager {
+// NewPager returns the pager of a page of a list with a query.
+func NewPager(path string, query url.Values, at Part) Pager {
 	to := func(offset int) string {
 		other := make(url.Values)
 		for name, values := range query {
@@ -31,9 +31,9 @@ func newPager(path string, query url.Values, at pageRecord) pager {
 		other.Set("offset", strconv.Itoa(offset))
 		return path + "?" + other.Encode()
 	}
-	p := pager{First: at.Offset + 1, Last: at.Offset + at.Results}
+	p := Pager{First: at.Offset + 1, Last: at.Offset + at.Results}
 	if at.Offset > 0 {
-		p.Previous = to(max(0, at.Offset-pageSize))
+		p.Previous = to(max(0, at.Offset-Size))
 	}
 	if int64(p.Last) < at.Total {
 		p.Following = to(p.Last)
