@@ -26,8 +26,8 @@ func (b *browser) post(path string, fields url.Values) *answer {
 		header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
 }
 
-// upload sends a form with a file.
-func (b *browser) upload(path, file string) *answer {
+// upload sends a file to the page that checks proofs.
+func (b *browser) upload(file string) *answer {
 	b.t.Helper()
 	var body strings.Builder
 	form := multipart.NewWriter(&body)
@@ -38,7 +38,7 @@ func (b *browser) upload(path, file string) *answer {
 	if err := errors.Join(err, form.Close()); err != nil {
 		b.t.Fatal(err)
 	}
-	return b.call("POST", path, body.String(), header("Content-Type", form.FormDataContentType()),
+	return b.call("POST", "/console/proofs", body.String(), header("Content-Type", form.FormDataContentType()),
 		header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
 }
 
@@ -146,12 +146,12 @@ func TestConsole(t *testing.T) {
 	if file.header.Get("Content-Disposition") != `attachment; filename="first.proof"` || !strings.Contains(file.body, "checkpoint") {
 		t.Errorf("the proof is %v\n%s", file.header, file.body)
 	}
-	if checked := b.upload("/console/proofs", file.body); !strings.Contains(checked.body, "The proof holds") ||
+	if checked := b.upload(file.body); !strings.Contains(checked.body, "The proof holds") ||
 		!strings.Contains(checked.body, "The log still begins with") || !strings.Contains(html.UnescapeString(checked.body), "settings changed") ||
 		!strings.Contains(html.UnescapeString(checked.body), `curl -u "$ACCOUNT:$API_KEY" -F 'file=<FILE' 'http://sho.rt/v3/proofs'`) {
 		t.Errorf("the check shows\n%s", checked.body)
 	}
-	if checked := b.upload("/console/proofs", file.body[1:]); !strings.Contains(checked.body, "This proves nothing") {
+	if checked := b.upload(file.body[1:]); !strings.Contains(checked.body, "This proves nothing") {
 		t.Errorf("the check of a wrong file shows\n%s", checked.body)
 	}
 	b.shows("/console/proofs", "Head of the log", "sho.rt")

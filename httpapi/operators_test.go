@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"log/slog"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/accounts"
+	"linkledger/commands/domain"
+	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -28,7 +32,12 @@ import (
 // wait so long for the event store.
 func newOperators(t *testing.T, patience time.Duration) (*stack, *operators.Handler) {
 	t.Helper()
-	s := newStackThat(t, projector.Park, eventstoretest.Serve(t))
+	return newOperatorsThat(t, projector.Park, patience)
+}
+
+func newOperatorsThat(t *testing.T, policy projector.Policy, patience time.Duration) (*stack, *operators.Handler) {
+	t.Helper()
+	s := newStackThat(t, policy, eventstoretest.Serve(t))
 	h, err := operators.New(operators.Config{
 		DB: s.db, Store: s.store, Queries: queries.New(s.db),
 		Sessions: &session.Sessions{
@@ -36,11 +45,21 @@ func newOperators(t *testing.T, patience time.Duration) (*stack, *operators.Hand
 			Origins: http.NewCrossOriginProtection(), Now: func() time.Time { return *s.now.Load() },
 			Logger: slog.New(slog.DiscardHandler),
 		},
+		Process: operators.Process{
+			Version: "v1.2.3", Roles: "api", Spool: func() string {
+				if policy == projector.Stop {
+					return "" // there is no spool
+				}
+				return "7 clicks"
+			},
+			Settings: []operators.Setting{{Flag: "--listen", Environment: "LINKLEDGER_LISTEN", Value: "127.0.0.1:0", From: "flag"}},
+		},
 		Hosts: operators.Hosts{shortHost}, Patience: patience, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	pageBranches.watch(t, h.Templates())
 	s.start(t, h.Run)
 	return s, h
 }
@@ -63,17 +82,28 @@ func (s *stack) operatorLink(t *testing.T, of queries.NewSession) string {
 	return "/console/sign-in/" + secret
 }
 
-// poison appends an event that the projection of tags cannot apply, and returns its stream.
+// poison appends an event that the projection of tags cannot apply and sets aside, and returns its stream.
 func (s *stack) poison(t *testing.T) string {
 	t.Helper()
+	stream := s.poisonous(t)
+	at, err := s.store.Last(t.Context(), stream)
+	if err == nil {
+		err = projections.Await(withTimeout(t), s.db, s.store, projections.Tags, at.Position)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream
+}
+
+// poisonous appends an event that the projection of tags cannot apply, and returns its stream.
+func (s *stack) poisonous(t *testing.T) string {
+	t.Helper()
 	stream := events.StreamTags + uuid.NewString()
-	appended, err := s.store.Append(t.Context(), eventstore.Write{ // a tag that was never created
+	_, err := s.store.Append(t.Context(), eventstore.Write{ // a tag that was never created
 		Stream: stream, Expected: eventstore.NoStream, Command: uuid.New(),
 		Events: []events.Event{events.TagDeleted{TagID: uuid.NewString(), At: time.Now()}},
 	})
-	if err == nil {
-		err = projections.Await(withTimeout(t), s.db, s.store, projections.Tags, appended.Position)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +175,8 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 	}
 	b.leads("/console/projections/history/pause", nil, "/console/projections/history")
 	b.shows("/console", "history is paused by an operator")
+	b.shows("/console/projections/history", "history/resume")
+	b.shows("/console/service", "no process")
 	b.leads("/console/projections/history/resume", nil, "/console/projections/history")
 	b.showsSoon("/console", "Nothing needs attention")
 	for _, action := range []string{"rebuild", "discard dead letters", "roll back", "prune", "pause", "resume", "verify"} {
@@ -152,6 +184,30 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 			t.Errorf("the log does not say that an operator did %q", action)
 		}
 	}
+}
+
+// TestOperatorsSeeAStop follows a projection that has stopped before an event, and a build that stops there too. The
+// page shows the error beside the progress.
+func TestOperatorsSeeAStop(t *testing.T) {
+	t.Parallel()
+	s, h := newOperatorsThat(t, projector.Stop, testTimeout)
+	b := s.operator(t, h)
+	b.shows("/console/accounts", "There are no accounts yet")
+	b.shows("/console/service", "v1.2.3")
+	stream := s.poisonous(t)
+	b.showsSoon("/console", "tags has stopped before an event that it cannot apply")
+	b.shows("/console/projections/tags", "Try again", stream)
+	b.leads("/console/projections/tags/resume", nil, "/console/projections/tags")
+	b.showsSoon("/console/projections/tags", "Try again")
+	b.leads("/console/projections/tags/rebuild", nil, "/console/projections/tags")
+	b.showsSoon("/console/projections/tags", "Generation 2 is being built")
+	b.showsSoon("/console", "generation 2 of tags has stopped before an event")
+	b.shows("/console", "Generation 2 of", "is being built", `<p class="refused">tag.deleted.v1, event 0 of `+stream)
+	if _, err := s.db.ExecContext(t.Context(), "DROP TABLE tags_g1.tags CASCADE"); err != nil {
+		t.Fatal(err)
+	}
+	b.leads("/console/projections/tags/verify", nil, "/console/projections/tags")
+	b.showsSoon("/console/projections/tags", "verify tags: ")
 }
 
 // TestOperatorsSeeOutages checks that the pages say what does not answer, and that actions fail with a reason.
@@ -162,6 +218,7 @@ func TestOperatorsSeeOutages(t *testing.T) {
 	s.events.Stop()
 	b.shows("/console", "The event store does not answer")
 	b.shows("/console/projections/links", "The event store does not answer")
+	b.shows("/console/service", "The event store does not answer")
 	if a := b.call("GET", "/console/streams?stream=hash-one", ""); a.status != http.StatusServiceUnavailable {
 		t.Errorf("a stream answers %d\n%s", a.status, a.body)
 	}
@@ -251,7 +308,21 @@ func TestOperatorsPages(t *testing.T) {
 	}
 	b.shows(stream+"&from=50", "← Previous", "url.")
 	b.shows("/console/streams/event?stream=url-"+id[:36]+"&revision=3", "Batch", "links", "applied", "history")
-	b.shows("/console/accounts", "acme", "active")
+	b.shows("/console/service", "v1.2.3", "--listen", "7 clicks", "last position", "links, tags, tree")
+	for name, change := range map[string]func(context.Context, domain.Request, string) (accounts.Outcome, error){
+		"barred": s.accounts.Deactivate,
+		"erased": accounts.New(streams.New(streams.Config{Store: s.store, Keys: s.db.Keys, Seal: true}), s.db.Keys).Erase,
+	} {
+		s.client(t, name)
+		changed, err := change(withTimeout(t), domain.Request{Operator: true, Command: uuid.New()}, name)
+		if err == nil {
+			err = s.waiter.Wait(withTimeout(t), projections.Accounts, changed.Position.Commit)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.shows("/console/accounts", "acme", "active", "deactivated", "<td>erased</td>")
 	b.shows("/console/accounts?search=none", "No account matches")
 	b.shows("/console/accounts?offset=-1", "acme")
 	for path, status := range map[string]int{
@@ -323,7 +394,7 @@ func TestOperatorsInABrowser(t *testing.T) {
 	b.looksRightNow("operators-projection")
 	b.looksRight(map[string]string{
 		"operators-streams": "/console/streams?stream=hash-one", "operators-streams-empty": "/console/streams",
-		"operators-accounts": "/console/accounts",
+		"operators-accounts": "/console/accounts", "operators-service": "/console/service",
 	})
 	b.quiet()
 }

@@ -62,7 +62,7 @@ import (
 
 func TestMain(m *testing.M) {
 	soak.Checks(10, 100)
-	goleak.VerifyTestMain(postgrestest.Main{M: m})
+	goleak.VerifyTestMain(branchMain{postgrestest.Main{M: m}})
 }
 
 // testTimeout bounds every wait of a test.
@@ -185,6 +185,7 @@ func newStackThat(
 	if s.handler, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
+	pageBranches.watchHandler(t, s.handler)
 	return s
 }
 
@@ -336,6 +337,7 @@ type shownSession struct {
 	Agent    string        `json:"agent"`
 	Operator bool          `json:"operator"`
 	Accounts []shownMember `json:"accounts"`
+	LastUsed string        `json:"last_used"`
 }
 
 // shownStats are the clicks of a URL.

@@ -91,6 +91,21 @@ func TestWatchedPage(t *testing.T) {
 	w.shows("<dt>Clicks</dt><dd>1</dd>")
 	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/<script>"}]}`)
 	w.shows("https://example.com/&lt;script&gt;")
+	owner.must("DELETE", "/v3/urls/one", "")
+	for data := "Clicks"; strings.Contains(data, "Clicks"); {
+		var ok bool
+		if _, data, ok = w.next(); !ok {
+			t.Fatal("the stream ends with the link")
+		}
+	}
+	owner.must("POST", "/v3/urls/one/restore", "{}")
+	s.at(t, "2026-05-14T12:30:00Z")
+	s.visit(t, "GET", "/one")
+	w.shows("<dt>Clicks</dt><dd>2</dd>")
+	used := owner.must("GET", "/v3/sessions", "").Sessions[0].LastUsed
+	if !strings.HasPrefix(used, "2026-05-14T12:00:00") {
+		t.Errorf("a page that is watched keeps its session: last used %s", used)
+	}
 	b.must("DELETE", "/v3/session", "")
 	for {
 		event, data, ok := w.next()

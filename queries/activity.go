@@ -48,6 +48,8 @@ type ActivityQuery struct {
 	Key      string    // id of the key
 	User     uuid.UUID // the person
 	Via      string    // see events.Metadata
+	Batch    uuid.UUID
+	Request  string
 	From, To time.Time // calls that began at From or later, and before To
 	Offset   int
 	Limit    int
@@ -56,7 +58,7 @@ type ActivityQuery struct {
 // Activity returns a page of the calls of an account, the latest first, and the number of all.
 func (q *DB) Activity(ctx context.Context, of ActivityQuery) ([]Activity, int64, error) {
 	page := []Activity{}
-	if !Storable(of.Key) || !Storable(of.Via) {
+	if !Storable(of.Key) || !Storable(of.Via) || !Storable(of.Request) {
 		return page, 0, nil
 	}
 	total, err := q.selectActivity(of).Count(ctx)
@@ -105,6 +107,12 @@ func (q *DB) selectActivity(of ActivityQuery) *bun.SelectQuery {
 	}
 	if of.Via != "" {
 		query = query.Where("activity.via = ?", of.Via)
+	}
+	if of.Batch != uuid.Nil {
+		query = query.Where("activity.batch = ?", of.Batch)
+	}
+	if of.Request != "" {
+		query = query.Where("activity.request = ?", of.Request)
 	}
 	if !of.From.IsZero() {
 		query = query.Where("activity.at >= ?", of.From)

@@ -10,6 +10,7 @@ import (
 
 	"linkledger/internal/config"
 	"linkledger/internal/console"
+	"linkledger/internal/operators"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 )
@@ -34,8 +35,12 @@ func (c *configCommand) Run(p *process) error {
 	if err != nil {
 		return usage.Errorf("%s", secret.Redact(err.Error()))
 	}
+	var rows []table.Row
+	for _, s := range settings(call) {
+		rows = append(rows, table.Row{s.Flag, s.Environment, s.Value, s.From})
+	}
 	if err := console.Table(
-		p.Stdout, table.Row{"flag", "environment", "value", "from"}, settings(call),
+		p.Stdout, table.Row{"flag", "environment", "value", "from"}, rows,
 	); err != nil {
 		return err
 	}
@@ -50,9 +55,8 @@ func check(command any) error {
 	return config.Validate(command)
 }
 
-// settings returns a row for each flag of a call: its names, its value without secrets, and where
-// the value comes from.
-func settings(call *kong.Context) []table.Row {
+// settings returns the flags of a call, without secrets.
+func settings(call *kong.Context) []operators.Setting {
 	given := make(map[*kong.Flag]string)
 	for _, step := range call.Path {
 		if step.Flag == nil {
@@ -63,7 +67,7 @@ func settings(call *kong.Context) []table.Row {
 			given[step.Flag] = "environment"
 		}
 	}
-	var rows []table.Row
+	var all []operators.Setting
 	for _, flag := range call.Flags() {
 		if flag.Name == "help" || flag.Name == "version" {
 			continue
@@ -72,11 +76,12 @@ func settings(call *kong.Context) []table.Row {
 		if !ok {
 			from = "default"
 		}
-		rows = append(
-			rows, table.Row{"--" + flag.Name, usage.Env(flag.Name), shown(flag.Target), from},
-		)
+		all = append(all, operators.Setting{
+			Flag: "--" + flag.Name, Environment: usage.Env(flag.Name),
+			Value: shown(flag.Target), From: from,
+		})
 	}
-	return rows
+	return all
 }
 
 // shown returns a value as the command line takes it.

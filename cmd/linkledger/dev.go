@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"github.com/alecthomas/kong"
+
 	"linkledger/internal/config"
 	"linkledger/internal/dev"
 )
@@ -21,7 +23,7 @@ type devCommand struct {
 }
 
 // Run serves everything until ctx ends.
-func (c *devCommand) Run(ctx context.Context, p *process) error {
+func (c *devCommand) Run(ctx context.Context, p *process, call *kong.Context) error {
 	if err := config.Validate(c); err != nil {
 		return err
 	}
@@ -29,6 +31,6 @@ func (c *devCommand) Run(ctx context.Context, p *process) error {
 		Serving: c.Serving, Redirecting: c.Redirecting, Projecting: c.Projecting,
 		Origins: c.CORSOrigins,
 		Data:    c.Data, EventStoreListen: c.EventstoreListen, PostgresBin: c.PostgresBin,
-		Version: version, Getenv: p.getenv,
+		Version: version, Settings: settings(call), Getenv: p.getenv,
 	}, p.Console)
 }

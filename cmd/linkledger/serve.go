@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/alecthomas/kong"
+
 	"linkledger/internal/address"
 	"linkledger/internal/admin"
 	"linkledger/internal/app"
@@ -25,7 +27,9 @@ type serveCommand struct {
 }
 
 // Run runs the service until ctx ends.
-func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
+func (c *serveCommand) Run(
+	ctx context.Context, p *process, call *kong.Context,
+) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -43,8 +47,8 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	s, err := app.Open(ctx, app.Config{
 		Serving: c.Serving, Backends: c.Backends,
 		Redirecting: c.WithSpool(filepath.Join("data", "spool")), Projecting: c.Projecting,
-		Origins: c.CORSOrigins, Roles: c.Roles, Version: version, Getenv: p.getenv,
-		Logger: p.Logger,
+		Origins: c.CORSOrigins, Roles: c.Roles, Version: version,
+		Settings: settings(call), Getenv: p.getenv, Logger: p.Logger,
 	}, internal)
 	if err != nil {
 		if ctx.Err() != nil { // stopped while it waited for a backend

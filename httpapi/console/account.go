@@ -10,6 +10,7 @@ import (
 )
 
 type accountData struct {
+	At      string `json:"-"` // the account is shown as it was then; empty: as it is
 	Account struct {
 		Username string `json:"username"`
 		Plan     string `json:"subscription_plan"`
@@ -39,13 +40,28 @@ type accountData struct {
 	} `json:"members"`
 }
 
+// readAccount adds the account, now or at a time. If the time is refused, it adds the present one.
+func readAccount(p *page.Page, data *accountData) error {
+	query := make(url.Values)
+	if at := p.At(); at != "" {
+		query.Set("at", at)
+	}
+	err := p.Get("/v3/account", query, data)
+	if refused, ok := page.AsRefusal(err); ok && len(query) > 0 {
+		p.Refuse(refused)
+		return p.Get("/v3/account", nil, data)
+	}
+	data.At = query.Get("at")
+	return err
+}
+
 // account shows the account, the sessions that the caller sees, and the members. Who is a member of
 // no account sees only their own id.
 func (h *Handler) account(p *page.Page) error {
 	p.Title = "Account"
 	var data accountData
 	if p.Session.Account != nil {
-		if err := p.Get("/v3/account", nil, &data); err != nil {
+		if err := readAccount(p, &data); err != nil {
 			return err
 		}
 		if err := p.Get("/v3/sessions", nil, &data); err != nil {

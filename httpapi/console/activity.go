@@ -70,7 +70,7 @@ type activityData struct {
 
 func (h *Handler) activity(p *page.Page) error {
 	p.Title = "Activity"
-	query := p.Chosen("key", "user", "via", "from", "to", "offset")
+	query := p.Chosen("key", "user", "via", "batch", "request", "from", "to", "offset")
 	data := activityData{Query: maps.Clone(query)}
 	query.Set("limit", strconv.Itoa(page.Size))
 	err := p.Get("/v3/activity", query, &data)

@@ -55,8 +55,10 @@ func (a actor) Who() string {
 		return "person " + a.User
 	case a.KeyName != "":
 		return "key " + a.KeyName
+	case a.Key != "":
+		return "key " + a.Key
 	}
-	return "key " + a.Key
+	return "the account" // as versions of before recorded it
 }
 
 // linkData is what the page of a link shows.

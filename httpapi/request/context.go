@@ -129,6 +129,9 @@ func (c *Context) KnownMethod() string {
 	return "other"
 }
 
+// IsWatch reports whether a browser watches a page: it asks for server-sent events.
+func IsWatch(r *http.Request) bool { return r.Header.Get("Accept") == "text/event-stream" }
+
 // OverrideMethod sets the method of a POST to that of HeaderMethod, if the request has the header.
 func (c *Context) OverrideMethod() {
 	method := c.Request.Header.Get(HeaderMethod)

@@ -144,6 +144,9 @@ func (s *Sessions) ResumePage(c *request.Context) error {
 		terms := access.Role(session.Role).Terms()
 		c.Key = queries.Key{Restricted: &terms}
 	}
+	if request.IsWatch(c.Request) { // a page that is left open does not keep its session
+		return nil
+	}
 	if err := s.Store.UseSession(c.Context(), session.ID, session.Used, now); err != nil {
 		s.Logger.WarnContext(
 			c.Context(), "the use of a session is not stored", slog.Any("error", err),

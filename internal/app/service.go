@@ -95,7 +95,8 @@ type Config struct {
 	DialStore func(context.Context) (net.Conn, error)
 	Origins   config.Origins
 	Roles     []config.Role
-	Version   string              // version of the program, for traces
+	Version   string              // version of the program, for traces and operators
+	Settings  []operators.Setting // flags of the process, for operators
 	Getenv    func(string) string // environment, for traces
 	Logger    *slog.Logger
 }
@@ -246,6 +247,15 @@ func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error
 		Sessions: &session.Sessions{
 			Store: s.db.Keys, Queries: s.queries, Pseudonyms: peer.NewPseudonyms(visitorKey),
 			Origins: http.NewCrossOriginProtection(), Now: time.Now, Logger: s.logger,
+		},
+		Process: operators.Process{
+			Version: s.cfg.Version, Roles: fmt.Sprint(s.cfg.Roles), Settings: s.cfg.Settings,
+			Spool: func() string {
+				if s.spool == nil {
+					return ""
+				}
+				return s.clicks.Stats().Backlog.String()
+			},
 		},
 		Hosts: s.cfg.AdminHosts, Logger: s.logger,
 	})

@@ -23,6 +23,7 @@ import (
 	"linkledger/internal/console"
 	"linkledger/internal/datafolder"
 	"linkledger/internal/httpserver"
+	"linkledger/internal/operators"
 	"linkledger/internal/pgserver"
 	"linkledger/internal/secret"
 	"linkledger/internal/signinlink"
@@ -50,6 +51,7 @@ type Config struct {
 	EventStoreListen string
 	PostgresBin      string // folder of PostgreSQL's programs; empty for the usual places
 	Version          string // version of the program
+	Settings         []operators.Setting
 	Getenv           func(string) string
 }
 
@@ -161,7 +163,7 @@ func (c Config) serve(
 		},
 		DialStore: dialStore, Origins: c.Origins,
 		Roles:   []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector},
-		Version: c.Version, Getenv: c.Getenv, Logger: out.Logger,
+		Version: c.Version, Settings: c.Settings, Getenv: c.Getenv, Logger: out.Logger,
 	}, internal)
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ const (
 	projectionsPath = Root + "/projections"
 	streamsPath     = Root + "/streams"
 	accountsPath    = Root + "/accounts"
+	processPath     = Root + "/service"
 )
 
 // Config of the console. All fields are required, but for Hosts and Patience.
@@ -38,6 +39,7 @@ type Config struct {
 	Store    *eventstore.Store
 	Queries  *queries.DB
 	Sessions *session.Sessions // with the origins and the cookies of this address
+	Process  Process
 	Hosts    Hosts
 	Patience time.Duration // how long a page waits for the event store; 0: 2 s
 	Logger   *slog.Logger
@@ -47,9 +49,11 @@ type Config struct {
 type Handler struct {
 	Config
 
-	pages         *page.Pages
+	*page.Pages
+
 	routes        *router.Router
-	verifications verifications
+	began         time.Time
+	verifications *verifications
 	samples       samples
 }
 
@@ -58,7 +62,7 @@ var templates embed.FS
 
 // names are those of the pages and of their templates.
 var names = []string{
-	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts",
+	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts", "process",
 }
 
 // New returns the console, or an error if a template is wrong. Its verifications need Run.
@@ -67,10 +71,9 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{Config: cfg}
+	h := &Handler{Config: cfg, began: time.Now(), verifications: newVerifications()}
 	h.Patience = cmp.Or(h.Patience, 2*time.Second)
-	h.verifications.wanted = make(chan string, maxVerifications)
-	h.pages, err = page.New(page.Config{
+	h.Pages, err = page.New(page.Config{
 		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: Root,
 	}, files, functions, names...)
 	if err != nil {
@@ -91,9 +94,9 @@ func (h *Handler) Routes() []router.Route {
 	named := projectionsPath + "/:name"
 	return append(
 		page.Files(),
-		router.Get(signInPath, h.pages.Open("sign-in", h.askToSignIn)),
-		router.Get(signInPath+"/:secret", h.pages.Open("sign-in", h.openLink)),
-		router.Post(signInPath+"/:secret", h.pages.Open("sign-in", h.signInByLink)),
+		router.Get(signInPath, h.Open("sign-in", h.askToSignIn)),
+		router.Get(signInPath+"/:secret", h.Open("sign-in", h.openLink)),
+		router.Post(signInPath+"/:secret", h.Open("sign-in", h.signInByLink)),
 		router.Post(Root+"/sign-out", h.open("overview", h.signOut)),
 
 		router.Get(Root, h.open("overview", h.overview)),
@@ -111,6 +114,7 @@ func (h *Handler) Routes() []router.Route {
 		router.Get(streamsPath, h.open("streams", h.stream)),
 		router.Get(streamsPath+"/event", h.open("event", h.event)),
 		router.Get(accountsPath, h.open("accounts", h.accounts)),
+		router.Get(processPath, h.open("process", h.process)),
 	)
 }
 
@@ -134,18 +138,27 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, known := router.Canonical(r.URL)
 	c.Request = r.WithContext(ctx)
 	c.Request.URL = path
+	defer func() {
+		if value := recover(); value != nil {
+			f := response.ReportPanic(c, h.Logger, value)
+			if c.Status != 0 { // the browser must not take a part of a page for the whole
+				panic(http.ErrAbortHandler)
+			}
+			h.WriteFailure(c, f)
+		}
+	}()
 	err := error(&apierror.Error{Code: apierror.CodeInvalidResource})
 	if known {
 		err = h.routes.ServeHTTPError(c, c.Request)
 	}
 	if err != nil {
-		h.pages.WriteFailure(c, response.Report(c, h.Logger, err))
+		h.WriteFailure(c, response.Report(c, h.Logger, err))
 	}
 }
 
 // open returns the handler of a page for operators who have signed in.
 func (h *Handler) open(name string, fill page.Fill) router.Handler {
-	return h.pages.Open(name, func(p *page.Page) error {
+	return h.Open(name, func(p *page.Page) error {
 		if err := h.Sessions.ResumePage(p.C); err != nil {
 			return err
 		}

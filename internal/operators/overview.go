@@ -39,8 +39,8 @@ func took(d time.Duration) string {
 type generation struct {
 	status.Overview
 
-	Percent int           // of the log that is applied
-	Left    time.Duration // until it has applied the log, at the present rate; 0: unknown
+	Percent int    // of the log that is applied
+	Left    string // how long the rest of the log takes at the present rate; empty: unknown
 }
 
 // Problem returns what an operator should look at, or "".
@@ -102,8 +102,9 @@ func (h *Handler) read(ctx context.Context) (s state, err error) {
 
 func newGeneration(o status.Overview, head eventstore.Position) generation {
 	g := generation{Overview: o, Percent: percent(o.Position.Commit, head.Commit)}
-	if o.State == status.Building && o.Rate > 0 {
-		g.Left = time.Duration(float64(o.LagEvents) / o.Rate * float64(time.Second))
+	if o.Rate > 0 && o.LagEvents > 0 {
+		left := float64(o.LagEvents) / o.Rate * float64(time.Second)
+		g.Left = ", about " + took(time.Duration(left)) + " left"
 	}
 	return g
 }
@@ -128,7 +129,7 @@ func (d overviewData) Serving() (serving []generation) {
 // Building returns the generations that are being built.
 func (d overviewData) Building() (building []generation) {
 	for _, g := range d.Generations {
-		if g.State == status.Building {
+		if !g.Built {
 			building = append(building, g)
 		}
 	}

@@ -5,19 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"linkledger/httpapi/apierror"
 	"linkledger/projections"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/engine/verify"
 )
 
-// maxVerifications bounds the verifications that wait for their turn. There is one for each
-// projection at most.
-const maxVerifications = 32
-
 // verification is the last verification of a projection that this process was asked for.
 type verification struct {
-	Asked   time.Time
 	Ended   time.Time // zero: it waits or runs
 	Percent int
 	Rate    float64 // events per second
@@ -36,25 +30,23 @@ type verifications struct {
 	last map[string]verification // by projection
 }
 
+func newVerifications() *verifications {
+	return &verifications{
+		// One of each projection waits at most, so there is always a place.
+		wanted: make(chan string, len(projections.Names())),
+		last:   make(map[string]verification),
+	}
+}
+
 // ask asks for a verification unless one waits or runs.
-func (v *verifications) ask(name string) error {
+func (v *verifications) ask(name string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if last, ok := v.last[name]; ok && last.Ended.IsZero() {
-		return nil
+		return
 	}
-	select {
-	case v.wanted <- name:
-	default:
-		return &apierror.Error{
-			Code: apierror.CodeAccessDenied, Details: "Too many verifications wait: ask later",
-		}
-	}
-	if v.last == nil {
-		v.last = make(map[string]verification)
-	}
-	v.last[name] = verification{Asked: time.Now()}
-	return nil
+	v.last[name] = verification{}
+	v.wanted <- name
 }
 
 // of returns the last verification of a projection, or nil.

@@ -98,7 +98,7 @@ func (p *Page) Call(method, path string, body, into any) error {
 	}
 	outer := p.C.Request
 	r.Host, r.TLS, r.RemoteAddr = outer.Host, outer.TLS, outer.RemoteAddr
-	for _, name := range []string{"Cookie", "User-Agent", "X-Forwarded-For"} {
+	for _, name := range []string{"Accept", "Cookie", "User-Agent", "X-Forwarded-For"} {
 		r.Header[name] = outer.Header[name]
 	}
 	r.Header.Set(request.HeaderID, p.C.ID)

@@ -85,6 +85,10 @@ func New(
 	return pages, add(refusedPage, shared, "templates/refused.html")
 }
 
+// Templates returns the templates by the name of the page. Once a page was written, they MUST NOT
+// be changed.
+func (s *Pages) Templates() map[string]*template.Template { return s.templates }
+
 // Fill makes a page.
 type Fill func(*Page) error
 

@@ -32,7 +32,7 @@ const livePart = "live"
 
 // isWatch reports whether a browser watches a page in place of opening it.
 func (s *Pages) isWatch(r *http.Request, name string) bool {
-	return r.Method == http.MethodGet && r.Header.Get("Accept") == "text/event-stream" &&
+	return r.Method == http.MethodGet && request.IsWatch(r) &&
 		s.templates[name].Lookup(livePart) != nil
 }
 

@@ -1511,6 +1511,12 @@ type ListActivityParams struct {
 	// Via Only calls that came in by this way: api, with a key, or console, with a session.
 	Via *ListActivityParamsVia `form:"via,omitempty" json:"via,omitempty"`
 
+	// Batch Only the call with this batch, as histories and the header X-Batch-Id name it.
+	Batch *openapi_types.UUID `form:"batch,omitempty" json:"batch,omitempty"`
+
+	// Request Only calls with this id of the request, as the header X-Request-Id has it.
+	Request *string `form:"request,omitempty" json:"request,omitempty"`
+
 	// From Only calls since this time, or since the beginning of this day, UTC.
 	From *string `form:"from,omitempty" json:"from,omitempty"`
 
@@ -3633,6 +3639,30 @@ func NewListActivityRequest(server string, params *ListActivityParams) (*http.Re
 		if params.Via != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "via", *params.Via, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Batch != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "batch", *params.Batch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Request != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "request", *params.Request, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

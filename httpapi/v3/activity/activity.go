@@ -75,8 +75,9 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if err := errors.Join(fromErr, toErr); err != nil {
 		return nil, err
 	}
-	user, err := userOf(query)
-	if err != nil {
+	user, userErr := idOf(query, "user", "a person")
+	batch, batchErr := idOf(query, "batch", "a batch")
+	if err := errors.Join(userErr, batchErr); err != nil {
 		return nil, err
 	}
 	via := query.Get("via")
@@ -86,6 +87,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	h.Waiter.AwaitActivity(c)
 	calls, total, err := h.Queries.Activity(c.Context(), queries.ActivityQuery{
 		Account: c.Account.ID, Key: query.Get("key"), User: user, Via: via,
+		Batch: batch, Request: query.Get("request"),
 		From: from, To: to, Offset: page.Offset, Limit: page.Limit,
 	})
 	if err != nil {
@@ -113,15 +115,15 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	return resp, nil
 }
 
-// userOf returns the id of the parameter user, or zero.
-func userOf(query url.Values) (uuid.UUID, error) {
-	text := query.Get("user")
+// idOf returns the id that a parameter is, or zero without the parameter. of says of what it is.
+func idOf(query url.Values, name, of string) (uuid.UUID, error) {
+	text := query.Get(name)
 	if text == "" {
 		return uuid.Nil, nil
 	}
 	id, err := uuid.Parse(text)
 	if err != nil || id == uuid.Nil {
-		return uuid.Nil, apierror.WrongInput("user is not the id of a person")
+		return uuid.Nil, apierror.WrongInput("%s is not the id of %s", name, of)
 	}
 	return id, nil
 }

@@ -42,6 +42,7 @@ type Overview struct {
 	Name       string
 	Generation int
 	Serving    bool
+	Built      bool // it serves or has served
 	Position   eventstore.Position
 	LagEvents  int           // not applied yet; an estimate above maxCounted
 	Lag        time.Duration // age of the oldest of them
@@ -110,6 +111,7 @@ func AddLag(
 func overviewOf(row overviewRow) Overview {
 	o := Overview{
 		Name: row.Name, Generation: row.Generation.Generation, Serving: row.Serving,
+		Built:    row.Built,
 		Position: generation.CheckpointOf(row.Generation).Position,
 		State:    stateOf(row), LastError: row.LastError,
 	}

@@ -1,0 +1,138 @@
+package httpapi
+
+import (
+	"flag"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"text/template/parse"
+
+	"linkledger/internal/pgserver/postgrestest"
+)
+
+// branches records which branches of the templates of pages the tests of this package take: every state of every page
+// is rendered by some test.
+type branches struct {
+	mu    sync.Mutex
+	taken map[string]bool // by the place of the branch
+}
+
+var pageBranches = branches{taken: make(map[string]bool)}
+
+// watchHandler makes the pages of a handler report their branches.
+func (b *branches) watchHandler(t testing.TB, handler http.Handler) {
+	t.Helper()
+	if s, ok := handler.(*server); ok && s.pages != nil {
+		b.watch(t, s.pages.Templates())
+	}
+}
+
+// watch makes templates report their branches. It changes conditions, not what they are true for.
+func (b *branches) watch(t testing.TB, pages map[string]*template.Template) {
+	t.Helper()
+	for _, page := range pages {
+		page.Funcs(template.FuncMap{"branch": b.branch})
+		for _, of := range page.Templates() {
+			if of.Tree != nil {
+				b.walk(t, of.Tree, of.Tree.Root)
+			}
+		}
+	}
+}
+
+// branch records the branch that a value chooses, and returns the value.
+func (b *branches) branch(place string, value any) any {
+	truth, _ := template.IsTrue(value)
+	b.take(fmt.Sprint(place, " ", truth), true)
+	return value
+}
+
+func (b *branches) take(branch string, taken bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken[branch] = b.taken[branch] || taken
+}
+
+// missed returns the branches that were never taken.
+func (b *branches) missed() (missed []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, branch := range slices.Sorted(maps.Keys(b.taken)) {
+		if !b.taken[branch] {
+			missed = append(missed, branch)
+		}
+	}
+	return missed
+}
+
+func (b *branches) walk(t testing.TB, tree *parse.Tree, node parse.Node) {
+	t.Helper()
+	switch node := node.(type) {
+	case *parse.ListNode:
+		if node != nil {
+			for _, child := range node.Nodes {
+				b.walk(t, tree, child)
+			}
+		}
+	case *parse.IfNode:
+		b.mark(t, tree, node, node.Pipe, true)
+		b.walk(t, tree, node.List)
+		b.walk(t, tree, node.ElseList)
+	case *parse.WithNode:
+		b.mark(t, tree, node, node.Pipe, true)
+		b.walk(t, tree, node.List)
+		b.walk(t, tree, node.ElseList)
+	case *parse.RangeNode:
+		b.mark(t, tree, node, node.Pipe, node.ElseList != nil)
+		b.walk(t, tree, node.List)
+		b.walk(t, tree, node.ElseList)
+	}
+}
+
+// mark adds a call of branch to a condition.
+func (b *branches) mark(t testing.TB, tree *parse.Tree, node parse.Node, pipe *parse.PipeNode, both bool) {
+	t.Helper()
+	location, _ := tree.ErrorContext(node)
+	place := location + " " + pipe.String()
+	b.take(place+" true", false)
+	if both {
+		b.take(place+" false", false)
+	}
+	call, err := parse.Parse("call", fmt.Sprintf("{{branch %q}}", place), "", "", map[string]any{"branch": b.branch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	action, ok := call["call"].Root.Nodes[0].(*parse.ActionNode)
+	if !ok {
+		t.Fatalf("%s is no action", call["call"].Root)
+	}
+	pipe.Cmds = append(pipe.Cmds, action.Pipe.Cmds...)
+}
+
+// branchMain runs all tests, and fails if they all pass but leave out a branch of a template.
+type branchMain struct{ postgrestest.Main }
+
+// Run implements the interface that goleak.VerifyTestMain takes.
+func (m branchMain) Run() int {
+	code := m.Main.Run()
+	for _, part := range []string{"test.run", "test.skip", "test.bench", "test.list", "test.fuzz"} {
+		if set := flag.Lookup(part); set != nil && set.Value.String() != "" {
+			return code
+		}
+	}
+	if _, err := exec.LookPath("chromium"); err != nil || testing.Short() || code != 0 {
+		return code
+	}
+	if missed := pageBranches.missed(); len(missed) > 0 {
+		fmt.Fprintf(os.Stderr, "no test renders these states of pages:\n%s\n", strings.Join(missed, "\n"))
+		return 1
+	}
+	return code
+}

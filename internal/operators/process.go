@@ -1,0 +1,85 @@
+package operators
+
+import (
+	"context"
+	"time"
+
+	"linkledger/httpapi/console/page"
+)
+
+// Setting is a flag of the process with its value, which has no secrets.
+type Setting struct {
+	Flag, Environment string // its names
+	Value             string
+	From              string // where the value comes from: flag, environment or default
+}
+
+// Process describes the process that serves the pages.
+type Process struct {
+	Version  string
+	Roles    string
+	Settings []Setting
+	// Spool returns what waits in the spool of clicks, for people. It is empty without a spool.
+	Spool func() string
+}
+
+// node is a process that keeps projections up to date.
+type node struct {
+	Name        string
+	Projections []string
+}
+
+// processData is what the page of the process shows.
+type processData struct {
+	Process
+
+	Since   time.Time
+	Clicks  string // that wait in the spool
+	Head    string // position of the last event of the log
+	Log     string // its id
+	Store   string // why the event store does not answer; empty: it does
+	Nodes   []node
+	Unowned []string
+}
+
+func (h *Handler) process(p *page.Page) error {
+	p.Title = "Service"
+	p.Commands = []string{"linkledger config serve", "linkledger eventstore stat --data DIR"}
+	data := processData{Process: h.Process, Since: h.began, Clicks: h.Process.Spool()}
+	if err := h.readLog(p.C.Context(), &data); err != nil {
+		data.Store = err.Error()
+	}
+	read, err := h.read(p.C.Context())
+	if err != nil {
+		return err
+	}
+	byOwner := make(map[string]int)
+	for _, g := range read.Generations {
+		if g.Owner == "" {
+			data.Unowned = append(data.Unowned, g.named())
+			continue
+		}
+		at, known := byOwner[g.Owner]
+		if !known {
+			at = len(data.Nodes)
+			byOwner[g.Owner] = at
+			data.Nodes = append(data.Nodes, node{Name: g.Owner})
+		}
+		data.Nodes[at].Projections = append(data.Nodes[at].Projections, g.named())
+	}
+	p.Data = data
+	return nil
+}
+
+// readLog adds what the event store says of its log.
+func (h *Handler) readLog(ctx context.Context, data *processData) error {
+	ctx, cancel := context.WithTimeout(ctx, h.Patience)
+	defer cancel()
+	head, err := h.Store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := h.Store.LogID(ctx)
+	data.Head, data.Log = head.String(), id.String()
+	return err
+}
