@@ -44,7 +44,7 @@ type processData struct {
 
 func (h *Handler) process(p *page.Page) error {
 	p.Title = "Service"
-	p.Commands = []string{"linkledger config serve", "linkledger eventstore stat --data DIR"}
+	p.Commands = []string{"linkledger config serve", "linkledger eventstore stat DIR"}
 	data := processData{Process: h.Process, Since: h.began, Clicks: h.Process.Spool()}
 	if err := h.readLog(p.C.Context(), &data); err != nil {
 		data.Store = err.Error()
