@@ -21,10 +21,11 @@ import (
 // is rendered by some test.
 type branches struct {
 	mu    sync.Mutex
-	taken map[string]bool // by the place of the branch
+	taken map[string]bool                 // by the place of the branch
+	marks map[string][]*parse.CommandNode // calls of branch by the text of the condition's place
 }
 
-var pageBranches = branches{taken: make(map[string]bool)}
+var pageBranches = branches{taken: make(map[string]bool), marks: make(map[string][]*parse.CommandNode)}
 
 // watchHandler makes the pages of a handler report their branches.
 func (b *branches) watchHandler(t testing.TB, handler http.Handler) {
@@ -50,14 +51,10 @@ func (b *branches) watch(t testing.TB, pages map[string]*template.Template) {
 // branch records the branch that a value chooses, and returns the value.
 func (b *branches) branch(place string, value any) any {
 	truth, _ := template.IsTrue(value)
-	b.take(fmt.Sprint(place, " ", truth), true)
-	return value
-}
-
-func (b *branches) take(branch string, taken bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.taken[branch] = b.taken[branch] || taken
+	b.taken[fmt.Sprint(place, " ", truth)] = true
+	return value
 }
 
 // missed returns the branches that were never taken.
@@ -99,11 +96,19 @@ func (b *branches) walk(t testing.TB, tree *parse.Tree, node parse.Node) {
 // mark adds a call of branch to a condition.
 func (b *branches) mark(t testing.TB, tree *parse.Tree, node parse.Node, pipe *parse.PipeNode, both bool) {
 	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	// All sites have the same templates.
+	position := fmt.Sprint(tree.ParseName, node.Position(), pipe)
+	if known, ok := b.marks[position]; ok {
+		pipe.Cmds = append(pipe.Cmds, known...)
+		return
+	}
 	location, _ := tree.ErrorContext(node)
 	place := location + " " + pipe.String()
-	b.take(place+" true", false)
+	b.taken[place+" true"] = false
 	if both {
-		b.take(place+" false", false)
+		b.taken[place+" false"] = false
 	}
 	call, err := parse.Parse("call", fmt.Sprintf("{{branch %q}}", place), "", "", map[string]any{"branch": b.branch})
 	if err != nil {
@@ -113,6 +118,7 @@ func (b *branches) mark(t testing.TB, tree *parse.Tree, node parse.Node, pipe *p
 	if !ok {
 		t.Fatalf("%s is no action", call["call"].Root)
 	}
+	b.marks[position] = action.Pipe.Cmds
 	pipe.Cmds = append(pipe.Cmds, action.Pipe.Cmds...)
 }
 

@@ -23,6 +23,7 @@ func TestPagesWithoutAnIssuer(t *testing.T) {
 	s := newStack(t, func(cfg *Config) {
 		cfg.Prover, cfg.Plans = nil, map[string]domain.Plan{"free": {URLs: 100, MonthURLs: 200, DayCalls: 1000}}
 	})
+	pageBranches.watchHandler(t, s.handler)
 	b := &browser{t, s.handler, make(map[string]*http.Cookie)}
 	if body := b.shows("/console/sign-in", "API key"); strings.Contains(body, "organisation") {
 		t.Error("people can sign in at no issuer")

@@ -51,6 +51,7 @@ func newSite(t *testing.T, groups string) *site {
 		s.issuer.Clock(cfg.Now)
 		s.people, second = cfg.People, *cfg
 	})
+	pageBranches.watchHandler(t, s.handler)
 	second.Logins = cache.NewLogins(queries.New(s.db))
 	if s.node, err = New(second); err != nil {
 		t.Fatal(err)

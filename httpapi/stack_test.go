@@ -185,7 +185,6 @@ func newStackThat(
 	if s.handler, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	pageBranches.watchHandler(t, s.handler)
 	return s
 }
 
