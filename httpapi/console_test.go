@@ -385,7 +385,10 @@ func TestConsoleIsSafe(t *testing.T) {
 	s := newSite(t, "")
 	owner := s.client(t, "acme")
 	const script = `"><script>x`
-	owner.create(`"long_url":"https://example.com/?<script>","custom_hash":"one","note":"\"><script>x","tags":["news"]`)
+	owner.create(`"long_url":"https://example.com/?<script>","custom_hash":"one","note":"\"><script>x","tags":["news","\"><script>x"]`)
+	for _, referrer := range []string{`https://"><script>x.example/`, `https://%22%3E%3Cscript%3Ex.example/`, script} {
+		s.visit(t, "GET", "/one", header("Referer", referrer), header("User-Agent", script))
+	}
 	owner.must("POST", "/v3/keys", `{"name":"\"><script>x"}`)
 	b, id := s.signIn(t, openidtest.Person{Subject: "mallory", Name: script, Mail: "m@example.com"})
 	owner.must("PUT", "/v3/members", `{"id":"`+id+`","role":"owner"}`)

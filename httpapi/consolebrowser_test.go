@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -105,6 +106,21 @@ func (b *tab) becomes(parts ...string) {
 			<-time.After(20 * time.Millisecond)
 		}
 	}
+}
+
+// copies presses the button that copies the short link of the page, and checks what was copied.
+func (b *tab) copies(want string) {
+	b.t.Helper()
+	granted := cdpbrowser.SetPermissionParams{
+		Permission: &cdpbrowser.PermissionDescriptor{Name: "clipboard-read"}, Setting: cdpbrowser.PermissionSettingGranted,
+	}
+	if _, err := chromedp.Call(b.ctx, cdpbrowser.SetPermission, granted); err != nil {
+		b.t.Fatal(err)
+	}
+	evaluated[bool](b, "document.querySelector('button.copy').focus(), true")
+	b.do(chromedp.KeyEvent(kb.Enter)) // browsers allow it to people alone
+	b.becomes("Copied")
+	equal(b.t, "the copied link", evaluated[string](b, "navigator.clipboard.readText()"), want)
 }
 
 // click clicks an element that is visible.
@@ -207,6 +223,7 @@ func TestConsoleInABrowser(t *testing.T) {
 				s.visit(t, "GET", "/spring")
 				b.click("[data-watch] button")
 				b.becomes("Clicks\n2", "Live")
+				b.copies("http://" + shortHost + "/spring")
 			} else {
 				b.leaves(func() { b.do(chromedp.Reload()) })
 				b.has("Clicks by day", "Clicks\n1")

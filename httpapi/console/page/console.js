@@ -10,6 +10,27 @@ const localize = (root) => {
   });
 };
 
+// A short link can be copied, where the browser allows it.
+const offerCopies = (root) => {
+  if (!navigator.clipboard) return;
+  root.querySelectorAll("a[data-copy]").forEach((link) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(link.href);
+        button.textContent = "Copied";
+      } catch {
+        button.textContent = "Not allowed";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    link.after(" ", button);
+  });
+};
+
 // A form that takes long says so, and cannot be sent twice.
 const watchForms = () => {
   document.addEventListener("submit", (event) => {
@@ -61,6 +82,7 @@ const watchPage = () => {
     const open = [...part.querySelectorAll("details")].map((d) => d.open);
     const next = new DOMParser().parseFromString(html, "text/html");
     localize(next);
+    offerCopies(next);
     part.replaceChildren(...next.body.childNodes);
     part.querySelectorAll("details").forEach((d, i) => { d.open = Boolean(open[i]); });
   };
@@ -104,5 +126,6 @@ const watchPage = () => {
 };
 
 localize(document);
+offerCopies(document);
 watchForms();
 watchPage();
