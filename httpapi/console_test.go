@@ -385,7 +385,7 @@ func TestConsoleIsSafe(t *testing.T) {
 	s := newSite(t, "")
 	owner := s.client(t, "acme")
 	const script = `"><script>x`
-	owner.create(`"long_url":"https://example.com/?<script>","custom_hash":"one","note":"\"><script>x","tags":["news","\"><script>x"]`)
+	owner.create(`"long_url":"https://example.com/?<script>","custom_hash":"one","note":"\"><script>x","tags":["news"]`)
 	for _, referrer := range []string{`https://"><script>x.example/`, `https://%22%3E%3Cscript%3Ex.example/`, script} {
 		s.visit(t, "GET", "/one", header("Referer", referrer), header("User-Agent", script))
 	}

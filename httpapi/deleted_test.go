@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"linkledger/httpapi/apierror"
@@ -46,11 +47,14 @@ func TestDeletedLinks(t *testing.T) {
 	shows(owner, "?offset=2", "[]", 2)
 	link := owner.must("GET", "/v3/deleted?offset=1", "").Deleted[0]
 	equal(t, "the deleted link", fmt.Sprint(link),
-		"{one https://example.com/first a note [news] 1 2026-05-14T12:00:00+00:00 2026-05-14T13:00:00+00:00}")
+		"{one https://example.com/first a note [news] 1 2026-05-14T12:00:00+00:00 2026-05-14T13:00:00+00:00 true}")
 	owner.create(`"long_url":"https://example.com/second","custom_hash":"one"`)
 	s.at(t, "2026-05-14T15:00:00Z")
 	owner.must("DELETE", "/v3/urls/one", "")
 	shows(owner, "", "[one two one]", 3)
+	for i, restorable := range []bool{true, true, false} { // the older link gets the hash back after the newer one
+		equal(t, fmt.Sprint("restorable ", i), owner.must("GET", "/v3/deleted", "").Deleted[i].Restorable, restorable)
+	}
 	owner.must("POST", "/v3/urls/two/restore", "{}")
 	shows(owner, "", "[one one]", 2)
 	shows(other, "", "[theirs]", 1)
@@ -65,4 +69,7 @@ func TestDeletedLinks(t *testing.T) {
 	b.leads("/console/links/one/restore", url.Values{}, "/console/links/one")
 	b.shows("/console/links/one", "https://example.com/second")
 	shows(owner, "", "[one]", 1)
+	if body := b.shows("/console/deleted", "https://example.com/first"); strings.Contains(body, "Restore") {
+		t.Error("a link whose hash is taken can be restored")
+	}
 }

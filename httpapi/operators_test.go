@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,7 +151,7 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 	b.leads("/console/projections/tags/discard", url.Values{"stream": {stream}}, "/console/projections/tags")
 	b.showsSoon("/console", "Nothing needs attention") // once the projection has an owner again
 
-	b.shows("/console/projections/links/rebuild", "The projection follows", "No build of it was measured here yet")
+	b.shows("/console/projections/links/rebuild", "The projection follows about", "No build was measured yet")
 	b.leads("/console/projections/links/rebuild", nil, "/console/projections/links")
 	for ctx := withTimeout(t); !strings.Contains(b.shows("/console/projections/links"), `<td class="n">2</td><td>live <small>serves</small></td>`); {
 		if ctx.Err() != nil {
@@ -159,7 +160,11 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 	}
 	owner.read("one")
 	b.shows("/console/projections/links", "kept")
-	b.shows("/console/projections/links/rebuild", "as the last build did")
+	if _, err := s.db.ExecContext(t.Context(), `UPDATE linkledger.generations
+		SET created_at = built_at - interval '1 hour' WHERE name = 'links' AND generation = 2`); err != nil {
+		t.Fatal(err)
+	}
+	b.shows("/console/projections/links/rebuild", "takes about 1h", "as the last build did")
 	b.leads("/console/projections/links/verify", nil, "/console/projections/links")
 	b.showsSoon("/console/projections/links", "none differs")
 	if _, err := s.db.ExecContext(t.Context(), "UPDATE links_g2.links SET note = 'x'"); err != nil {
@@ -169,6 +174,11 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 	b.showsSoon("/console/projections/links", "1 differ")
 	b.leads("/console/projections/links/rollback", nil, "/console/projections/links")
 	b.shows("/console/projections/links", `<td class="n">1</td><td>live <small>serves</small></td>`)
+	var measured []int // to serve again is no build
+	if err := s.db.NewRaw("SELECT generation FROM linkledger.generations WHERE name = 'links' AND built_at IS NOT NULL").
+		Scan(t.Context(), &measured); err != nil || !slices.Equal(measured, []int{2}) {
+		t.Errorf("generations whose build was measured: %v, %v", measured, err)
+	}
 	b.leads("/console/projections/links/prune", nil, "/console/projections/links")
 	if body := b.shows("/console/projections/links"); strings.Contains(body, "Roll back") {
 		t.Error("there is a generation to roll back to")
@@ -203,6 +213,10 @@ func TestOperatorsSeeAStop(t *testing.T) {
 	b.showsSoon("/console/projections/tags", "Generation 2 is being built")
 	b.showsSoon("/console", "generation 2 of tags has stopped before an event")
 	b.shows("/console", "Generation 2 of", "is being built", `<p class="refused">tag.deleted.v1, event 0 of `+stream)
+	if a := b.post("/console/projections/tags/rebuild", nil); a.status != http.StatusConflict ||
+		!strings.Contains(a.body, "an earlier build has stopped") {
+		t.Errorf("a rebuild beside one that has stopped answers %d\n%s", a.status, a.body)
+	}
 	if _, err := s.db.ExecContext(t.Context(), "DROP TABLE tags_g1.tags CASCADE"); err != nil {
 		t.Fatal(err)
 	}
@@ -219,6 +233,10 @@ func TestOperatorsSeeOutages(t *testing.T) {
 	b.shows("/console", "The event store does not answer")
 	b.shows("/console/projections/links", "The event store does not answer")
 	b.shows("/console/service", "The event store does not answer")
+	b.shows("/console/projections/links/rebuild", "How long it takes is not known")
+	if body := b.shows("/console", "unknown"); strings.Contains(body, "100 %") {
+		t.Errorf("without the event store, the pages know\n%s", body)
+	}
 	if a := b.call("GET", "/console/streams?stream=hash-one", ""); a.status != http.StatusServiceUnavailable {
 		t.Errorf("a stream answers %d\n%s", a.status, a.body)
 	}
@@ -259,7 +277,7 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 		if by.status != http.StatusForbidden || !strings.Contains(by.body, "not that of an operator") {
 			t.Errorf("%s by an owner: %d\n%s", name, by.status, by.body)
 		}
-		for _, host := range []string{"evil.example", "127.0.0.1.evil.example:8081", "localhost.evil.example", "", "[::1].evil"} {
+		for _, host := range []string{"evil.example", "127.0.0.1.evil.example:8081", "localhost.evil.example", "", "[::1].evil", "fe80::1%evil.example"} {
 			a := operator.call(route.Method, path, "", func(r *http.Request) { r.Host = host })
 			if a.status != http.StatusMisdirectedRequest || strings.Contains(a.body, "links") {
 				t.Errorf("%s by the host %q: %d", name, host, a.status)
@@ -323,12 +341,14 @@ func TestOperatorsPages(t *testing.T) {
 		}
 	}
 	b.shows("/console/accounts", "acme", "active", "deactivated", "<td>erased</td>")
+	b.shows("/console/accounts?search=ACME", "acme")
 	b.shows("/console/accounts?search=none", "No account matches")
 	b.shows("/console/accounts?offset=-1", "acme")
 	for path, status := range map[string]int{
 		"/console/streams?stream=%24all": http.StatusBadRequest, "/console/streams?stream=x&from=-1": http.StatusBadRequest,
-		"/console/streams?stream=" + strings.Repeat("x", 600):        http.StatusBadRequest,
-		"/console/streams/event?stream=hash-one&revision=99":         http.StatusNotFound,
+		"/console/streams?stream=" + strings.Repeat("x", 600): http.StatusBadRequest,
+		"/console/streams/event?stream=hash-one&revision=99":  http.StatusNotFound,
+		"/console/streams/event?stream=&revision=0":           http.StatusBadRequest, "/console/streams?stream=%ff": http.StatusBadRequest,
 		"/console/streams/event?stream=none&revision=0":              http.StatusNotFound,
 		"/console/projections/none":                                  http.StatusNotFound,
 		"/console/projections/links/none":                            http.StatusNotFound,
@@ -346,6 +366,10 @@ func TestOperatorsPages(t *testing.T) {
 	if a := b.post("/console/projections/links/discard", nil); a.status != http.StatusBadRequest {
 		t.Errorf("to discard without a stream answers %d", a.status)
 	}
+	if a := b.post("/console/projections/links/discard", url.Values{"stream": {"none"}}); a.status != http.StatusConflict ||
+		!strings.Contains(a.body, "has set aside no events") {
+		t.Errorf("to discard what was not set aside answers %d\n%s", a.status, a.body)
+	}
 	if a := b.post("/console/projections/links/rollback", nil); a.status != http.StatusConflict ||
 		!strings.Contains(a.body, "no earlier generation is kept") {
 		t.Errorf("a rollback without a former generation answers %d\n%s", a.status, a.body)
@@ -354,6 +378,14 @@ func TestOperatorsPages(t *testing.T) {
 	b.shows("/console/sign-in", "linkledger console link --operator --base-url http://sho.rt")
 	if a := b.call("GET", "/console", ""); a.status != http.StatusSeeOther {
 		t.Errorf("after the sign-out: %d", a.status)
+	}
+	https := header("X-Forwarded-Proto", "https") // of the proxy before a host that is named
+	if a := b.call("GET", "/console/sign-in", "", https); !strings.Contains(a.body, "--base-url https://sho.rt") {
+		t.Errorf("behind a proxy the sign-in shows\n%s", a.body)
+	}
+	in := b.call("POST", s.operatorLink(t, queries.NewSession{Operator: true}), "", https)
+	if cookie := in.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-linkledger=") || !strings.Contains(cookie, "Secure") {
+		t.Errorf("behind a proxy the cookie is %q", cookie)
 	}
 }
 

@@ -313,6 +313,7 @@ type answer struct {
 		TotalClicks int      `json:"total_clicks"`
 		CreatedAt   string   `json:"created_at"`
 		DeletedAt   string   `json:"deleted_at"`
+		Restorable  bool     `json:"restorable"`
 	} `json:"deleted"`
 }
 

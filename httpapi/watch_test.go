@@ -14,6 +14,7 @@ import (
 // watched is a page that a browser watches: server-sent events.
 type watched struct {
 	t        *testing.T
+	cookies  map[string]*http.Cookie
 	response *http.Response
 	lines    *bufio.Scanner
 }
@@ -35,7 +36,7 @@ func (b *browser) watch(t *testing.T, server *httptest.Server) *watched {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = response.Body.Close() })
-	return &watched{t, response, bufio.NewScanner(response.Body)}
+	return &watched{t, b.cookies, response, bufio.NewScanner(response.Body)}
 }
 
 // next returns the next event: its type, if it has one, and its data. It returns false at the end of the stream.
@@ -124,22 +125,36 @@ func TestWatchedPage(t *testing.T) {
 	}
 }
 
-// TestWatchedPagesAreBounded watches more pages than a process allows, and then one after another was left.
+// TestWatchedPagesAreBounded watches more pages than a session may, more than a process allows, and then one after
+// another was left.
 func TestWatchedPagesAreBounded(t *testing.T) {
 	t.Parallel()
-	const most = 64
+	const most, ofSession = 64, 8
 	s := newSite(t, "")
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
 	owner := s.client(t, "acme")
 	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	b := s.browser(t)
-	b.signInBy(owner)
+	signedIn := func() *browser {
+		b := s.browser(t)
+		b.signInBy(owner)
+		return b
+	}
 	streams := make([]*watched, most)
 	for i := range streams {
+		b := signedIn()
+		if i%ofSession > 0 {
+			b.cookies = streams[i-1].cookies
+		}
 		streams[i] = b.watch(t, server)
 		streams[i].shows("Clicks")
+		if i == ofSession-1 {
+			if w := b.watch(t, server); w.response.StatusCode != http.StatusServiceUnavailable {
+				t.Errorf("one stream too many of a session answers %s", w.response.Status)
+			}
+		}
 	}
+	b := signedIn()
 	if w := b.watch(t, server); w.response.StatusCode != http.StatusServiceUnavailable {
 		t.Fatalf("one page too many answers %s", w.response.Status)
 	}
@@ -151,6 +166,10 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatal("the place of a page that was left is never free")
 		}
+	}
+	foreign := b.call("GET", "/console/links/one", "", header("Accept", "text/event-stream"), header("Sec-Fetch-Site", "same-site"))
+	if foreign.status != http.StatusForbidden {
+		t.Errorf("a stream for a page of another origin answers %d", foreign.status)
 	}
 }
 

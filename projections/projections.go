@@ -87,14 +87,9 @@ func Rebuild(
 	return rebuild.Run(ctx, all(), cfg, names, report)
 }
 
-// BeginRebuild begins to build the next generation of a projection, as rebuild.Begin does. It
-// returns ErrOtherLog if the database belongs to another log.
-func BeginRebuild(
-	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
-) error {
-	if _, err := CheckLog(ctx, db, store); err != nil {
-		return fmt.Errorf("rebuild: %w", err)
-	}
+// BeginRebuild begins to build the next generation of a projection, as rebuild.Begin does. The
+// caller MUST have called CheckLog.
+func BeginRebuild(ctx context.Context, db *readmodel.DB, name string) error {
 	return rebuild.Begin(ctx, all(), db, name)
 }
 

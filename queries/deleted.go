@@ -13,6 +13,9 @@ import (
 type DeletedLink struct {
 	Link      `bun:",extend"`
 	DeletedAt time.Time `bun:"deleted_at"` // UTC
+	// Restorable reports whether the link is the one that a restoration of its hash brings back:
+	// none has the hash now, and none of the account had it later.
+	Restorable bool `bun:"restorable"`
 }
 
 // DeletedLinks returns a page of the links of an account that are deleted, the latest first, and
@@ -27,6 +30,11 @@ func (q *DB) DeletedLinks(
 		return nil, 0, failed("deleted links", err)
 	}
 	if err := q.db.NewSelect().ColumnExpr(linkColumns).ColumnExpr("link.deleted_at").
+		ColumnExpr(`NOT EXISTS (
+			SELECT FROM linkledger.links AS other WHERE other.hash = link.hash
+				AND (other.deleted_at IS NULL OR other.account_id = link.account_id
+					AND (other.deleted_at, other.number) > (link.deleted_at, link.number))
+			) AS restorable`).
 		TableExpr(linkTables).Where("link.account_id = ?", account).
 		Where("link.deleted_at IS NOT NULL").OrderExpr("link.deleted_at DESC, link.number DESC").
 		Offset(int64(offset)).Limit(int64(limit)).

@@ -17,6 +17,7 @@ type deletedRecord struct {
 	TotalClicks int64     `json:"total_clicks"`
 	CreatedAt   time.Time `json:"created_at"`
 	DeletedAt   time.Time `json:"deleted_at"`
+	Restorable  bool      `json:"restorable"`
 }
 
 // Path returns the path of the page of the link's hash.

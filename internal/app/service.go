@@ -246,6 +246,7 @@ func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error
 		DB: s.db, Store: s.Store, Queries: s.queries,
 		Sessions: &session.Sessions{
 			Store: s.db.Keys, Queries: s.queries, Pseudonyms: peer.NewPseudonyms(visitorKey),
+			Proxies: s.cfg.TrustedProxies,
 			Origins: http.NewCrossOriginProtection(), Now: time.Now, Logger: s.logger,
 		},
 		Process: operators.Process{

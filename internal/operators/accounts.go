@@ -30,7 +30,7 @@ func (h *Handler) accounts(p *page.Page) error {
 	}
 	var found []queries.Account
 	for _, a := range all {
-		if strings.Contains(a.Username, data.Search) {
+		if strings.Contains(a.Username, strings.ToLower(data.Search)) {
 			found = append(found, a)
 		}
 	}

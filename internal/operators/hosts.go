@@ -16,13 +16,23 @@ type Hosts []string
 
 // Knows reports whether the value of a Host header is one of the hosts.
 func (h Hosts) Knows(host string) bool {
-	name := host
-	if split, _, err := net.SplitHostPort(host); err == nil {
-		name = split
-	}
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
-	if _, err := netip.ParseAddr(name); err == nil || strings.EqualFold(name, "localhost") {
+	name := nameOf(host)
+	if ip, err := netip.ParseAddr(name); err == nil && ip.Zone() == "" {
 		return true
 	}
+	return strings.EqualFold(name, "localhost") || h.Has(host)
+}
+
+// Has reports whether the value of a Host header is one of the names.
+func (h Hosts) Has(host string) bool {
+	name := nameOf(host)
 	return slices.ContainsFunc(h, func(known string) bool { return strings.EqualFold(known, name) })
+}
+
+// nameOf returns a host without its port.
+func nameOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }

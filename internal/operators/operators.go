@@ -3,6 +3,7 @@ package operators
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -132,6 +133,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.StatusMisdirectedRequest)
 		return
 	}
+	if r.TLS == nil && h.Hosts.Has(r.Host) && r.Header.Get("X-Forwarded-Proto") == "https" {
+		// Before a named host is a proxy. Its browsers need the cookies and links of HTTPS.
+		secure := *r
+		secure.TLS = new(tls.ConnectionState)
+		r = &secure
+	}
 	c.Disconnected = r.Context().Done()
 	ctx, end := context.WithTimeout(r.Context(), timeout)
 	defer end()
@@ -184,10 +191,11 @@ func who(s queries.Session) string {
 	return "person " + s.User.String()
 }
 
-// did logs what an operator did with a projection.
-func (h *Handler) did(p *page.Page, action, projection string) {
+// did logs what an operator did with a projection, or tried to.
+func (h *Handler) did(p *page.Page, action, projection, stream string, err error) {
 	h.Logger.InfoContext(p.C.Context(), "an operator acts",
 		slog.String("action", action), slog.String("projection", projection),
+		slog.String("stream", stream), slog.Any("error", err),
 		slog.String("session", p.Session.ID), slog.String("who", p.Session.UserName),
 		slog.String("request", p.C.ID))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"strings"
 	"time"
 
 	"linkledger/events/eventstore"
@@ -22,7 +23,7 @@ var functions = template.FuncMap{
 	"count": func(n int) string { return page.Number(int64(n)) },
 }
 
-// took returns a duration for people: two units at most.
+// took returns a duration for people.
 func took(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -32,16 +33,21 @@ func took(d time.Duration) string {
 	case d < time.Hour:
 		return d.Round(time.Second).String()
 	}
-	return d.Round(time.Minute).String()
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 // generation is a generation of a projection as pages show it.
 type generation struct {
 	status.Overview
 
-	Percent int    // of the log that is applied
-	Left    string // how long the rest of the log takes at the present rate; empty: unknown
+	Percent  int    // of the log that is applied
+	Progress string // how far a build is, for people
+	Behind   string // events that are not applied yet
+	Since    string // how long the oldest of them waits
 }
+
+// unknown is shown in place of what the event store knows, while it does not answer.
+const unknown = "unknown"
 
 // Problem returns what an operator should look at, or "".
 func (g generation) Problem() string {
@@ -57,7 +63,7 @@ func (g generation) Problem() string {
 	case status.Misplaced:
 		return "is at a position that the log does not have: rebuild it. " + g.LastError
 	case status.CatchingUp:
-		return "is behind by " + took(g.Lag)
+		return "is behind by " + g.Since
 	case status.Live, status.Kept, status.Building:
 	}
 	return ""
@@ -72,7 +78,7 @@ type notice struct {
 type state struct {
 	Head        uint64 // commit position of the log
 	Generations []generation
-	Store       string // why the event store does not answer; empty: it does
+	Store       string // what is unknown, and why; empty: nothing
 }
 
 // read reads the state of all projections. An event store that does not answer is part of it.
@@ -84,15 +90,14 @@ func (h *Handler) read(ctx context.Context) (s state, err error) {
 	asking, cancel := context.WithTimeout(ctx, h.Patience)
 	defer cancel()
 	head, err := h.Store.Head(asking)
-	if err == nil {
-		err = projections.AddLag(asking, h.Store, found)
-	}
 	if err != nil {
-		s.Store = err.Error()
+		s.Store = "The event store does not answer: " + err.Error()
+	} else if err := projections.AddLag(asking, h.Store, found); err != nil {
+		s.Store = "How far projections are behind is not known: " + err.Error()
 	}
 	s.Head = head.Commit
 	for _, o := range found {
-		s.Generations = append(s.Generations, newGeneration(o, head))
+		s.Generations = append(s.Generations, newGeneration(o, head, s.Store == ""))
 	}
 	if s.Store == "" {
 		h.samples.add(time.Now(), found)
@@ -100,14 +105,23 @@ func (h *Handler) read(ctx context.Context) (s state, err error) {
 	return s, nil
 }
 
-func newGeneration(o status.Overview, head eventstore.Position) generation {
-	g := generation{Overview: o, Percent: percent(o.Position.Commit, head.Commit)}
-	if o.Rate > 0 && o.LagEvents > 0 {
-		left := float64(o.LagEvents) / o.Rate * float64(time.Second)
-		g.Left = ", about " + took(time.Duration(left)) + " left"
+func newGeneration(o status.Overview, head eventstore.Position, known bool) generation {
+	g := generation{Overview: o, Progress: unknown, Behind: unknown, Since: unknown}
+	if !known {
+		return g
+	}
+	g.Percent = percent(o.Position.Commit, head.Commit)
+	g.Behind, g.Since = page.Number(int64(o.LagEvents)), took(o.Lag)
+	g.Progress = fmt.Sprintf("%d %% of the log · %s events/s · %s to go",
+		g.Percent, page.Number(int64(math.Round(o.Rate))), g.Behind)
+	if left := float64(o.LagEvents) / o.Rate; o.LagEvents > 0 && left < maxLeft.Seconds() {
+		g.Progress += ", about " + took(time.Duration(left*float64(time.Second))) + " left"
 	}
 	return g
 }
+
+// maxLeft is the longest time that is told: the rate of a build that has just begun says nothing.
+const maxLeft = 30 * 24 * time.Hour
 
 // overviewData is what the first page shows.
 type overviewData struct {
@@ -151,7 +165,7 @@ func (h *Handler) overview(p *page.Page) error {
 	data := overviewData{state: read}
 	if read.Store != "" {
 		data.Notices = append(
-			data.Notices, notice{Text: "The event store does not answer: " + read.Store},
+			data.Notices, notice{Text: read.Store},
 		)
 	}
 	for _, g := range read.Generations {

@@ -2,6 +2,8 @@ package operators
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/rebuild"
+	"linkledger/projections/engine/status"
 )
 
 // projectionData is what the page of a projection shows.
@@ -20,7 +23,7 @@ type projectionData struct {
 	Parked       []deadletter.Stream
 	Verification *verification
 	Samples      []sample // of the generation that serves, the oldest first
-	Store        string   // why the event store does not answer; empty: it does
+	Store        string   // what is unknown, and why; empty: nothing
 }
 
 // Serving returns the generation that serves.
@@ -41,6 +44,13 @@ func (d projectionData) Problems() (problems []string) {
 		}
 	}
 	return problems
+}
+
+// Stopped returns whether a generation waits before an event that it cannot apply.
+func (d projectionData) Stopped() bool {
+	return slices.ContainsFunc(
+		d.Generations, func(g generation) bool { return g.State == status.Stopped },
+	)
 }
 
 // Others returns whether there are generations that do not serve.
@@ -87,8 +97,9 @@ func (h *Handler) projection(p *page.Page) error {
 }
 
 // act does something about the projection that a page names, and shows the projection after it.
+// stream is the one that the action is about; empty: all.
 func (h *Handler) act(
-	p *page.Page, action string, do func(ctx context.Context, name string) error,
+	p *page.Page, action, stream string, do func(ctx context.Context, name string) error,
 ) error {
 	name, err := named(p)
 	if err != nil {
@@ -97,10 +108,11 @@ func (h *Handler) act(
 	// An action that has begun is finished without the browser too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.C.Context()), timeout)
 	defer cancel()
-	if err := do(ctx, name); err != nil {
+	err = do(ctx, name)
+	h.did(p, action, name, stream, err)
+	if err != nil {
 		return p.Finish(refusalOf(err), "", h.projection)
 	}
-	h.did(p, action, name)
 	return p.Finish(nil, projectionsPath+"/"+url.PathEscape(name), h.projection)
 }
 
@@ -114,8 +126,8 @@ func refusalOf(err error) error {
 
 // rebuildData is what the page shows on which an operator begins a build.
 type rebuildData struct {
-	Name string
-	rebuild.Estimate
+	Name     string
+	Estimate string
 }
 
 func (h *Handler) askToRebuild(p *page.Page) error {
@@ -125,47 +137,64 @@ func (h *Handler) askToRebuild(p *page.Page) error {
 	}
 	p.Title = "Rebuild " + name
 	p.Commands = []string{"linkledger projections rebuild " + name}
-	estimate, err := projections.EstimateRebuild(p.C.Context(), h.DB, h.Store, name)
-	p.Data = rebuildData{name, estimate}
-	return err
+	ctx, cancel := context.WithTimeout(p.C.Context(), h.Patience)
+	defer cancel()
+	p.Data = rebuildData{name, estimated(projections.EstimateRebuild(ctx, h.DB, h.Store, name))}
+	return nil
+}
+
+// estimated returns an estimate for people.
+func estimated(e rebuild.Estimate, err error) string {
+	if err != nil {
+		return "How long it takes is not known: " + err.Error()
+	}
+	text := fmt.Sprintf("The projection follows about %s events of the log. To apply them takes "+
+		"about %s", page.Number(int64(e.Events)), took(e.Took))
+	if e.Measured {
+		return text + ", as the last build did."
+	}
+	return text + ", if this machine applies 10 000 events a second. No build was measured yet."
 }
 
 func (h *Handler) rebuild(p *page.Page) error {
-	return h.act(p, "rebuild", func(ctx context.Context, name string) error {
-		ctx, cancel := context.WithTimeout(ctx, h.Patience)
+	return h.act(p, "rebuild", "", func(ctx context.Context, name string) error {
+		asking, cancel := context.WithTimeout(ctx, h.Patience)
 		defer cancel()
-		return projections.BeginRebuild(ctx, h.DB, h.Store, name)
+		if _, err := projections.CheckLog(asking, h.DB, h.Store); err != nil {
+			return err
+		}
+		return projections.BeginRebuild(ctx, h.DB, name)
 	})
 }
 
 func (h *Handler) pause(p *page.Page) error {
-	return h.act(p, "pause", func(ctx context.Context, name string) error {
+	return h.act(p, "pause", "", func(ctx context.Context, name string) error {
 		return projections.Pause(ctx, h.DB, name)
 	})
 }
 
 func (h *Handler) resume(p *page.Page) error {
-	return h.act(p, "resume", func(ctx context.Context, name string) error {
+	return h.act(p, "resume", "", func(ctx context.Context, name string) error {
 		return projections.Resume(ctx, h.DB, name)
 	})
 }
 
 func (h *Handler) rollback(p *page.Page) error {
-	return h.act(p, "roll back", func(ctx context.Context, name string) error {
+	return h.act(p, "roll back", "", func(ctx context.Context, name string) error {
 		_, err := projections.Rollback(ctx, h.DB, h.Store, name)
 		return err
 	})
 }
 
 func (h *Handler) prune(p *page.Page) error {
-	return h.act(p, "prune", func(ctx context.Context, name string) error {
+	return h.act(p, "prune", "", func(ctx context.Context, name string) error {
 		_, err := projections.Prune(ctx, h.DB, name)
 		return err
 	})
 }
 
 func (h *Handler) verify(p *page.Page) error {
-	return h.act(p, "verify", func(_ context.Context, name string) error {
+	return h.act(p, "verify", "", func(_ context.Context, name string) error {
 		h.verifications.ask(name)
 		return nil
 	})
@@ -174,35 +203,40 @@ func (h *Handler) verify(p *page.Page) error {
 func (h *Handler) retry(p *page.Page) error {
 	return h.letters(p, "retry dead letters", func(
 		ctx context.Context, name, stream string,
-	) error {
-		_, err := projections.RetryDeadLetters(ctx, h.DB, name, stream)
-		return err
+	) (int, error) {
+		return projections.RetryDeadLetters(ctx, h.DB, name, stream)
 	})
 }
 
 func (h *Handler) discard(p *page.Page) error {
 	return h.letters(p, "discard dead letters", func(
 		ctx context.Context, name, stream string,
-	) error {
-		_, err := projections.DiscardDeadLetters(ctx, h.DB, name, stream)
-		return err
+	) (int, error) {
+		return projections.DiscardDeadLetters(ctx, h.DB, name, stream)
 	})
 }
+
+var errNotParked = errors.New("the projection has set aside no events of this stream")
 
 // letters does something with the events of a stream that a projection has set aside. Without a
 // stream it is refused: all streams at once are for the command line.
 func (h *Handler) letters(
-	p *page.Page, action string, do func(ctx context.Context, name, stream string) error,
+	p *page.Page, action string,
+	do func(ctx context.Context, name, stream string) (events int, err error),
 ) error {
 	form, err := p.ReadForm()
 	if err != nil {
 		return err
 	}
 	stream := form.Get("stream")
-	if stream == "" {
-		return apierror.WrongInput("The form names no stream")
+	if err := checkStream(stream); err != nil {
+		return err
 	}
-	return h.act(p, action, func(ctx context.Context, name string) error {
-		return do(ctx, name, stream)
+	return h.act(p, action, stream, func(ctx context.Context, name string) error {
+		n, err := do(ctx, name, stream)
+		if err == nil && n == 0 {
+			err = errNotParked
+		}
+		return err
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"linkledger/httpapi/console/page"
 	"linkledger/projections"
 	"linkledger/projections/engine/status"
+	"linkledger/queries"
 )
 
 // streamData is what the page of a stream shows.
@@ -104,12 +105,21 @@ func (h *Handler) stream(p *page.Page) error {
 	return nil
 }
 
+// checkStream refuses what is not the name of a stream of the service.
+func checkStream(name string) error {
+	if name == "" || len(name) > maxStreamName || strings.HasPrefix(name, "$") ||
+		!queries.Storable(name) {
+		return apierror.WrongInput("This is not the name of a stream of the service")
+	}
+	return nil
+}
+
 // load reads events of a stream. The service may read no other streams than its own.
 func (h *Handler) load(
 	p *page.Page, stream string, from eventstore.Revision, limit uint64,
 ) ([]eventstore.Recorded, error) {
-	if len(stream) > maxStreamName || strings.HasPrefix(stream, "$") {
-		return nil, apierror.WrongInput("This is not the name of a stream of the service")
+	if err := checkStream(stream); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(p.C.Context(), h.Patience)
 	defer cancel()
@@ -202,7 +212,7 @@ func (h *Handler) followers(
 		parked[l.Name] = l.Error
 	}
 	for _, name := range projections.Followers(e) {
-		f := follower{Name: name, State: "applied"}
+		f := follower{Name: name, State: "applied, or discarded by an operator"}
 		if cause, ok := parked[name]; ok {
 			f.State = "set aside: " + cause
 		} else if e.Position.After(at[name].Position) {

@@ -31,7 +31,7 @@ const offerCopies = (root) => {
   });
 };
 
-// A form that takes long says so, and cannot be sent twice.
+// A form that takes long says so. It is not sent again by a second click.
 const watchForms = () => {
   document.addEventListener("submit", (event) => {
     const form = event.target;
@@ -104,8 +104,11 @@ const watchPage = () => {
       button.hidden = true;
     });
     stream.onerror = () => {
-      // The browser tries again by itself, unless the server has refused.
-      if (stream && stream.readyState === EventSource.CLOSED) stop("Not live: reload the page");
+      if (!stream) return;
+      status.textContent = "Not live: trying again";
+      if (stream.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      stop(status.textContent);
+      setTimeout(start, 10000);
     };
   };
 
@@ -115,7 +118,9 @@ const watchPage = () => {
     if (paused) stop("Paused");
     else start();
   });
-  part.addEventListener("focusout", () => setTimeout(() => { if (waiting !== null) show(waiting); }));
+  const catchUp = () => { if (waiting !== null && !paused) show(waiting); };
+  part.addEventListener("focusout", () => setTimeout(catchUp));
+  document.addEventListener("selectionchange", catchUp);
   // A tab that nobody sees costs nothing.
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) stop("");

@@ -40,6 +40,9 @@ type Pages struct {
 	watchers  chan struct{}                 // has an entry for each page that is watched
 	onStop    sync.Once                     // makes the server close stopped
 	stopped   chan struct{}
+
+	mu       sync.Mutex
+	watching map[string]int // streams by session
 }
 
 // refusedPage is the name of the page that shows a refusal alone.
@@ -57,6 +60,7 @@ func New(
 	pages := &Pages{
 		Config: cfg, templates: make(map[string]*template.Template),
 		watchers: make(chan struct{}, maxWatchers), stopped: make(chan struct{}),
+		watching: make(map[string]int),
 	}
 	layout, err := template.New("layout.html").Funcs(functions).Funcs(more).
 		ParseFS(shared, "templates/layout.html")

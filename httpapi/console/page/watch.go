@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -16,6 +17,8 @@ const (
 	// maxWatchers bounds the pages that are watched at the same time, because each costs the calls
 	// of its page at every look.
 	maxWatchers = 64
+	// maxOfSession bounds those of one session.
+	maxOfSession = 8
 	// lookInterval is the pause between two looks of a page that is watched.
 	lookInterval = 2 * time.Second
 	// lookTimeout bounds a look, and then what the browser takes to receive it.
@@ -42,6 +45,9 @@ func (s *Pages) isWatch(r *http.Request, name string) bool {
 //
 // The format is that of server-sent events (HTML Living Standard, section 9.2).
 func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
+	if site := c.Request.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return errOtherOrigin
+	}
 	select {
 	case s.watchers <- struct{}{}:
 		defer func() { <-s.watchers }()
@@ -60,17 +66,25 @@ func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
 	_ = out.SetReadDeadline(time.Time{})
 	c.Route = watchRoute
 	var sent []byte
+	var session string
+	defer func() { s.leave(session) }()
 	for {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(opened.Context()), lookTimeout)
 		c.Request = opened.WithContext(ctx)
-		part, err := s.look(c, name, fill)
+		p, part, err := s.look(c, name, fill)
 		cancel()
+		if err == nil && session == "" && p.Session != nil {
+			if !s.join(p.Session.ID) {
+				return errTooManyWatched
+			}
+			session = p.Session.ID
+		}
 		_ = out.SetWriteDeadline(time.Now().Add(lookTimeout))
 		switch {
 		case err != nil && c.Status == 0:
 			return err
 		case err != nil:
-			return s.send(c, out, "event: end\ndata:\n\n")
+			return s.end(c, out, err)
 		case !bytes.Equal(part, sent):
 			err = s.send(c, out, eventOf(part))
 			sent = part
@@ -92,6 +106,39 @@ func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
 	}
 }
 
+// end ends a stream because of an error. A refusal, such as that of a session that has ended, is
+// for good. After anything else the browser tries again.
+func (s *Pages) end(c *request.Context, out *http.ResponseController, err error) error {
+	if r, ok := AsRefusal(err); ok && r.Status < http.StatusInternalServerError {
+		return s.send(c, out, "event: end\ndata:\n\n")
+	}
+	s.Logger.WarnContext(
+		c.Context(), "a page that is watched failed", slog.Any("error", err),
+		slog.String("request", c.ID),
+	)
+	return nil
+}
+
+// join counts a stream of a session. It returns false if the session has too many.
+func (s *Pages) join(session string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watching[session] == maxOfSession {
+		return false
+	}
+	s.watching[session]++
+	return true
+}
+
+// leave undoes join. It does nothing for a stream that has not joined.
+func (s *Pages) leave(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.watching[session]--; s.watching[session] <= 0 {
+		delete(s.watching, session)
+	}
+}
+
 // stopping returns a channel that is closed when the server of the pages begins to stop, because
 // the server waits for the requests that have begun. There is one server, that of the first
 // request.
@@ -104,29 +151,35 @@ func (s *Pages) stopping(ctx context.Context) <-chan struct{} {
 	return s.stopped
 }
 
+var errOtherOrigin = &apierror.Error{
+	Code: apierror.CodeAccessDenied, Details: "The call comes from a page of another origin",
+}
+
 var errTooManyWatched = &apierror.Error{
 	Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
 	Details: "Too many pages are watched: reload the page for what is new",
 }
 
 // look makes a page and returns the part of it that changes.
-func (s *Pages) look(c *request.Context, name string, fill Fill) ([]byte, error) {
+func (s *Pages) look(c *request.Context, name string, fill Fill) (*Page, []byte, error) {
 	p := &Page{C: c, pages: s, name: name, Watched: true, Status: http.StatusOK}
 	if err := fill(p); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var part bytes.Buffer
 	if err := s.templates[name].ExecuteTemplate(&part, livePart, p); err != nil {
-		return nil, fmt.Errorf("page %s of the console: %w", name, err)
+		return nil, nil, fmt.Errorf("page %s of the console: %w", name, err)
 	}
-	return part.Bytes(), nil
+	return p, part.Bytes(), nil
 }
 
 // eventOf returns a text as an event.
 func eventOf(text []byte) string {
 	var event strings.Builder
-	for line := range strings.Lines(string(text)) {
-		event.WriteString("data: " + strings.TrimRight(line, "\r\n") + "\n")
+	// A lone carriage return ends a line too.
+	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text))
+	for line := range strings.Lines(lines) {
+		event.WriteString("data: " + strings.TrimSuffix(line, "\n") + "\n")
 	}
 	event.WriteString("\n")
 	return event.String()

@@ -777,9 +777,12 @@ type DeletedURL struct {
 	Hash string `json:"hash"`
 
 	// LongUrl Where visitors were sent, byte for byte.
-	LongUrl string   `json:"long_url"`
-	Note    string   `json:"note"`
-	Tags    []string `json:"tags"`
+	LongUrl string `json:"long_url"`
+	Note    string `json:"note"`
+
+	// Restorable A restoration of the hash brings this URL back: no URL has the hash now, and none of the account had it later.
+	Restorable bool     `json:"restorable"`
+	Tags       []string `json:"tags"`
 
 	// TotalClicks Since the creation or the last reset.
 	TotalClicks int `json:"total_clicks"`

@@ -16,6 +16,7 @@ type deletedRecord struct {
 	TotalClicks int64              `json:"total_clicks"`
 	CreatedAt   response.Timestamp `json:"created_at"`
 	DeletedAt   response.Timestamp `json:"deleted_at"`
+	Restorable  bool               `json:"restorable"` // a restoration of the hash brings it back
 }
 
 type deletedResponse struct {
@@ -49,7 +50,7 @@ func (h *Handler) Deleted(c *request.Context) (any, error) {
 			Hash: link.Hash, LongURL: link.LongURL, Note: link.Note,
 			Tags: append([]string{}, link.Tags...), TotalClicks: link.TotalClicks,
 			CreatedAt: response.Timestamp(link.CreatedAt),
-			DeletedAt: response.Timestamp(link.DeletedAt),
+			DeletedAt: response.Timestamp(link.DeletedAt), Restorable: link.Restorable,
 		}
 	}
 	return resp, nil

@@ -135,8 +135,8 @@ type Stream struct {
 	ParkedAt   time.Time `bun:"parked_at"`
 }
 
-// Streams returns the streams of which a projection has set events aside, at most limit of them,
-// the latest first. An empty name stands for all projections.
+// Streams returns the streams of which a generation that serves has set events aside, at most limit
+// of them, the latest first. An empty name stands for all projections.
 func Streams(
 	ctx context.Context, db *readmodel.DB, name string, limit int,
 ) ([]Stream, error) {
@@ -146,7 +146,9 @@ func Streams(
 		SELECT name, generation, stream, events, revision, type, error, parked_at
 		FROM (
 			SELECT *, count(*) OVER parked AS events, row_number() OVER in_order AS number
-			FROM linkledger.dead_letters WHERE name = ?0 OR ?0 = ''
+			FROM linkledger.dead_letters
+			WHERE (name = ?0 OR ?0 = '') AND (name, generation) IN
+				(SELECT name, generation FROM linkledger.generations WHERE serving)
 			WINDOW parked AS (PARTITION BY name, generation, stream),
 				in_order AS (PARTITION BY name, generation, stream ORDER BY commit_pos, prepare_pos)
 		) AS letters

@@ -92,8 +92,8 @@ func replace(ctx context.Context, tx bun.Tx, serving readmodel.Generation, at Ch
 		UPDATE linkledger.generations SET serving = false WHERE name = ?0 AND serving;
 		UPDATE linkledger.generations
 		SET serving = true, built = true, commit_pos = ?2, prepare_pos = ?3,
-			built_at = coalesce(built_at, clock_timestamp()),
-			built_pos = CASE WHEN built_at IS NULL THEN ?2 ELSE built_pos END
+			built_at = CASE WHEN built THEN built_at ELSE clock_timestamp() END,
+			built_pos = CASE WHEN built THEN built_pos ELSE ?2 END
 		WHERE name = ?0 AND generation = ?1`,
 		at.Name, at.Generation, sqlbatch.Signed(at.Position.Commit),
 		sqlbatch.Signed(at.Position.Prepare)).Exec(ctx); err != nil {

@@ -40,7 +40,7 @@ func EstimateBuild(
 		return e, fmt.Errorf("estimate the build of %s: %w", p.Name, err)
 	}
 	var built []readmodel.Generation
-	if err := db.NewSelect().Model(&built).
+	if err := db.NewSelect().Model(&built).ColumnExpr("*").
 		Where("name = ? AND built_at IS NOT NULL AND built_pos > 0", p.Name).
 		Order("generation DESC").Limit(1).Scan(ctx); err != nil {
 		return e, fmt.Errorf("last build of %s: %w", p.Name, err)

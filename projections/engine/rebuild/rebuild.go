@@ -30,6 +30,9 @@ const (
 var (
 	// ErrNoGeneration means that there is no generation to roll back to.
 	ErrNoGeneration = errors.New("no earlier generation is kept")
+	// ErrStopped means that a build that was begun earlier waits before an event that it cannot
+	// apply: resume the projection when the cause is gone, or prune the build.
+	ErrStopped = errors.New("an earlier build has stopped: try it again, or prune it")
 	// ErrBehind means that a generation lacks events that readers have seen, because no process
 	// keeps it up to date.
 	ErrBehind = errors.New("the generation lacks events that the one that serves has")
@@ -70,11 +73,16 @@ func Run(
 }
 
 // Begin begins to build the next generation of a projection, and does not wait for it: the running
-// services build it. If a build was begun earlier, it goes on.
+// services build it. If a build was begun earlier, it goes on, unless it has stopped: then Begin
+// fails with ErrStopped.
 func Begin(
 	ctx context.Context, projections projection.Set, db *readmodel.DB, name string,
 ) error {
-	if _, err := beginBuild(ctx, projections, db, name, ""); err != nil {
+	g, err := beginBuild(ctx, projections, db, name, "")
+	if err == nil && g.Stopped {
+		err = fmt.Errorf("%w: %s", ErrStopped, g.LastError)
+	}
+	if err != nil {
 		return fmt.Errorf("rebuild %s: %w", name, err)
 	}
 	return nil
