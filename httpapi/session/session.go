@@ -98,12 +98,13 @@ func (s *Sessions) secret(r *http.Request) string {
 // origin. Browsers add cookies also to such calls.
 func (s *Sessions) CheckOrigin(r *http.Request) error {
 	if err := s.Origins.Check(r); err != nil {
-		return errOtherOrigin
+		return ErrOtherOrigin
 	}
 	return nil
 }
 
-var errOtherOrigin = &apierror.Error{
+// ErrOtherOrigin is the refusal of what a page of another origin caused.
+var ErrOtherOrigin = &apierror.Error{
 	Code: apierror.CodeAccessDenied, Details: "The call comes from a page of another origin",
 }
 
@@ -113,7 +114,7 @@ var errOtherOrigin = &apierror.Error{
 func (s *Sessions) Resume(c *request.Context) error {
 	site := c.Request.Header.Get("Sec-Fetch-Site")
 	if s.Has(c.Request) && (site == "cross-site" || site == "same-site") {
-		return errOtherOrigin
+		return ErrOtherOrigin
 	}
 	return s.ResumePage(c)
 }

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
+	"linkledger/httpapi/session"
 )
 
 const (
@@ -46,7 +47,7 @@ func (s *Pages) isWatch(r *http.Request, name string) bool {
 // The format is that of server-sent events (HTML Living Standard, section 9.2).
 func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
 	if site := c.Request.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		return errOtherOrigin
+		return session.ErrOtherOrigin
 	}
 	select {
 	case s.watchers <- struct{}{}:
@@ -66,18 +67,18 @@ func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
 	_ = out.SetReadDeadline(time.Time{})
 	c.Route = watchRoute
 	var sent []byte
-	var session string
-	defer func() { s.leave(session) }()
+	var of string // the session
+	defer func() { s.leave(of) }()
 	for {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(opened.Context()), lookTimeout)
 		c.Request = opened.WithContext(ctx)
 		p, part, err := s.look(c, name, fill)
 		cancel()
-		if err == nil && session == "" && p.Session != nil {
+		if err == nil && of == "" && p.Session != nil {
 			if !s.join(p.Session.ID) {
 				return errTooManyWatched
 			}
-			session = p.Session.ID
+			of = p.Session.ID
 		}
 		_ = out.SetWriteDeadline(time.Now().Add(lookTimeout))
 		switch {
@@ -149,10 +150,6 @@ func (s *Pages) stopping(ctx context.Context) <-chan struct{} {
 		}
 	})
 	return s.stopped
-}
-
-var errOtherOrigin = &apierror.Error{
-	Code: apierror.CodeAccessDenied, Details: "The call comes from a page of another origin",
 }
 
 var errTooManyWatched = &apierror.Error{
