@@ -21,28 +21,34 @@ import (
 // is rendered by some test.
 type branches struct {
 	mu    sync.Mutex
-	taken map[string]bool                 // by the place of the branch
-	marks map[string][]*parse.CommandNode // calls of branch by the text of the condition's place
+	taken map[string]bool                  // by the place of the branch
+	marks map[condition]*parse.CommandNode // calls of branch
 }
 
-var pageBranches = branches{taken: make(map[string]bool), marks: make(map[string][]*parse.CommandNode)}
+// condition is a condition of a template, by the console that it belongs to, its file and its place there.
+type condition struct {
+	console, file string
+	at            parse.Pos
+}
+
+var pageBranches = branches{taken: make(map[string]bool), marks: make(map[condition]*parse.CommandNode)}
 
 // watchHandler makes the pages of a handler report their branches.
 func (b *branches) watchHandler(t testing.TB, handler http.Handler) {
 	t.Helper()
 	if s, ok := handler.(*server); ok && s.pages != nil {
-		b.watch(t, s.pages.Templates())
+		b.watch(t, "owners", s.pages.Templates())
 	}
 }
 
 // watch makes templates report their branches. It changes conditions, not what they are true for.
-func (b *branches) watch(t testing.TB, pages map[string]*template.Template) {
+func (b *branches) watch(t testing.TB, console string, pages map[string]*template.Template) {
 	t.Helper()
 	for _, page := range pages {
 		page.Funcs(template.FuncMap{"branch": b.branch})
 		for _, of := range page.Templates() {
 			if of.Tree != nil {
-				b.walk(t, of.Tree, of.Tree.Root)
+				b.walk(t, console, of.Tree, of.Tree.Root)
 			}
 		}
 	}
@@ -69,39 +75,41 @@ func (b *branches) missed() (missed []string) {
 	return missed
 }
 
-func (b *branches) walk(t testing.TB, tree *parse.Tree, node parse.Node) {
+func (b *branches) walk(t testing.TB, console string, tree *parse.Tree, node parse.Node) {
 	t.Helper()
 	switch node := node.(type) {
 	case *parse.ListNode:
 		if node != nil {
 			for _, child := range node.Nodes {
-				b.walk(t, tree, child)
+				b.walk(t, console, tree, child)
 			}
 		}
 	case *parse.IfNode:
-		b.mark(t, tree, node, node.Pipe, true)
-		b.walk(t, tree, node.List)
-		b.walk(t, tree, node.ElseList)
+		b.mark(t, console, tree, node, node.Pipe, true)
+		b.walk(t, console, tree, node.List)
+		b.walk(t, console, tree, node.ElseList)
 	case *parse.WithNode:
-		b.mark(t, tree, node, node.Pipe, true)
-		b.walk(t, tree, node.List)
-		b.walk(t, tree, node.ElseList)
+		b.mark(t, console, tree, node, node.Pipe, true)
+		b.walk(t, console, tree, node.List)
+		b.walk(t, console, tree, node.ElseList)
 	case *parse.RangeNode:
-		b.mark(t, tree, node, node.Pipe, node.ElseList != nil)
-		b.walk(t, tree, node.List)
-		b.walk(t, tree, node.ElseList)
+		b.mark(t, console, tree, node, node.Pipe, node.ElseList != nil)
+		b.walk(t, console, tree, node.List)
+		b.walk(t, console, tree, node.ElseList)
 	}
 }
 
 // mark adds a call of branch to a condition.
-func (b *branches) mark(t testing.TB, tree *parse.Tree, node parse.Node, pipe *parse.PipeNode, both bool) {
+func (b *branches) mark(
+	t testing.TB, console string, tree *parse.Tree, node parse.Node, pipe *parse.PipeNode, both bool,
+) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// All sites have the same templates.
-	position := fmt.Sprint(tree.ParseName, node.Position(), pipe)
-	if known, ok := b.marks[position]; ok {
-		pipe.Cmds = append(pipe.Cmds, known...)
+	// All stacks have the same templates.
+	key := condition{console, tree.ParseName, node.Position()}
+	if known, ok := b.marks[key]; ok {
+		pipe.Cmds = append(pipe.Cmds, known)
 		return
 	}
 	location, _ := tree.ErrorContext(node)
@@ -118,8 +126,8 @@ func (b *branches) mark(t testing.TB, tree *parse.Tree, node parse.Node, pipe *p
 	if !ok {
 		t.Fatalf("%s is no action", call["call"].Root)
 	}
-	b.marks[position] = action.Pipe.Cmds
-	pipe.Cmds = append(pipe.Cmds, action.Pipe.Cmds...)
+	b.marks[key] = action.Pipe.Cmds[0]
+	pipe.Cmds = append(pipe.Cmds, b.marks[key])
 }
 
 // branchMain runs all tests, and fails if they all pass but leave out a branch of a template.

@@ -1,35 +1,37 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/console/page"
+	"linkledger/internal/soak"
 	"linkledger/queries/queriestest"
 )
 
-// manyLinks is how many links the account of a test of long lists has.
-const manyLinks = 100_000
-
-// TestConsoleWithManyLinks opens lists of an account of 100,000 links, in a browser: no page is longer than a page.
+// TestConsoleWithManyLinks opens lists of an account of 20,000 links, or 100,000 in make soak, in a browser: no page is
+// longer than a page.
 func TestConsoleWithManyLinks(t *testing.T) {
 	t.Parallel()
 	s, owner, b := newConsole(t)
-	queriestest.LoadLinks(t, s.db, uuid.MustParse(owner.id), manyLinks)
-	const all, tagged = "100\u202f000", "1\u202f000"
+	links := soak.N(20_000, 100_000)
+	queriestest.LoadLinks(t, s.db, uuid.MustParse(owner.id), links)
+	all, tagged := page.Number(int64(links)), page.Number(int64(links/100))
 	for path, parts := range map[string][]string{
-		"/console/links":                              {all, "Next"},
-		"/console/links?offset=50000":                 {all, "Next", "Previous"},
-		"/console/links?offset=99950":                 {all, "Previous"},
-		"/console/links?order_by=clicks":              {all, "Next"},
-		"/console/links?order_by=hash":                {all, "Next"},
-		"/console/links?tags=%2Btag7":                 {tagged, "Next", "tag7"},
-		"/console/links?search=note+777":              {"100", "Next"},
-		"/console/links?tags=%2Btag7&order_by=clicks": {tagged, "Next"},
-		"/console/tags":                               {"tag7"},
-		"/console/account":                            {"acme"},
+		"/console/links":                               {all, "Next"},
+		"/console/links?offset=5000":                   {all, "Next", "Previous"},
+		fmt.Sprint("/console/links?offset=", links-50): {all, "Previous"},
+		"/console/links?order_by=clicks":               {all, "Next"},
+		"/console/links?order_by=hash":                 {all, "Next"},
+		"/console/links?tags=%2Btag7":                  {tagged, "Next", "tag7"},
+		"/console/links?search=note+777":               {"777"},
+		"/console/links?tags=%2Btag7&order_by=clicks":  {tagged, "Next"},
+		"/console/tags":                                {"tag7"},
+		"/console/account":                             {"acme"},
 	} {
 		b.open(path)
 		b.has(parts...)

@@ -60,7 +60,7 @@ func newOperatorsThat(t *testing.T, policy projector.Policy, patience time.Durat
 	if err != nil {
 		t.Fatal(err)
 	}
-	pageBranches.watch(t, h.Templates())
+	pageBranches.watch(t, "operators", h.Templates())
 	s.start(t, h.Run)
 	return s, h
 }
