@@ -149,7 +149,7 @@ func rebuildInTheConsole(t *testing.T, d *dev, folder string) {
 	}
 	page(http.MethodPost, regexp.MustCompile(`http://\S+/console/sign-in/\S+`).FindString(d.greeting))
 	shown := page(http.MethodGet, d.admin+"/console") + page(http.MethodGet, d.admin+"/console/accounts") +
-		page(http.MethodGet, d.admin+"/console/service") +
+		page(http.MethodGet, d.admin+"/console/processes") +
 		page(http.MethodPost, d.admin+"/console/projections/links/rebuild")
 	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 2 && v.State == "live" })
 	d.call("GET", "/urls/later", "")

@@ -186,7 +186,7 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 	b.leads("/console/projections/history/pause", nil, "/console/projections/history")
 	b.shows("/console", "history is paused by an operator")
 	b.shows("/console/projections/history", "history/resume")
-	b.shows("/console/service", "no process")
+	b.shows("/console/processes", "no process")
 	b.leads("/console/projections/history/resume", nil, "/console/projections/history")
 	b.showsSoon("/console", "Nothing needs attention")
 	for _, action := range []string{"rebuild", "discard dead letters", "roll back", "prune", "pause", "resume", "verify"} {
@@ -203,7 +203,7 @@ func TestOperatorsSeeAStop(t *testing.T) {
 	s, h := newOperatorsThat(t, projector.Stop, testTimeout)
 	b := s.operator(t, h)
 	b.shows("/console/accounts", "There are no accounts yet")
-	b.shows("/console/service", "v1.2.3")
+	b.shows("/console/processes", "v1.2.3")
 	stream := s.poisonous(t)
 	b.showsSoon("/console", "tags has stopped before an event that it cannot apply")
 	b.shows("/console/projections/tags", "Try again", stream)
@@ -232,7 +232,7 @@ func TestOperatorsSeeOutages(t *testing.T) {
 	s.events.Stop()
 	b.shows("/console", "The event store does not answer")
 	b.shows("/console/projections/links", "The event store does not answer")
-	b.shows("/console/service", "The event store does not answer")
+	b.shows("/console/processes", "The event store does not answer")
 	b.shows("/console/projections/links/rebuild", "How long it takes is not known")
 	if body := b.shows("/console", "unknown"); strings.Contains(body, "100 %") {
 		t.Errorf("without the event store, the pages know\n%s", body)
@@ -326,7 +326,7 @@ func TestOperatorsPages(t *testing.T) {
 	}
 	b.shows(stream+"&from=50", "← Previous", "url.")
 	b.shows("/console/streams/event?stream=url-"+id[:36]+"&revision=3", "Batch", "links", "applied", "history")
-	b.shows("/console/service", "v1.2.3", "--listen", "7 clicks", "last position", "links, tags, tree")
+	b.shows("/console/processes", "v1.2.3", "--listen", "7 clicks", "last position", "links, tags, tree")
 	for name, change := range map[string]func(context.Context, domain.Request, string) (accounts.Outcome, error){
 		"barred": s.accounts.Deactivate,
 		"erased": accounts.New(streams.New(streams.Config{Store: s.store, Keys: s.db.Keys, Seal: true}), s.db.Keys).Erase,
@@ -426,7 +426,7 @@ func TestOperatorsInABrowser(t *testing.T) {
 	b.looksRightNow("operators-projection")
 	b.looksRight(map[string]string{
 		"operators-streams": "/console/streams?stream=hash-one", "operators-streams-empty": "/console/streams",
-		"operators-accounts": "/console/accounts", "operators-service": "/console/service",
+		"operators-accounts": "/console/accounts", "operators-processes": "/console/processes",
 	})
 	b.quiet()
 }

@@ -11,6 +11,17 @@ import (
 	"testing"
 )
 
+// newWatchedSite returns a site behind a server, with an account that has the link "one".
+func newWatchedSite(t *testing.T) (*site, *httptest.Server, *client) {
+	t.Helper()
+	s := newSite(t, "")
+	server := httptest.NewServer(s.handler)
+	t.Cleanup(server.Close)
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	return s, server, owner
+}
+
 // watched is a page that a browser watches: server-sent events.
 type watched struct {
 	t        *testing.T
@@ -76,11 +87,7 @@ func (w *watched) shows(part string) {
 // TestWatchedPage watches a page: it shows what changes, and ends with the session.
 func TestWatchedPage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	server := httptest.NewServer(s.handler)
-	t.Cleanup(server.Close)
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s, server, owner := newWatchedSite(t)
 	b := s.browser(t)
 	b.signInBy(owner)
 	w := b.watch(t, server)
@@ -130,11 +137,7 @@ func TestWatchedPage(t *testing.T) {
 func TestWatchedPagesAreBounded(t *testing.T) {
 	t.Parallel()
 	const most, ofSession = 64, 8
-	s := newSite(t, "")
-	server := httptest.NewServer(s.handler)
-	t.Cleanup(server.Close)
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s, server, owner := newWatchedSite(t)
 	signedIn := func() *browser {
 		b := s.browser(t)
 		b.signInBy(owner)
@@ -176,11 +179,7 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 // TestWatchedPageEndsWithTheServer stops a server, which waits for the requests in flight.
 func TestWatchedPageEndsWithTheServer(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	server := httptest.NewServer(s.handler)
-	t.Cleanup(server.Close)
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s, server, owner := newWatchedSite(t)
 	b := s.browser(t)
 	b.signInBy(owner)
 	w := b.watch(t, server)

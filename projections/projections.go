@@ -156,7 +156,7 @@ func ParkedStreams(
 	return deadletter.Streams(ctx, db, name, limit)
 }
 
-// DeadLettersOf returns the dead letters that an event is, of serving generations.
+// DeadLettersOf returns the dead letters of an event, as deadletter.Of does.
 func DeadLettersOf(
 	ctx context.Context, db *readmodel.DB, event uuid.UUID,
 ) ([]readmodel.DeadLetter, error) {

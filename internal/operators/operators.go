@@ -26,12 +26,12 @@ import (
 
 // The paths of the console.
 const (
-	Root            = "/console"
-	signInPath      = Root + "/sign-in"
-	projectionsPath = Root + "/projections"
-	streamsPath     = Root + "/streams"
-	accountsPath    = Root + "/accounts"
-	processPath     = Root + "/service"
+	root            = "/console"
+	signInPath      = root + "/sign-in"
+	projectionsPath = root + "/projections"
+	streamsPath     = root + "/streams"
+	accountsPath    = root + "/accounts"
+	processesPath   = root + "/processes"
 )
 
 // Config of the console. All fields are required, but for Hosts and Patience.
@@ -63,7 +63,7 @@ var templates embed.FS
 
 // names are those of the pages and of their templates.
 var names = []string{
-	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts", "process",
+	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts", "processes",
 }
 
 // New returns the console, or an error if a template is wrong. Its verifications need Run.
@@ -75,7 +75,7 @@ func New(cfg Config) (*Handler, error) {
 	h := &Handler{Config: cfg, began: time.Now(), verifications: newVerifications()}
 	h.Patience = cmp.Or(h.Patience, 2*time.Second)
 	h.Pages, err = page.New(page.Config{
-		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: Root,
+		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: root,
 	}, files, functions, names...)
 	if err != nil {
 		return nil, fmt.Errorf("console of operators: %w", err)
@@ -98,9 +98,9 @@ func (h *Handler) Routes() []router.Route {
 		router.Get(signInPath, h.Open("sign-in", h.askToSignIn)),
 		router.Get(signInPath+"/:secret", h.Open("sign-in", h.openLink)),
 		router.Post(signInPath+"/:secret", h.Open("sign-in", h.signInByLink)),
-		router.Post(Root+"/sign-out", h.open("overview", h.signOut)),
+		router.Post(root+"/sign-out", h.open("overview", h.signOut)),
 
-		router.Get(Root, h.open("overview", h.overview)),
+		router.Get(root, h.open("overview", h.overview)),
 		router.Get(named, h.open("projection", h.projection)),
 		router.Get(named+"/rebuild", h.open("rebuild", h.askToRebuild)),
 		router.Post(named+"/rebuild", h.open("projection", h.rebuild)),
@@ -115,7 +115,7 @@ func (h *Handler) Routes() []router.Route {
 		router.Get(streamsPath, h.open("streams", h.stream)),
 		router.Get(streamsPath+"/event", h.open("event", h.event)),
 		router.Get(accountsPath, h.open("accounts", h.accounts)),
-		router.Get(processPath, h.open("process", h.process)),
+		router.Get(processesPath, h.open("processes", h.processes)),
 	)
 }
 
@@ -192,10 +192,10 @@ func who(s queries.Session) string {
 }
 
 // did logs what an operator did with a projection, or tried to.
-func (h *Handler) did(p *page.Page, action, projection, stream string, err error) {
+func (h *Handler) did(p *page.Page, action, projection, stream string, done bool) {
 	h.Logger.InfoContext(p.C.Context(), "an operator acts",
 		slog.String("action", action), slog.String("projection", projection),
-		slog.String("stream", stream), slog.Any("error", err),
+		slog.String("stream", stream), slog.Bool("done", done),
 		slog.String("session", p.Session.ID), slog.String("who", p.Session.UserName),
 		slog.String("request", p.C.ID))
 }

@@ -76,7 +76,6 @@ type notice struct {
 
 // state is the state of all projections.
 type state struct {
-	Head        uint64 // commit position of the log
 	Generations []generation
 	Store       string // what is unknown, and why; empty: nothing
 }
@@ -95,7 +94,6 @@ func (h *Handler) read(ctx context.Context) (s state, err error) {
 	} else if err := projections.AddLag(asking, h.Store, found); err != nil {
 		s.Store = "How far projections are behind is not known: " + err.Error()
 	}
-	s.Head = head.Commit
 	for _, o := range found {
 		s.Generations = append(s.Generations, newGeneration(o, head, s.Store == ""))
 	}

@@ -109,7 +109,7 @@ func (h *Handler) act(
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.C.Context()), timeout)
 	defer cancel()
 	err = do(ctx, name)
-	h.did(p, action, name, stream, err)
+	h.did(p, action, name, stream, err == nil)
 	if err != nil {
 		return p.Finish(refusalOf(err), "", h.projection)
 	}

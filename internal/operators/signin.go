@@ -28,7 +28,7 @@ func (h *Handler) signInByLink(p *page.Page) error {
 	if err == nil {
 		err = h.Sessions.StartByLink(p.C, p.C.Param("secret"))
 	}
-	return p.Finish(err, Root, h.askToSignIn)
+	return p.Finish(err, root, h.askToSignIn)
 }
 
 func (h *Handler) signOut(p *page.Page) error {

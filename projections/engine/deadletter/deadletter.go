@@ -109,7 +109,7 @@ func List(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadL
 	return letters, nil
 }
 
-// Of returns the dead letters of generations that serve, that an event is.
+// Of returns the dead letters of an event in the generations that serve.
 func Of(
 	ctx context.Context, db *readmodel.DB, event uuid.UUID,
 ) ([]readmodel.DeadLetter, error) {

@@ -29,8 +29,8 @@ type node struct {
 	Projections []string
 }
 
-// processData is what the page of the process shows.
-type processData struct {
+// processesData is what the page of the processes shows.
+type processesData struct {
 	Process
 
 	Since   time.Time
@@ -42,10 +42,10 @@ type processData struct {
 	Unowned []string
 }
 
-func (h *Handler) process(p *page.Page) error {
-	p.Title = "Service"
+func (h *Handler) processes(p *page.Page) error {
+	p.Title = "Processes"
 	p.Commands = []string{"linkledger config serve", "linkledger eventstore stat DIR"}
-	data := processData{Process: h.Process, Since: h.began, Clicks: h.Process.Spool()}
+	data := processesData{Process: h.Process, Since: h.began, Clicks: h.Process.Spool()}
 	if err := h.readLog(p.C.Context(), &data); err != nil {
 		data.Store = err.Error()
 	}
@@ -72,7 +72,7 @@ func (h *Handler) process(p *page.Page) error {
 }
 
 // readLog adds what the event store says of its log.
-func (h *Handler) readLog(ctx context.Context, data *processData) error {
+func (h *Handler) readLog(ctx context.Context, data *processesData) error {
 	ctx, cancel := context.WithTimeout(ctx, h.Patience)
 	defer cancel()
 	head, err := h.Store.Head(ctx)
