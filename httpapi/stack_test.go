@@ -563,7 +563,7 @@ func (q *queryLog) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.T
 	if len(q.queries) < 10_000 { // more than any test makes
 		q.queries = append(q.queries, fmt.Sprint(query.SQL, query.Args))
 	}
-	return ctx
+	return failQuery(ctx)
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.

@@ -39,7 +39,7 @@ func Sign(ctx context.Context, tree Tree, key string) (Head, error) {
 
 // Write writes a file of proofs that rest on a head: that the log continues older heads, and that
 // it has events, which come in the order of the log. Events after the head are left out; later
-// counts them. It returns proof.ErrUnproven if something is not so.
+// counts them. It returns proof.ErrUnproven if something is not so, or an error of the tree.
 func Write(
 	ctx context.Context, to io.Writer, tree Tree, head Head, older []Head,
 	recorded []eventstore.Recorded,

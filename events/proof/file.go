@@ -67,7 +67,8 @@ func (w *Writer) write(line any) error {
 func (w *Writer) Close() error { return w.out.Flush() }
 
 // Since writes a proof that the tree of the head extends the tree of an older head, so no event up
-// to there was altered in between. It returns ErrUnproven if that is not so.
+// to there was altered in between. It returns ErrUnproven if that is not so, or an error of the
+// tree.
 func (w *Writer) Since(older Head) error {
 	if older.N > w.head.N {
 		return fmt.Errorf(
@@ -78,7 +79,7 @@ func (w *Writer) Since(older Head) error {
 	if older.N > 0 { // every tree extends the empty tree
 		var err error
 		if line.Proof, err = tlog.ProveTree(w.head.N, older.N, w.tree); err != nil {
-			return fmt.Errorf("%w: %w", ErrUnproven, err)
+			return fmt.Errorf("the tree of %d events: %w", older.N, err)
 		}
 	}
 	if err := line.check(w.head, older); err != nil {
@@ -104,14 +105,21 @@ func (l sinceLine) check(head, older Head) error {
 }
 
 // Event writes a proof that r is the leaf with that index, counted from 0. It returns ErrUnproven
-// if it is not.
+// if it is not, or an error of the tree.
 func (w *Writer) Event(r eventstore.Recorded, index int64) error {
+	if index < 0 || index >= w.head.N {
+		return fmt.Errorf(
+			"event at position %s: %w: the tree has no leaf %d", r.Position, ErrUnproven, index,
+		)
+	}
 	w.line = AppendLine(w.line[:0], r)
 	found, err := tlog.ProveRecord(w.head.N, index, w.tree)
-	if err == nil {
-		err = tlog.CheckRecord(found, w.head.N, w.head.Hash, index, tlog.RecordHash(w.line))
-	}
 	if err != nil {
+		return fmt.Errorf("event at position %s: %w", r.Position, err)
+	}
+	if err := tlog.CheckRecord(
+		found, w.head.N, w.head.Hash, index, tlog.RecordHash(w.line),
+	); err != nil {
 		return fmt.Errorf("event at position %s: %w: %w", r.Position, ErrUnproven, err)
 	}
 	line, err := eventLine{index, found, w.line}.append(nil)

@@ -163,7 +163,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open returns the handler of a page for operators who have signed in.
+// open returns the handler of a page for operators who have signed in. What is no refusal comes
+// from the database or the event store.
 func (h *Handler) open(name string, fill page.Fill) router.Handler {
 	return h.Open(name, func(p *page.Page) error {
 		if err := h.Sessions.ResumePage(p.C); err != nil {
@@ -174,7 +175,7 @@ func (h *Handler) open(name string, fill page.Fill) router.Handler {
 			return errNoOperator
 		}
 		p.Session = &page.Session{ID: s.ID.String(), Operator: true, UserName: who(s)}
-		return fill(p)
+		return apierror.Unavailable(fill(p))
 	})
 }
 

@@ -101,7 +101,8 @@ func (r *Reader) LeafIndex(
 	return 0, failed("leaf of an event", queries.ErrNotFound)
 }
 
-// Hashes returns a reader of the tree's hashes for proofs. The hashes are as trustworthy as
+// Hashes returns a reader of the tree's hashes for proofs. It fails with queries.ErrNotFound for a
+// hash that the tree lacks, so somebody has altered it. The hashes are as trustworthy as
 // PostgreSQL: callers MUST check the result against a signed tree head.
 func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
@@ -115,7 +116,7 @@ func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 			if hashes[i], err = tlog.HashFromTile(
 				tile, tiles[tileID{tile.L, tile.N}], index,
 			); err != nil {
-				return nil, fmt.Errorf("tree: %w", err)
+				return nil, fmt.Errorf("hash of the tree: %w: %w", queries.ErrNotFound, err)
 			}
 		}
 		return hashes, nil
