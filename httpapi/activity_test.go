@@ -76,6 +76,9 @@ func TestActivity(t *testing.T) {
 
 	equal(t, "activity", owner.summaries(""), " account 1;  tags 1;  reset 1; agent deleted 1; agent edited 2 tags 1; "+
 		" created 1;  created 1;  created 1;  account 1")
+	equal(t, "that edited", owner.summaries("kind=edited"), "agent edited 2 tags 1")
+	equal(t, "that changed tags", owner.summaries("kind=tags"), " tags 1; agent edited 2 tags 1")
+	owner.call("GET", "/v3/activity?kind=hidden", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
 	equal(t, "of the key", owner.summaries("key="+added.ID), "agent deleted 1; agent edited 2 tags 1")
 	calls, total := owner.activity("offset=3&limit=2")
 	equal(t, "page", calls[0].summary()+" "+calls[1].summary()+fmt.Sprint(" of ", total), "agent deleted 1 agent edited 2 tags 1 of 9")

@@ -416,7 +416,7 @@ func TestConsoleLooks(t *testing.T) {
 	s.signInTab(b, owner) // the session has ended meanwhile
 	b.looksRight(map[string]string{
 		"links": "/console/links", "links-tags": "/console/links?tags=%2Bnews", "links-none": "/console/links?search=none",
-		"link": "/console/links/a-long-hash-1", "link-day": "/console/links/a-long-hash-1?day=2026-05-18",
+		"link": "/console/links/a-long-hash-1", "link-day": "/console/links/a-long-hash-1?from=2026-05-18&to=2026-05-18",
 		"link-deleted": "/console/links/gone", "activity": "/console/activity", "deleted": "/console/deleted", "keys": "/console/keys",
 		"account": "/console/account", "tags": "/console/tags", "new": "/console/new", "proofs": "/console/proofs",
 	})

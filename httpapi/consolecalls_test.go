@@ -131,7 +131,8 @@ func TestEveryPageNeedsARole(t *testing.T) {
 		"POST /console/tags/:label/delete": "tags:write", "GET /console/keys": "keys:read",
 		"POST /console/keys": "keys", "POST /console/keys/:id/revoke": "keys",
 		"POST /console/members": "members", "POST /console/members/:id/remove": "members",
-		"GET /console/activity": "history:read", "GET /console/deleted": "history:read", "GET /console/links/:hash/proof": "history:read",
+		"GET /console/activity": "history:read", "GET /console/activity/:batch": "history:read",
+		"POST /console/links/:hash/proof": "history:read", "GET /console/deleted": "history:read", "GET /console/links/:hash/proof": "history:read",
 		"GET /console/proofs": "history:read", "POST /console/proofs": "history:read",
 	}
 	open := []string{

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/httpapi/console/page"
 	"linkledger/internal/soak"
 	"linkledger/queries/queriestest"
 )
@@ -20,7 +19,8 @@ func TestConsoleWithManyLinks(t *testing.T) {
 	s, owner, b := newConsole(t)
 	links := soak.N(20_000, 100_000)
 	queriestest.LoadLinks(t, s.db, uuid.MustParse(owner.id), links)
-	all, tagged := page.Number(int64(links)), page.Number(int64(links/100))
+	inBrowser := func(n int) string { return evaluated[string](b, fmt.Sprintf("new Intl.NumberFormat().format(%d)", n)) }
+	all, tagged := inBrowser(links), inBrowser(links/100)
 	for path, parts := range map[string][]string{
 		"/console/links":                               {all, "Next"},
 		"/console/links?offset=5000":                   {all, "Next", "Previous"},

@@ -116,7 +116,7 @@ func (b *browser) showsSoon(path, part string) {
 	b.t.Helper()
 	for ctx := withTimeout(b.t); ; {
 		a := b.call("GET", path, "")
-		if text := html.UnescapeString(a.body); a.status == http.StatusOK && strings.Contains(text, part) {
+		if text := textOf(a.body); a.status == http.StatusOK && strings.Contains(text, part) {
 			return
 		}
 		if ctx.Err() != nil {

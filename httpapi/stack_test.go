@@ -305,7 +305,12 @@ type answer struct {
 		} `json:"events"`
 	} `json:"history"`
 	Activity []shownCall `json:"activity"`
-	Deleted  []struct {
+	Changed  []struct {
+		Hash    string `json:"hash"`
+		LongURL string `json:"long_url"`
+		Deleted bool   `json:"deleted"`
+	} `json:"changed"`
+	Deleted []struct {
 		Hash        string   `json:"hash"`
 		LongURL     string   `json:"long_url"`
 		Note        string   `json:"note"`

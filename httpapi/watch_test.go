@@ -78,7 +78,7 @@ func (w *watched) shows(part string) {
 		if !ok || event != "" {
 			w.t.Fatalf("the stream ends with %q before it shows %q", event, part)
 		}
-		if strings.Contains(data, part) {
+		if strings.Contains(textOf(data), part) || strings.Contains(data, part) {
 			return
 		}
 	}

@@ -42,12 +42,21 @@ const activityColumns = `activity.batch, activity.position, activity.at, activit
 	activity.edited, activity.deleted, activity.restored, activity.reset, activity.tags,
 	activity.account, activity.undoes, activity.undoes_key, activity.undoes_since`
 
+// ActivityKind is what a call did, as a column counts it.
+type ActivityKind string
+
+// ActivityKinds returns all of them.
+func ActivityKinds() []ActivityKind {
+	return []ActivityKind{"created", "edited", "deleted", "restored", "reset", "tags", "account"}
+}
+
 // ActivityQuery selects calls of an account. A field without a value does not restrict them.
 type ActivityQuery struct {
 	Account  uuid.UUID
 	Key      string    // id of the key
 	User     uuid.UUID // the person
 	Via      string    // see events.Metadata
+	Kind     ActivityKind
 	Batch    uuid.UUID
 	Request  string
 	From, To time.Time // calls that began at From or later, and before To
@@ -107,6 +116,9 @@ func (q *DB) selectActivity(of ActivityQuery) *bun.SelectQuery {
 	}
 	if of.Via != "" {
 		query = query.Where("activity.via = ?", of.Via)
+	}
+	if of.Kind != "" {
+		query = query.Where("activity.? > 0", bun.Ident(of.Kind))
 	}
 	if of.Batch != uuid.Nil {
 		query = query.Where("activity.batch = ?", of.Batch)

@@ -26,3 +26,28 @@ func (q *DB) BatchLinks(
 	}
 	return ids, nil
 }
+
+// BatchLink is a link that a call of the API changed, as it is now or was when it was deleted.
+type BatchLink struct {
+	Hash    string `bun:"hash"`
+	LongURL string `bun:"long_url"`
+	Deleted bool   `bun:"deleted"`
+}
+
+// BatchPage returns a page of the links of an account that a call changed, and how many there are.
+func (q *DB) BatchPage(
+	ctx context.Context, account, batch uuid.UUID, offset, limit int,
+) (links []BatchLink, total int64, err error) {
+	changed := q.db.NewSelect().TableExpr("linkledger.link_batches AS changed").
+		Join("JOIN linkledger.links AS link ON link.id = changed.url_id").
+		Where("changed.batch = ?", batch).Where("link.account_id = ?", account)
+	if total, err = changed.Count(ctx); err != nil {
+		return nil, 0, failed("links of a batch", err)
+	}
+	if err := changed.ColumnExpr("link.hash, link.long_url").
+		ColumnExpr("link.deleted_at IS NOT NULL AS deleted").OrderExpr("link.hash, link.id").
+		Offset(int64(offset)).Limit(int64(limit)).Scan(ctx, &links); err != nil {
+		return nil, 0, failed("links of a batch", err)
+	}
+	return links, total, nil
+}

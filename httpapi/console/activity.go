@@ -14,6 +14,7 @@ import (
 // callRecord is a call that changed something, as the API answers it.
 type callRecord struct {
 	Batch    string         `json:"batch"`
+	Request  string         `json:"request"`
 	Time     time.Time      `json:"time"`
 	Key      string         `json:"key"`
 	KeyName  string         `json:"key_name"`
@@ -68,9 +69,14 @@ type activityData struct {
 	Pager page.Pager
 }
 
+// Kinds returns what a call can have done, as the API names it.
+func (activityData) Kinds() []string {
+	return []string{"created", "edited", "deleted", "restored", "reset", "tags", "account"}
+}
+
 func (h *Handler) activity(p *page.Page) error {
 	p.Title = "Activity"
-	query := p.Chosen("key", "user", "via", "batch", "request", "from", "to", "offset")
+	query := p.Chosen("key", "user", "via", "kind", "batch", "request", "from", "to", "offset")
 	data := activityData{Query: maps.Clone(query)}
 	query.Set("limit", strconv.Itoa(page.Size))
 	err := p.Get("/v3/activity", query, &data)

@@ -51,7 +51,8 @@ var templates embed.FS
 
 // names are those of the pages and of their templates.
 var names = []string{
-	"sign-in", "links", "link", "many", "tags", "activity", "keys", "account", "proofs", "deleted",
+	"sign-in", "links", "link", "many", "tags", "activity", "batch", "keys", "account", "proofs",
+	"deleted",
 }
 
 // New returns the console, or an error if a template is wrong.
@@ -97,6 +98,7 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(linksPath+"/:hash/restore", h.SignedIn("link", h.restoreLink)),
 		router.Post(linksPath+"/:hash/undo", h.SignedIn("link", h.undoOnLink)),
 		router.Get(linksPath+"/:hash/proof", h.SignedIn("link", h.downloadProof)),
+		router.Post(linksPath+"/:hash/proof", h.SignedIn("proofs", h.checkLink)),
 		router.Get(deletedPath, h.SignedIn("deleted", h.deleted)),
 		router.Get(proofsPath, h.SignedIn("proofs", h.proofs)),
 		router.Post(proofsPath, h.SignedIn("proofs", h.checkProof)),
@@ -107,6 +109,7 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(tagsPath+"/:label/delete", h.SignedIn("tags", h.deleteTag)),
 
 		router.Get(activityPath, h.SignedIn("activity", h.activity)),
+		router.Get(activityPath+"/:batch", h.SignedIn("batch", h.batch)),
 		router.Post(activityPath+"/undo", h.SignedIn("activity", h.undo)),
 		router.Get(keysPath, h.SignedIn("keys", h.keys)),
 		router.Post(keysPath, h.SignedIn("keys", h.addKey)),

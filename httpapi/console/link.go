@@ -68,10 +68,54 @@ type linkData struct {
 	Link    *linkRecord // nil: it is deleted
 	Edit    url.Values  // the fields of the form that edits it
 	Days    []chart.Day
-	Day     string // the dimensions are of this day only; empty: of all
+	Chosen  span // of the days; empty: all
 	By      []dimension
 	History []entry
-	Pager   page.Pager
+	Pager   page.Pager // of the history
+}
+
+// span is days of UTC from one to another. An empty end is open.
+type span struct{ From, To string }
+
+// Any reports whether the span leaves out days.
+func (s span) Any() bool { return s.From+s.To != "" }
+
+// Has reports whether a day is in the span, and the span leaves out others.
+func (s span) Has(day string) bool {
+	return s.Any() && day >= s.From && (s.To == "" || day <= s.To)
+}
+
+// Text returns the span for people.
+func (s span) Text() string {
+	switch {
+	case s.From == s.To:
+		return s.From
+	case s.To == "":
+		return "since " + s.From
+	case s.From == "":
+		return "until " + s.To
+	}
+	return s.From + " to " + s.To
+}
+
+// Charted returns the days to draw. A single day is marked among its neighbours.
+func (d linkData) Charted() []chart.Day {
+	if !d.Chosen.Any() || d.Chosen.From == d.Chosen.To {
+		return d.Days
+	}
+	return slices.DeleteFunc(slices.Clone(d.Days), func(day chart.Day) bool {
+		return !d.Chosen.Has(day.Date)
+	})
+}
+
+// Clicks returns the number of clicks of the days that are chosen.
+func (d linkData) Clicks() (clicks int64) {
+	for _, day := range d.Days {
+		if d.Chosen.Has(day.Date) {
+			clicks += day.Total
+		}
+	}
+	return clicks
 }
 
 func (h *Handler) link(p *page.Page) error {
@@ -181,13 +225,11 @@ func (d dimension) Most() (most int64) {
 // maxValues is how many values of a dimension a page shows. The others are counted together.
 const maxValues = 8
 
-// dimensions adds the clicks by dimension, of the day that the page names or of all days.
+// dimensions adds the clicks by dimension, of the days that the page names or of all.
 func dimensions(p *page.Page, path string, data *linkData) error {
-	query := url.Values{"limit": {strconv.Itoa(maxValues)}}
-	if data.Day = p.Query().Get("day"); data.Day != "" {
-		query.Set("from", data.Day)
-		query.Set("to", data.Day)
-	}
+	query := p.Chosen("from", "to")
+	data.Chosen = span{query.Get("from"), query.Get("to")}
+	query.Set("limit", strconv.Itoa(maxValues))
 	var answer struct {
 		Dimensions struct {
 			Referrer []dimensionValue `json:"referrer"`
@@ -197,7 +239,13 @@ func dimensions(p *page.Page, path string, data *linkData) error {
 			Device   []dimensionValue `json:"device"`
 		} `json:"dimensions"`
 	}
-	if err := p.Get(path+"/dimensions", query, &answer); err != nil {
+	err := p.Get(path+"/dimensions", query, &answer)
+	if refused, ok := page.AsRefusal(err); ok && data.Chosen.Any() {
+		data.Chosen = span{}
+		p.Refuse(refused)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	d := answer.Dimensions
@@ -215,7 +263,7 @@ func dimensions(p *page.Page, path string, data *linkData) error {
 	return nil
 }
 
-// history adds the latest events of a hash, the latest first.
+// history adds a page of the events of a hash, the latest first.
 func history(p *page.Page, path string, data *linkData) error {
 	if !p.Can("history:read") || p.Session.Tags != nil {
 		return nil
@@ -235,11 +283,18 @@ func history(p *page.Page, path string, data *linkData) error {
 	if err != nil {
 		return err
 	}
-	query.Set("limit", strconv.Itoa(page.Size))
-	query.Set("offset", strconv.FormatInt(max(0, answer.Page.Total-page.Size), 10))
+	part := page.Part{Total: answer.Page.Total}
+	if at, err := strconv.Atoi(p.Query().Get("offset")); err == nil && int64(at) < part.Total {
+		part.Offset = max(0, at) // counted from the latest
+	}
+	part.Results = int(min(page.Size, part.Total-int64(part.Offset)))
+	first := part.Total - int64(part.Offset+part.Results)
+	query.Set("limit", strconv.Itoa(max(1, part.Results)))
+	query.Set("offset", strconv.FormatInt(first, 10))
 	if err := p.Get(path+"/history", query, &answer); err != nil {
 		return err
 	}
+	data.Pager = page.NewPager(p.Path(), nil, part)
 	// That a hash is taken or free again tells nothing new, unless another account did it.
 	data.History = slices.DeleteFunc(answer.History.Events, func(e entry) bool {
 		return strings.HasPrefix(e.Type, "hash.") && e.Actor.Kind != "foreign"

@@ -92,12 +92,18 @@ func (h *Handler) checkProof(p *page.Page) error {
 		// A browser ends the lines of a text in its own way.
 		file = strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")) + "\n"
 	}
+	return h.check(p, file)
+}
+
+// check checks a file of proofs, and shows the result and the events that it proves.
+func (h *Handler) check(p *page.Page, file string) error {
 	var answer struct {
 		Check checkRecord `json:"check"`
 	}
-	err = p.Call(http.MethodPost, "/v3/proofs", map[string]string{"file": file}, &answer)
+	err := p.Call(http.MethodPost, "/v3/proofs", map[string]string{"file": file}, &answer)
 	// The page shows how to send a file by its name.
-	p.Calls[0].Body, p.Calls[0].Form = "", "file=<FILE"
+	call := &p.Calls[len(p.Calls)-1]
+	call.Body, call.Form = "", "file=<FILE"
 	if err != nil {
 		return p.Finish(err, proofsPath, h.proofs)
 	}
@@ -105,15 +111,29 @@ func (h *Handler) checkProof(p *page.Page) error {
 	return h.showProofs(p, &answer.Check)
 }
 
+// checkLink checks the proof of a link's history at once, and shows its events as they are stored.
+func (h *Handler) checkLink(p *page.Page) error {
+	file, err := proofOf(p)
+	if err != nil {
+		return err
+	}
+	return h.check(p, file)
+}
+
 // downloadProof answers with the file of proofs of a link.
 func (h *Handler) downloadProof(p *page.Page) error {
-	hash := p.C.Param("hash")
+	file, err := proofOf(p)
+	p.Download, p.DownloadName = file, p.C.Param("hash")+".proof"
+	return err
+}
+
+// proofOf returns the file of proofs of the link that the path names.
+func proofOf(p *page.Page) (string, error) {
 	var answer struct {
 		Proof struct {
 			File string `json:"file"`
 		} `json:"proof"`
 	}
-	err := p.Get("/v3/urls/"+url.PathEscape(hash)+"/proof", nil, &answer)
-	p.Download, p.DownloadName = answer.Proof.File, hash+".proof"
-	return err
+	err := p.Get("/v3/urls/"+url.PathEscape(p.C.Param("hash"))+"/proof", nil, &answer)
+	return answer.Proof.File, err
 }

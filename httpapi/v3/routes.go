@@ -31,6 +31,7 @@ func (a *API) Routes() []router.Route {
 		router.Get("/v3/urls/:hash/proof", a.unbound(access.HistoryRead, a.proofs.OfLink)),
 		router.Post("/v3/urls/:hash/restore", a.unbound(access.LinksWrite, a.urls.Restore)),
 		router.Get("/v3/deleted", a.unbound(access.HistoryRead, a.urls.Deleted)),
+		router.Get("/v3/batches/:id", a.unbound(access.HistoryRead, a.urls.ChangedBy)),
 		router.Post("/v3/batches/:id/undo", a.endpoint(access.LinksWrite, a.changes.Undo)),
 
 		router.Delete("/v3/stats", a.endpoint(access.StatsReset, a.stats.Reset)),

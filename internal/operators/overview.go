@@ -20,7 +20,7 @@ var functions = template.FuncMap{
 		return page.Number(int64(math.Round(perSecond)))
 	},
 	"line":  newLine,
-	"count": func(n int) string { return page.Number(int64(n)) },
+	"count": func(n int) template.HTML { return page.NumberElement(int64(n)) },
 }
 
 // took returns a duration for people.

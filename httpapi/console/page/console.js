@@ -1,8 +1,12 @@
 // What scripts add to the pages of the console. Every page works without it.
 "use strict";
 
-// Times are shown as the reader's browser writes them. The exact one is in the title.
+// Times and numbers are shown as the reader's browser writes them. The exact time is in the title.
 const localize = (root) => {
+  const numbers = new Intl.NumberFormat();
+  root.querySelectorAll("data[value]").forEach((data) => {
+    data.textContent = numbers.format(data.value);
+  });
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   root.querySelectorAll("time[datetime]").forEach((time) => {
     const at = new Date(time.dateTime);

@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"strconv"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // functions are those that the templates call.
 var functions = template.FuncMap{
-	"number": Number, "moment": moment, "join": strings.Join, "value": value, "local": local,
+	"number": NumberElement, "moment": moment, "join": strings.Join, "value": value, "local": local,
 	"share": func(n, of int64) int64 { return 100 * n / max(1, of) },
 	"name": func(eventType string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(eventType, "url."), ".v")
@@ -29,6 +30,12 @@ func Number(n int64) string {
 		text.WriteRune(digit)
 	}
 	return text.String()
+}
+
+// NumberElement returns a number as an element that the script shows in the reader's format.
+func NumberElement(n int64) template.HTML {
+	//nolint:gosec // digits
+	return template.HTML(fmt.Sprintf(`<data value="%d">%s</data>`, n, Number(n)))
 }
 
 // stamp is a time as people read it, with the exact one.

@@ -336,6 +336,39 @@ func (e ListActivityParamsVia) Valid() bool {
 	}
 }
 
+// Defines values for ListActivityParamsKind.
+const (
+	ListActivityParamsKindAccount  ListActivityParamsKind = "account"
+	ListActivityParamsKindCreated  ListActivityParamsKind = "created"
+	ListActivityParamsKindDeleted  ListActivityParamsKind = "deleted"
+	ListActivityParamsKindEdited   ListActivityParamsKind = "edited"
+	ListActivityParamsKindReset    ListActivityParamsKind = "reset"
+	ListActivityParamsKindRestored ListActivityParamsKind = "restored"
+	ListActivityParamsKindTags     ListActivityParamsKind = "tags"
+)
+
+// Valid indicates whether the value is a known member of the ListActivityParamsKind enum.
+func (e ListActivityParamsKind) Valid() bool {
+	switch e {
+	case ListActivityParamsKindAccount:
+		return true
+	case ListActivityParamsKindCreated:
+		return true
+	case ListActivityParamsKindDeleted:
+		return true
+	case ListActivityParamsKindEdited:
+		return true
+	case ListActivityParamsKindReset:
+		return true
+	case ListActivityParamsKindRestored:
+		return true
+	case ListActivityParamsKindTags:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AddKeyParamsXHTTPMethodOverride.
 const (
 	AddKeyParamsXHTTPMethodOverrideDELETE AddKeyParamsXHTTPMethodOverride = "DELETE"
@@ -667,6 +700,24 @@ type ActivityAnswer struct {
 	Activity []Activity `json:"activity"`
 	Error    Error      `json:"error"`
 	Page     Page       `json:"page"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
+}
+
+// ChangedURL defines model for ChangedURL.
+type ChangedURL struct {
+	// Deleted It is deleted by now, and shown as it was then.
+	Deleted bool   `json:"deleted"`
+	Hash    string `json:"hash"`
+	LongUrl string `json:"long_url"`
+}
+
+// ChangedURLsAnswer defines model for ChangedURLsAnswer.
+type ChangedURLsAnswer struct {
+	Changed []ChangedURL `json:"changed"`
+	Error   Error        `json:"error"`
+	Page    Page         `json:"page"`
 
 	// Version In every answer.
 	Version Version `json:"version"`
@@ -1514,6 +1565,9 @@ type ListActivityParams struct {
 	// Via Only calls that came in by this way: api, with a key, or console, with a session.
 	Via *ListActivityParamsVia `form:"via,omitempty" json:"via,omitempty"`
 
+	// Kind Only calls that did this: they created, edited, deleted or restored URLs or reset their stats, changed tags, or changed the account or its keys.
+	Kind *ListActivityParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+
 	// Batch Only the call with this batch, as histories and the header X-Batch-Id name it.
 	Batch *openapi_types.UUID `form:"batch,omitempty" json:"batch,omitempty"`
 
@@ -1538,6 +1592,21 @@ type ListActivityParams struct {
 
 // ListActivityParamsVia defines parameters for ListActivity.
 type ListActivityParamsVia string
+
+// ListActivityParamsKind defines parameters for ListActivity.
+type ListActivityParamsKind string
+
+// ListURLsOfBatchParams defines parameters for ListURLsOfBatch.
+type ListURLsOfBatchParams struct {
+	// Offset URLs to pass over.
+	Offset *int `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Limit The most URLs of the answer.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
+	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
+}
 
 // UndoBatchParams defines parameters for UndoBatch.
 type UndoBatchParams struct {
@@ -2128,6 +2197,13 @@ type ClientInterface interface {
 	// Corresponds with GET /activity (the `ListActivity` operationId).
 	ListActivity(ctx context.Context, params *ListActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListURLsOfBatch List the URLs that a call changed, by hash
+	//
+	// Each is as it is now, or as it was when it was deleted. A call that changed none has an empty list.
+	//
+	// Corresponds with GET /batches/{id} (the `ListURLsOfBatch` operationId).
+	ListURLsOfBatch(ctx context.Context, id Batch, params *ListURLsOfBatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// UndoBatch Undo all that a call changed of the account's URLs, but for URLs that were changed since
 	//
 	// Corresponds with POST /batches/{id}/undo (the `UndoBatch` operationId).
@@ -2546,6 +2622,23 @@ func (c *Client) ReadAccount(ctx context.Context, params *ReadAccountParams, req
 // Corresponds with GET /activity (the `ListActivity` operationId).
 func (c *Client) ListActivity(ctx context.Context, params *ListActivityParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListActivityRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListURLsOfBatch List the URLs that a call changed, by hash
+//
+// Each is as it is now, or as it was when it was deleted. A call that changed none has an empty list.
+//
+// Corresponds with GET /batches/{id} (the `ListURLsOfBatch` operationId).
+func (c *Client) ListURLsOfBatch(ctx context.Context, id Batch, params *ListURLsOfBatchParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListURLsOfBatchRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3651,6 +3744,18 @@ func NewListActivityRequest(server string, params *ListActivityParams) (*http.Re
 
 		}
 
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Batch != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "batch", *params.Batch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
@@ -3698,6 +3803,91 @@ func NewListActivityRequest(server string, params *ListActivityParams) (*http.Re
 			}
 
 		}
+
+		if params.Offset != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "offset", *params.Offset, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Domain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "domain", *params.Domain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListURLsOfBatchRequest constructs an http.Request for the ListURLsOfBatch method
+func NewListURLsOfBatchRequest(server string, id Batch, params *ListURLsOfBatchParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/batches/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
 
 		if params.Offset != nil {
 
@@ -6817,6 +7007,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /activity (the `ListActivity` operationId).
 	ListActivityWithResponse(ctx context.Context, params *ListActivityParams, reqEditors ...RequestEditorFn) (*ListActivityResponse, error)
 
+	// ListURLsOfBatchWithResponse List the URLs that a call changed, by hash
+	//
+	// Each is as it is now, or as it was when it was deleted. A call that changed none has an empty list.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /batches/{id} (the `ListURLsOfBatch` operationId).
+	ListURLsOfBatchWithResponse(ctx context.Context, id Batch, params *ListURLsOfBatchParams, reqEditors ...RequestEditorFn) (*ListURLsOfBatchResponse, error)
+
 	// UndoBatchWithResponse Undo all that a call changed of the account's URLs, but for URLs that were changed since
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7363,6 +7562,54 @@ func (r ListActivityResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListActivityResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListURLsOfBatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChangedURLsAnswer
+	// JSONDefault the response for an HTTP default `application/json` response
+	JSONDefault *Failure
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListURLsOfBatchResponse) GetJSON200() *ChangedURLsAnswer {
+	return r.JSON200
+}
+
+// GetJSONDefault returns the response for an HTTP default `application/json` response
+func (r ListURLsOfBatchResponse) GetJSONDefault() *Failure {
+	return r.JSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListURLsOfBatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListURLsOfBatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListURLsOfBatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListURLsOfBatchResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9365,6 +9612,21 @@ func (c *ClientWithResponses) ListActivityWithResponse(ctx context.Context, para
 	return ParseListActivityResponse(rsp)
 }
 
+// ListURLsOfBatchWithResponse List the URLs that a call changed, by hash
+//
+// Each is as it is now, or as it was when it was deleted. A call that changed none has an empty list.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /batches/{id} (the `ListURLsOfBatch` operationId).
+func (c *ClientWithResponses) ListURLsOfBatchWithResponse(ctx context.Context, id Batch, params *ListURLsOfBatchParams, reqEditors ...RequestEditorFn) (*ListURLsOfBatchResponse, error) {
+	rsp, err := c.ListURLsOfBatch(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListURLsOfBatchResponse(rsp)
+}
+
 // UndoBatchWithResponse Undo all that a call changed of the account's URLs, but for URLs that were changed since
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10211,6 +10473,39 @@ func ParseListActivityResponse(rsp *http.Response) (*ListActivityResponse, error
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ActivityAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListURLsOfBatchResponse parses an HTTP response from a ListURLsOfBatchWithResponse call
+func ParseListURLsOfBatchResponse(rsp *http.Response) (*ListURLsOfBatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListURLsOfBatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChangedURLsAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

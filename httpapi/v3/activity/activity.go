@@ -4,6 +4,7 @@ package activity
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,10 +85,14 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if via != "" && via != events.ViaAPI && via != events.ViaConsole {
 		return nil, apierror.WrongInput("via is either %s or %s", events.ViaAPI, events.ViaConsole)
 	}
+	kind := queries.ActivityKind(query.Get("kind"))
+	if kind != "" && !slices.Contains(queries.ActivityKinds(), kind) {
+		return nil, apierror.WrongInput("kind is one of %v", queries.ActivityKinds())
+	}
 	h.Waiter.AwaitActivity(c)
 	calls, total, err := h.Queries.Activity(c.Context(), queries.ActivityQuery{
 		Account: c.Account.ID, Key: query.Get("key"), User: user, Via: via,
-		Batch: batch, Request: query.Get("request"),
+		Kind: kind, Batch: batch, Request: query.Get("request"),
 		From: from, To: to, Offset: page.Offset, Limit: page.Limit,
 	})
 	if err != nil {

@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
+)
+
+// TestAuditorFindsWhatACallDid goes from a kind of change to the call, to its links, through the whole history of one,
+// and to the events as they are stored.
+func TestAuditorFindsWhatACallDid(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/one","custom_hash":"one","tags":["news"]`)
+	owner.create(`"long_url":"https://example.com/two","custom_hash":"two","tags":["news"]`)
+	for i := range 60 {
+		owner.must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"note":"note %d"}]}`, i))
+	}
+	edited := owner.must("PATCH", "/v3/urls?tags=%2Bnews", `{"urls":[{"archived":true}]}`).header.Get(response.HeaderBatchID)
+	deleted := owner.must("DELETE", "/v3/urls/two", "").header.Get(response.HeaderBatchID)
+	undone := owner.must("POST", "/v3/batches/"+deleted+"/undo", "").header.Get(response.HeaderBatchID)
+	tagged := owner.must("POST", "/v3/tags", `{"label":"empty"}`).header.Get(response.HeaderBatchID)
+	b, _ := s.member(t, owner, "the auditor", "auditor")
+
+	body := b.shows("/console/activity?kind=deleted", "1 deleted", "undone", "/console/activity/"+deleted)
+	if strings.Contains(body, edited) {
+		t.Errorf("calls that deleted are\n%s", body)
+	}
+	b.shows("/console/activity/"+edited, "2 edited", "https://example.com/one", "https://example.com/two", "/console/links/two")
+	b.shows("/console/activity/"+deleted, "1 deleted", "Undone by", "/console/activity/"+undone)
+	b.shows("/console/activity/"+undone, "1 restored", "Undoes", "/console/activity/"+deleted)
+	b.shows("/console/activity/"+tagged, "tags: 1", "The call changed no links")
+	for path, status := range map[string]int{uuid.NewString(): http.StatusNotFound, "x": http.StatusBadRequest} {
+		if a := b.call("GET", "/console/activity/"+path, ""); a.status != status {
+			t.Errorf("the call %s answers %d", path, a.status)
+		}
+	}
+
+	b.shows("/console/links/one", "note 59", "note 13", "Next →", "/console/activity/"+edited)
+	older := b.shows("/console/links/one?offset=50", "note 3", "created", "← Previous")
+	if strings.Contains(older, "note 13<") || strings.Contains(older, "Next →") {
+		t.Errorf("the older history is\n%s", older)
+	}
+	for _, offset := range []string{"-1", "1000", "x"} {
+		b.shows("/console/links/one?offset="+offset, "note 59")
+	}
+	checked := b.post("/console/links/one/proof", nil)
+	if checked.status != http.StatusOK || !strings.Contains(checked.body, "The proof holds") ||
+		!strings.Contains(html.UnescapeString(checked.body), `{"hash":"one"`) || !strings.Contains(checked.body, "/v3/urls/one/proof") {
+		t.Errorf("the events as stored are %d\n%s", checked.status, checked.body)
+	}
+	if a := b.post("/console/links/none/proof", nil); a.status != http.StatusNotFound {
+		t.Errorf("the proof of no link answers %d", a.status)
+	}
+}
+
+// TestLinksOfABatch lists the links of calls by pages, as they are now, those of the account alone.
+func TestLinksOfABatch(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	owner, other := s.client(t, "acme"), s.client(t, "labs")
+	made := owner.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/b","custom_hash":"b"},`+
+		`{"long_url":"https://example.com/a","custom_hash":"a"},{"long_url":"https://example.com/c","custom_hash":"c"}]}`).
+		header.Get(response.HeaderBatchID)
+	owner.must("DELETE", "/v3/urls/c", "")
+	owner.must("PATCH", "/v3/urls/a", `{"urls":[{"long_url":"https://example.com/new"}]}`)
+	list := func(of *client, query string) string {
+		t.Helper()
+		a := of.must("GET", "/v3/batches/"+made+query, "")
+		return fmt.Sprint(a.Changed, *a.Page)
+	}
+	equal(t, "all", list(owner, ""),
+		"[{a https://example.com/new false} {b https://example.com/b false} {c https://example.com/c true}] {3 3 0}")
+	equal(t, "a page", list(owner, "?offset=1&limit=1"), "[{b https://example.com/b false}] {1 3 1}")
+	equal(t, "of another account", list(other, ""), "[] {0 0 0}")
+	owner.call("GET", "/v3/batches/x", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.withKey(`"tags":"+news"`).call("GET", "/v3/batches/"+made, "").is(http.StatusForbidden, apierror.CodeAccessDenied)
+}
+
+// TestConsoleNarrowsDays chooses days of the clicks of a link.
+func TestConsoleNarrowsDays(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	for day, clicks := range map[string]int{"2026-05-14": 1, "2026-05-20": 2, "2026-05-21": 4} {
+		s.at(t, day+"T12:00:00Z")
+		for range clicks {
+			s.visit(t, "GET", "/one")
+		}
+	}
+	b := s.browser(t)
+	b.signInBy(owner)
+	for days, shows := range map[string][]string{
+		"from=2026-05-20&to=2026-05-20": {"Clicks by visitor, 2026-05-20", "2 clicks", `class="chosen"`, "2026-05-14: 1"},
+		"from=2026-05-14&to=2026-05-20": {"Clicks by visitor, 2026-05-14 to 2026-05-20", "3 clicks"},
+		"from=2026-05-15":               {"Clicks by visitor, since 2026-05-15", "6 clicks"},
+		"to=2026-05-20":                 {"Clicks by visitor, until 2026-05-20", "3 clicks"},
+		"from=2026-06-01&to=2026-06-30": {"No clicks on these days"},
+	} {
+		body := b.shows("/console/links/one?"+days, append(shows, "All days")...)
+		if days != "from=2026-05-20&to=2026-05-20" && strings.Contains(body, "2026-05-14: 1") && strings.Contains(body, "2026-05-21: 4") {
+			t.Errorf("with %s all days are charted", days)
+		}
+	}
+	b.shows("/console/links/one?from=2026-05-20&to=2026-05-14", "No clicks on these days")
+	wrong := b.call("GET", "/console/links/one?from=soon", "")
+	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `role="alert"`) || !strings.Contains(wrong.body, "2026-05-21: 4") {
+		t.Errorf("a wrong day answers %d\n%s", wrong.status, wrong.body)
+	}
+}
