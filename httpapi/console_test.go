@@ -90,14 +90,19 @@ func TestConsole(t *testing.T) {
 
 	b.leads("/console/links", url.Values{
 		"long_url": {"https://example.com/"}, "custom_hash": {"first"}, "tags": {"news, spring"}, "note": {"a note"},
+		"expiration_date": {"2026-11-30"},
 	}, "/console/links/first")
-	refused := b.post("/console/links", url.Values{"long_url": {"https://example.org/"}, "custom_hash": {"first"}})
+	equal(t, "last day", *owner.read("first").ExpirationDate, "2026-11-30")
+	owner.must("PATCH", "/v3/urls/first", `{"urls":[{"expiration_date":null}]}`)
+	refused := b.post("/console/links", url.Values{
+		"long_url": {"https://example.org/"}, "custom_hash": {"first"}, "note": {"kept"},
+	})
 	if refused.status != http.StatusBadRequest || !strings.Contains(refused.body, `value="https://example.org/"`) ||
-		!strings.Contains(refused.body, `role="alert"`) {
+		!strings.Contains(refused.body, `role="alert"`) || !strings.Contains(refused.body, `value="kept"`) {
 		t.Errorf("a taken hash answers %d\n%s", refused.status, refused.body)
 	}
 	s.visit(t, "GET", "/first")
-	b.shows("/console/links", "https://example.com/", "news", "first")
+	b.shows("/console/links", "https://example.com/", "news", "?tags=%2Bnews", "first", `data-copy="http://sho.rt/first"`)
 	b.shows("/console/links?tags=%2Bspring&order_by=clicks", "first")
 	b.shows("/console/links?search=nothing", "No link matches")
 	if a := b.call("GET", "/console/links?tags=%2Bnews%26", ""); a.status != http.StatusBadRequest || !strings.Contains(a.body, `role="alert"`) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/response"
 )
@@ -37,6 +39,15 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	b.shows("/console/activity/"+edited, "2 edited", "https://example.com/one", "https://example.com/two", "/console/links/two")
 	b.shows("/console/activity/"+deleted, "1 deleted", "Undone by", "/console/activity/"+undone)
 	b.shows("/console/activity/"+undone, "1 restored", "Undoes", "/console/activity/"+deleted)
+	byOperator := uuid.New()
+	if changed := s.commands.RestoreURL(
+		withTimeout(t), domain.Request{Operator: true, Command: byOperator, Batch: byOperator.String()},
+		commands.RestoreURL{Hash: "one", Version: new(int64(0))},
+	); changed.Err != nil {
+		t.Fatal(changed.Err)
+	}
+	s.caughtUp(t)
+	b.shows("/console/activity/"+byOperator.String(), "https://example.com/one") // the activity lists no operators
 	b.shows("/console/activity/"+tagged, "tags: 1", "The call changed no links")
 	for path, status := range map[string]int{uuid.NewString(): http.StatusNotFound, "x": http.StatusBadRequest} {
 		if a := b.call("GET", "/console/activity/"+path, ""); a.status != status {
@@ -44,9 +55,9 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 		}
 	}
 
-	b.shows("/console/links/one", "note 59", "note 13", "Next →", "/console/activity/"+edited)
+	b.shows("/console/links/one", "note 59", "note 14", "1 to 50", "Next →", "/console/activity/"+edited)
 	older := b.shows("/console/links/one?offset=50", "note 3", "created", "← Previous")
-	if strings.Contains(older, "note 13<") || strings.Contains(older, "Next →") {
+	if strings.Contains(older, "note 14<") || strings.Contains(older, "Next →") {
 		t.Errorf("the older history is\n%s", older)
 	}
 	for _, offset := range []string{"-1", "1000", "x"} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -178,15 +179,68 @@ func (b *tab) quiet() {
 // newConsole returns a console with an account and a tab that is signed in to it.
 func newConsole(t *testing.T) (*site, *client, *tab) {
 	t.Helper()
+	return newConsoleBehind(t, func(site http.Handler) http.Handler { return site })
+}
+
+// newConsoleBehind does the same, with what is between the browser and the site.
+func newConsoleBehind(t *testing.T, between func(http.Handler) http.Handler) (*site, *client, *tab) {
+	t.Helper()
 	browser := openBrowser(t)
 	s := newSite(t, "")
-	server := httptest.NewServer(s.handler)
+	server := httptest.NewServer(between(s.handler))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections) // of pages that are watched
 	owner := s.client(t, "acme")
 	b := newTab(browser, t, server.URL)
 	s.signInTab(b, owner)
 	return s, owner, b
+}
+
+// TestConsoleTellsProgress changes many links. The answer is late until the page tells how many were changed.
+func TestConsoleTellsProgress(t *testing.T) {
+	t.Parallel()
+	told := make(chan struct{})
+	_, owner, b := newConsoleBehind(t, func(site http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/told":
+				close(told)
+			case "/console/change":
+				answer := httptest.NewRecorder()
+				site.ServeHTTP(answer, r)
+				select {
+				case <-told:
+				case <-time.After(testTimeout): // no answer: the browser shows an error
+					return
+				}
+				maps.Copy(w.Header(), answer.Header())
+				w.WriteHeader(answer.Code)
+			default:
+				site.ServeHTTP(w, r)
+			}
+		})
+	})
+	for range 2 {
+		owner.must("POST", "/v3/urls", `{"urls":[`+strings.TrimSuffix(
+			strings.Repeat(`{"long_url":"https://example.com/","tags":["bulk"]},`, 50), ",")+`]}`)
+	}
+	b.open("/console/links?tags=%2Bbulk")
+	b.click("main form[action='/console/change'] summary")
+	b.click("th input")
+	b.has("Change those that are ticked (50)")
+	b.click("td input")
+	b.has("Change those that are ticked (49)")
+	evaluated[bool](b, `document.querySelector("select[name=change]").value = "archive", true`)
+	// Nothing can be asked of a page that waits for the next one, so it tells by itself.
+	evaluated[bool](b, `new MutationObserver((_, observer) => {
+		if (!/^Working, \d+ s: 100 edited$/.test(document.querySelector(".working")?.textContent)) return;
+		observer.disconnect();
+		navigator.sendBeacon("/told");
+	}).observe(document, {subtree: true, childList: true, characterData: true}), true`)
+	b.submit("button[name=all]")
+	equal(t, "page after the change", b.path(), "/console/activity")
+	b.has("100 edited", "Undo")
+	b.quiet()
 }
 
 // signInTab signs a tab in to an account by a one-time link.
@@ -414,10 +468,11 @@ func TestConsoleLooks(t *testing.T) {
 		}
 	}
 	s.signInTab(b, owner) // the session has ended meanwhile
+	batch := owner.must("GET", "/v3/activity?kind=deleted", "").Activity[0].Batch
 	b.looksRight(map[string]string{
 		"links": "/console/links", "links-tags": "/console/links?tags=%2Bnews", "links-none": "/console/links?search=none",
 		"link": "/console/links/a-long-hash-1", "link-day": "/console/links/a-long-hash-1?from=2026-05-18&to=2026-05-18",
-		"link-deleted": "/console/links/gone", "activity": "/console/activity", "deleted": "/console/deleted", "keys": "/console/keys",
+		"link-deleted": "/console/links/gone", "link-days": "/console/links/a-long-hash-1?from=2026-05-16&to=2026-05-22", "call": "/console/activity/" + batch, "activity": "/console/activity", "deleted": "/console/deleted", "keys": "/console/keys",
 		"account": "/console/account", "tags": "/console/tags", "new": "/console/new", "proofs": "/console/proofs",
 	})
 	b.checkProof(owner, "a-long-hash-1")

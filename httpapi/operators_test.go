@@ -344,6 +344,7 @@ func TestOperatorsPages(t *testing.T) {
 	b.shows("/console/accounts?search=ACME", "acme")
 	b.shows("/console/accounts?search=none", "No account matches")
 	b.shows("/console/accounts?offset=-1", "acme")
+	b.shows("/console/accounts?offset=50", "No account matches")
 	for path, status := range map[string]int{
 		"/console/streams?stream=%24all": http.StatusBadRequest, "/console/streams?stream=x&from=-1": http.StatusBadRequest,
 		"/console/streams?stream=" + strings.Repeat("x", 600): http.StatusBadRequest,

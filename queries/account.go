@@ -2,6 +2,7 @@ package queries
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -165,6 +166,26 @@ func (q *DB) Accounts(ctx context.Context) ([]Account, error) {
 		return nil, failed("accounts", err)
 	}
 	return accounts, nil
+}
+
+// AccountPage returns a page of the accounts whose user name contains a text, by user name, and how
+// many there are. The empty text is in all.
+func (q *DB) AccountPage(
+	ctx context.Context, text string, offset, limit int,
+) (accounts []Account, total int64, err error) {
+	if !Storable(text) {
+		return nil, 0, nil
+	}
+	found := q.accounts().Where("position(? IN username) > 0", strings.ToLower(text))
+	if total, err = found.Count(ctx); err != nil {
+		return nil, 0, failed("accounts", err)
+	}
+	err = found.OrderExpr("username, id").Offset(int64(offset)).Limit(int64(limit)).
+		Scan(ctx, &accounts)
+	if err != nil {
+		return nil, 0, failed("accounts", err)
+	}
+	return accounts, total, nil
 }
 
 func (q *DB) accounts() *bun.SelectQuery {

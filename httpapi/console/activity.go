@@ -94,5 +94,6 @@ func (h *Handler) undo(p *page.Page) error {
 	if err != nil {
 		return err
 	}
+	p.NameRequest(form)
 	return p.Finish(undoBatch(p, form.Get("batch")), activityPath, h.activity)
 }

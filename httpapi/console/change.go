@@ -31,6 +31,7 @@ func (h *Handler) changeLinks(p *page.Page) error {
 	if err != nil {
 		return err
 	}
+	p.NameRequest(form)
 	selected := make(url.Values)
 	if form.Get("all") != "" {
 		selected.Set("tags", form.Get("tags"))

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"linkledger/httpapi/console/chart"
+	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/router"
 	"linkledger/httpapi/session"
@@ -64,7 +64,7 @@ func New(cfg Config) (*Handler, error) {
 	pages, err := page.New(page.Config{
 		API: cfg.API, Sessions: cfg.Sessions, Base: cfg.Base, Logger: cfg.Logger,
 		SignIn: SignInPath, Start: Root,
-	}, files, template.FuncMap{"chart": chart.New}, names...)
+	}, files, template.FuncMap{"chart": clicks.NewChart, "linksOf": linksOf}, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package console
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +11,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/console/chart"
+	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
 )
 
@@ -67,55 +66,9 @@ type linkData struct {
 	At      string      // the link is shown as it was then; empty: as it is
 	Link    *linkRecord // nil: it is deleted
 	Edit    url.Values  // the fields of the form that edits it
-	Days    []chart.Day
-	Chosen  span // of the days; empty: all
-	By      []dimension
+	Clicks  clicks.Clicks
 	History []entry
 	Pager   page.Pager // of the history
-}
-
-// span is days of UTC from one to another. An empty end is open.
-type span struct{ From, To string }
-
-// Any reports whether the span leaves out days.
-func (s span) Any() bool { return s.From+s.To != "" }
-
-// Has reports whether a day is in the span, and the span leaves out others.
-func (s span) Has(day string) bool {
-	return s.Any() && day >= s.From && (s.To == "" || day <= s.To)
-}
-
-// Text returns the span for people.
-func (s span) Text() string {
-	switch {
-	case s.From == s.To:
-		return s.From
-	case s.To == "":
-		return "since " + s.From
-	case s.From == "":
-		return "until " + s.To
-	}
-	return s.From + " to " + s.To
-}
-
-// Charted returns the days to draw. A single day is marked among its neighbours.
-func (d linkData) Charted() []chart.Day {
-	if !d.Chosen.Any() || d.Chosen.From == d.Chosen.To {
-		return d.Days
-	}
-	return slices.DeleteFunc(slices.Clone(d.Days), func(day chart.Day) bool {
-		return !d.Chosen.Has(day.Date)
-	})
-}
-
-// Clicks returns the number of clicks of the days that are chosen.
-func (d linkData) Clicks() (clicks int64) {
-	for _, day := range d.Days {
-		if d.Chosen.Has(day.Date) {
-			clicks += day.Total
-		}
-	}
-	return clicks
 }
 
 func (h *Handler) link(p *page.Page) error {
@@ -138,13 +91,8 @@ func (h *Handler) link(p *page.Page) error {
 		if data.Edit == nil {
 			data.Edit = editOf(data.Link)
 		}
-		if data.Days, err = clicks(p, hash); err != nil {
+		if data.Clicks, err = clicks.Of(p, hash); err != nil {
 			return err
-		}
-		if len(data.Days) > 0 {
-			if err := dimensions(p, path, &data); err != nil {
-				return err
-			}
 		}
 	}
 	if p.Watched { // the history is not part of what changes meanwhile
@@ -174,93 +122,6 @@ func linkAt(p *page.Page, path string, data linkData) error {
 	}
 	p.Data = data
 	return err
-}
-
-// clicks returns the clicks of a link by day.
-func clicks(p *page.Page, hash string) ([]chart.Day, error) {
-	if !p.Can("stats:read") {
-		return nil, nil
-	}
-	var answer struct {
-		Stats []struct {
-			Daily map[string]struct {
-				Total  int64 `json:"total"`
-				Unique int64 `json:"unique"`
-			} `json:"daily_clicks"`
-		} `json:"stats"`
-	}
-	err := p.Get("/v3/stats/"+url.PathEscape(hash), nil, &answer)
-	if err != nil || len(answer.Stats) == 0 {
-		return nil, err
-	}
-	daily := answer.Stats[0].Daily
-	days := make([]chart.Day, 0, len(daily))
-	for _, date := range slices.Sorted(maps.Keys(daily)) {
-		days = append(days, chart.Day{
-			Date: date, Total: daily[date].Total, Unique: daily[date].Unique,
-		})
-	}
-	return days, nil
-}
-
-// dimension is the clicks of a link by one of what they tell of their visitors.
-type dimension struct {
-	Name   string
-	Values []dimensionValue
-}
-
-type dimensionValue struct {
-	Value  string `json:"value"`
-	Clicks int64  `json:"clicks"`
-}
-
-// Most returns the largest number of clicks of a value.
-func (d dimension) Most() (most int64) {
-	for _, v := range d.Values {
-		most = max(most, v.Clicks)
-	}
-	return most
-}
-
-// maxValues is how many values of a dimension a page shows. The others are counted together.
-const maxValues = 8
-
-// dimensions adds the clicks by dimension, of the days that the page names or of all.
-func dimensions(p *page.Page, path string, data *linkData) error {
-	query := p.Chosen("from", "to")
-	data.Chosen = span{query.Get("from"), query.Get("to")}
-	query.Set("limit", strconv.Itoa(maxValues))
-	var answer struct {
-		Dimensions struct {
-			Referrer []dimensionValue `json:"referrer"`
-			Country  []dimensionValue `json:"country"`
-			Browser  []dimensionValue `json:"browser"`
-			OS       []dimensionValue `json:"os"`
-			Device   []dimensionValue `json:"device"`
-		} `json:"dimensions"`
-	}
-	err := p.Get(path+"/dimensions", query, &answer)
-	if refused, ok := page.AsRefusal(err); ok && data.Chosen.Any() {
-		data.Chosen = span{}
-		p.Refuse(refused)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	d := answer.Dimensions
-	for _, by := range []dimension{
-		{"Referrer", d.Referrer},
-		{"Country", d.Country},
-		{"Browser", d.Browser},
-		{"System", d.OS},
-		{"Device", d.Device},
-	} {
-		if len(by.Values) > 0 {
-			data.By = append(data.By, by)
-		}
-	}
-	return nil
 }
 
 // history adds a page of the events of a hash, the latest first.

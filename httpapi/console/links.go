@@ -112,8 +112,10 @@ func (h *Handler) createLink(p *page.Page) error {
 	if tags := labels(form.Get("tags")); len(tags) > 0 {
 		item["tags"] = tags
 	}
-	if note := form.Get("note"); note != "" {
-		item["note"] = note
+	for _, name := range []string{"note", "expiration_date"} {
+		if value := form.Get(name); value != "" {
+			item[name] = value
+		}
 	}
 	made, err := writeLink(p, http.MethodPost, "/v3/urls", item)
 	p.Form = form

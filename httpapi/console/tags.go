@@ -18,7 +18,9 @@ type tagRecord struct {
 }
 
 // Links returns the address of the list of the links with the tag.
-func (t tagRecord) Links() string { return linksPath + "?tags=" + url.QueryEscape("+"+t.Label) }
+func (t tagRecord) Links() string { return linksOf(t.Label) }
+
+func linksOf(label string) string { return linksPath + "?tags=" + url.QueryEscape("+"+label) }
 
 // Path returns the path of the actions on the tag.
 func (t tagRecord) Path() string { return tagsPath + "/" + url.PathEscape(t.Label) }

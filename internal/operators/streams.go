@@ -20,9 +20,9 @@ import (
 
 // streamData is what the page of a stream shows.
 type streamData struct {
-	Stream              string // empty: none is asked for
-	Events              []stored
-	Previous, Following string // paths of other pages; empty: there are none
+	Stream string // empty: none is asked for
+	Events []stored
+	Pager  page.Pager // by revisions
 }
 
 // stored is an event as it is stored.
@@ -92,15 +92,16 @@ func (h *Handler) stream(p *page.Page) error {
 		return streamsPath + "?" + query.Encode()
 	}
 	if from > 0 {
-		data.Previous = at(max(0, from-page.Size))
+		data.Pager.Previous = at(max(0, from-page.Size))
 	}
 	if len(found) > page.Size {
-		data.Following = at(found[page.Size].Revision)
+		data.Pager.Following = at(found[page.Size].Revision)
 		found = found[:page.Size]
 	}
 	for _, r := range found {
 		data.Events = append(data.Events, newStored(r))
 	}
+	data.Pager.First, data.Pager.Last = int(from), int(from)+len(found)-1
 	p.Data = data
 	return nil
 }

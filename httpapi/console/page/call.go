@@ -101,7 +101,7 @@ func (p *Page) Call(method, path string, body, into any) error {
 	for _, name := range []string{"Accept", "Cookie", "User-Agent", "X-Forwarded-For"} {
 		r.Header[name] = outer.Header[name]
 	}
-	r.Header.Set(request.HeaderID, p.C.ID)
+	r.Header.Set(request.HeaderID, cmp.Or(p.request, p.C.ID))
 	r.Header.Set("Content-Type", "application/json")
 	if p.username != "" {
 		r.SetBasicAuth(p.username, p.key)

@@ -22,9 +22,10 @@ const offerCopies = (root) => {
     button.type = "button";
     button.className = "quiet copy";
     button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy ${link.textContent}`);
     button.addEventListener("click", async () => {
       try {
-        await navigator.clipboard.writeText(link.href);
+        await navigator.clipboard.writeText(link.dataset.copy || link.href);
         button.textContent = "Copied";
       } catch {
         button.textContent = "Not allowed";
@@ -35,7 +36,45 @@ const offerCopies = (root) => {
   });
 };
 
-// A form that takes long says so. It is not sent again by a second click.
+// All rows of a table can be ticked at once, and a button tells how many are.
+const offerTicks = () => {
+  document.querySelectorAll("[data-tick]").forEach((cell) => {
+    const form = cell.closest("form");
+    const boxes = [...form.elements].filter((box) => box.type === "checkbox" && box.name === cell.dataset.tick);
+    const all = document.createElement("input");
+    all.type = "checkbox";
+    all.setAttribute("aria-label", "Tick all of this page");
+    const tell = () => {
+      const ticked = boxes.filter((box) => box.checked).length;
+      all.checked = ticked === boxes.length;
+      all.indeterminate = ticked > 0 && ticked < boxes.length;
+      form.querySelectorAll("[data-ticked]").forEach((part) => { part.textContent = ticked ? `(${ticked})` : ""; });
+    };
+    all.addEventListener("change", () => {
+      boxes.forEach((box) => { box.checked = all.checked; });
+      tell();
+    });
+    form.addEventListener("change", tell);
+    cell.append(all);
+    tell(); // a browser that goes back keeps the ticks
+  });
+};
+
+// What the activity tells so far of the call of a form, or nothing.
+const progressOf = async (form) => {
+  const request = form.elements.namedItem("request");
+  if (!request) return "";
+  try {
+    const answer = await fetch(`/console/activity?request=${encodeURIComponent(request.value)}`);
+    const activity = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const what = activity.querySelector("[data-what]");
+    return what ? `: ${what.textContent}` : "";
+  } catch {
+    return "";
+  }
+};
+
+// A form that takes long says so, and how far its call is. It is not sent again by a second click.
 const watchForms = () => {
   document.addEventListener("submit", (event) => {
     const form = event.target;
@@ -52,9 +91,12 @@ const watchForms = () => {
     const began = Date.now();
     setTimeout(() => {
       form.append(working);
-      const tell = () => { working.textContent = `Working, ${Math.round((Date.now() - began) / 1000)} s`; };
+      const tell = async () => {
+        const progress = await progressOf(form);
+        working.textContent = `Working, ${Math.round((Date.now() - began) / 1000)} s${progress}`;
+        setTimeout(tell, 3000);
+      };
       tell();
-      setInterval(tell, 5000);
     }, 1000);
   });
 };
@@ -136,5 +178,6 @@ const watchPage = () => {
 
 localize(document);
 offerCopies(document);
+offerTicks();
 watchForms();
 watchPage();

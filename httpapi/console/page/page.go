@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -23,6 +25,7 @@ type Page struct {
 	pages         *Pages
 	name          string // of the template
 	username, key string // of the calls in place of the session, while someone signs in
+	request       string // id of the calls, as the form has it; empty: that of the page
 
 	Title    string
 	Session  *Session   // nil: nobody has signed in
@@ -55,6 +58,12 @@ func (p *Page) Finish(err error, to string, show Fill) error {
 	p.Refuse(refused)
 	return err
 }
+
+// NewRequest returns an id for the call of a form, by which the activity tells how far it is.
+func (p *Page) NewRequest() string { return uuid.NewString() }
+
+// NameRequest makes the calls of the page under the id that its form has.
+func (p *Page) NameRequest(form url.Values) { p.request = form.Get("request") }
 
 // Refuse adds the reason of a refusal to the page.
 func (p *Page) Refuse(r *RefusedError) { p.Refused, p.Status = r.Text, r.Status }

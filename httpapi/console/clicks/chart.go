@@ -1,5 +1,4 @@
-// Package chart draws the clicks of days as bars.
-package chart
+package clicks
 
 import (
 	"time"
@@ -34,9 +33,9 @@ const (
 	maxDays = 90
 )
 
-// New returns a chart of the last of some days, which are in their order. A day without clicks has
-// a gap.
-func New(days []Day) Chart {
+// NewChart returns a chart of the last of some days, which are in their order. A day without clicks
+// has a gap.
+func NewChart(days []Day) Chart {
 	c := Chart{Width: width, Height: height}
 	if len(days) == 0 {
 		return c

@@ -1,0 +1,165 @@
+// Package clicks asks the API for the clicks of a link, and draws those of days as bars.
+package clicks
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"linkledger/httpapi/console/page"
+)
+
+// Clicks are the clicks of a link: by day, and those of the days that are chosen by what they tell
+// of their visitors.
+type Clicks struct {
+	Days   []Day
+	Chosen Span // of the days; empty: all
+	By     []Dimension
+}
+
+// Span is days of UTC from one to another. An empty end is open.
+type Span struct{ From, To string }
+
+// Any reports whether the span leaves out days.
+func (s Span) Any() bool { return s.From+s.To != "" }
+
+// Has reports whether a day is in the span, and the span leaves out others.
+func (s Span) Has(day string) bool {
+	return s.Any() && day >= s.From && (s.To == "" || day <= s.To)
+}
+
+// Is reports whether the span is a single day.
+func (s Span) Is(day string) bool { return s == Span{day, day} }
+
+// Text returns the span for people.
+func (s Span) Text() string {
+	switch {
+	case s.From == s.To:
+		return s.From
+	case s.To == "":
+		return "since " + s.From
+	case s.From == "":
+		return "until " + s.To
+	}
+	return s.From + " to " + s.To
+}
+
+// Charted returns the days to draw. A single day is marked among its neighbours.
+func (c Clicks) Charted() []Day {
+	if !c.Chosen.Any() || c.Chosen.From == c.Chosen.To {
+		return c.Days
+	}
+	return slices.DeleteFunc(slices.Clone(c.Days), func(day Day) bool {
+		return !c.Chosen.Has(day.Date)
+	})
+}
+
+// Total returns the number of clicks of the days that are chosen.
+func (c Clicks) Total() (clicks int64) {
+	for _, day := range c.Days {
+		if c.Chosen.Has(day.Date) {
+			clicks += day.Total
+		}
+	}
+	return clicks
+}
+
+// Of returns the clicks of the link with a hash, as far as the session may see them. The page names
+// the days that are chosen.
+func Of(p *page.Page, hash string) (Clicks, error) {
+	days, err := byDay(p, hash)
+	if err != nil || len(days) == 0 {
+		return Clicks{}, err
+	}
+	clicks := Clicks{Days: days}
+	return clicks, dimensions(p, hash, &clicks)
+}
+
+// byDay returns the clicks of a link by day.
+func byDay(p *page.Page, hash string) ([]Day, error) {
+	if !p.Can("stats:read") {
+		return nil, nil
+	}
+	var answer struct {
+		Stats []struct {
+			Daily map[string]struct {
+				Total  int64 `json:"total"`
+				Unique int64 `json:"unique"`
+			} `json:"daily_clicks"`
+		} `json:"stats"`
+	}
+	err := p.Get("/v3/stats/"+url.PathEscape(hash), nil, &answer)
+	if err != nil || len(answer.Stats) == 0 {
+		return nil, err
+	}
+	daily := answer.Stats[0].Daily
+	days := make([]Day, 0, len(daily))
+	for _, date := range slices.Sorted(maps.Keys(daily)) {
+		days = append(days, Day{
+			Date: date, Total: daily[date].Total, Unique: daily[date].Unique,
+		})
+	}
+	return days, nil
+}
+
+// Dimension is the clicks of a link by one of what they tell of their visitors.
+type Dimension struct {
+	Name   string
+	Values []Value
+}
+
+// Value is one value of a dimension with its clicks.
+type Value struct {
+	Value  string `json:"value"`
+	Clicks int64  `json:"clicks"`
+}
+
+// Most returns the largest number of clicks of a value.
+func (d Dimension) Most() (most int64) {
+	for _, v := range d.Values {
+		most = max(most, v.Clicks)
+	}
+	return most
+}
+
+// maxValues is how many values of a dimension a page shows. The others are counted together.
+const maxValues = 8
+
+// dimensions adds the clicks by dimension, of the days that the page names or of all.
+func dimensions(p *page.Page, hash string, data *Clicks) error {
+	query := p.Chosen("from", "to")
+	data.Chosen = Span{query.Get("from"), query.Get("to")}
+	query.Set("limit", strconv.Itoa(maxValues))
+	var answer struct {
+		Dimensions struct {
+			Referrer []Value `json:"referrer"`
+			Country  []Value `json:"country"`
+			Browser  []Value `json:"browser"`
+			OS       []Value `json:"os"`
+			Device   []Value `json:"device"`
+		} `json:"dimensions"`
+	}
+	err := p.Get("/v3/urls/"+url.PathEscape(hash)+"/dimensions", query, &answer)
+	if refused, ok := page.AsRefusal(err); ok && data.Chosen.Any() {
+		data.Chosen = Span{}
+		p.Refuse(refused)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d := answer.Dimensions
+	for _, by := range []Dimension{
+		{"Referrer", d.Referrer},
+		{"Country", d.Country},
+		{"Browser", d.Browser},
+		{"System", d.OS},
+		{"Device", d.Device},
+	} {
+		if len(by.Values) > 0 {
+			data.By = append(data.By, by)
+		}
+	}
+	return nil
+}
