@@ -10,6 +10,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/events/archive"
 	"linkledger/httpapi/apierror"
 )
 
@@ -26,6 +27,11 @@ type proven struct {
 		Valid  bool   `json:"valid"`
 		Reason string `json:"reason"`
 		InLog  bool   `json:"in_log"`
+		Export *struct {
+			Account *string `json:"account"`
+			Events  int64   `json:"events"`
+			Root    string  `json:"root"`
+		} `json:"export"`
 		Events []struct {
 			Stream string `json:"stream"`
 			Type   string `json:"type"`
@@ -123,6 +129,64 @@ func TestProofs(t *testing.T) {
 	foreign.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
 	if got := c.check(foreign.proven("GET", "/v3/urls/one/proof", nil).Proof.File).Check; !got.Valid || got.InLog {
 		t.Errorf("a proof of another log: %+v", got)
+	}
+}
+
+// exported returns the file of the events of an account, or of all with the empty account, in a format.
+func (s *stack) exported(t *testing.T, format archive.Format, account string) string {
+	t.Helper()
+	s.caughtUp(t)
+	var file strings.Builder
+	export, err := archive.Begin(withTimeout(t), s.store, &file, archive.Header{Format: format, Account: account})
+	if err == nil {
+		_, err = export.Run(withTimeout(t), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.String()
+}
+
+// TestExportsAreChecked checks exports: whole ones of this log, one of another, and damaged ones.
+func TestExportsAreChecked(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	c := s.client(t, "acme")
+	c.create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["news"]`)
+	b := s.browser(t)
+	b.signInBy(c)
+	for format, account := range map[archive.Format]string{archive.NDJSON: c.id, archive.CSV: ""} {
+		file := s.exported(t, format, account)
+		got := c.check(file).Check
+		if !got.Valid || !got.InLog || got.Export == nil || got.Export.Events < 4 || got.Export.Root == "" ||
+			(got.Export.Account == nil) != (account == "") {
+			t.Errorf("an export as %s: %+v %+v", format, got, got.Export)
+		}
+		if page := b.upload(file); !strings.Contains(page.body, "The export is as its manifest says") ||
+			!strings.Contains(textOf(page.body), "The log has each of its") {
+			t.Errorf("an export as %s: %d\n%s", format, page.status, page.body)
+		}
+		for what, damaged := range map[string]string{
+			"a changed event": strings.Replace(file, "example.com", "example.org", 1), "half of it": file[:len(file)/2],
+			"nothing but its beginning": `{"export":`,
+		} {
+			if got := c.check(damaged).Check; got.Valid || got.InLog || got.Reason == "" || got.Export != nil {
+				t.Errorf("%s: %+v", what, got)
+			}
+		}
+	}
+	foreign := newStack(t)
+	stranger := foreign.client(t, "acme")
+	if got := stranger.check(s.exported(t, archive.NDJSON, "")).Check; !got.Valid || got.InLog {
+		t.Errorf("an export of a longer log: %+v", got)
+	}
+	stranger.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
+	file := foreign.exported(t, archive.NDJSON, "")
+	if got := c.check(file).Check; !got.Valid || got.InLog {
+		t.Errorf("an export of another log: %+v", got)
+	}
+	if page := b.upload(file); !strings.Contains(textOf(page.body), "The log does not have all of its") {
+		t.Errorf("an export of another log: %d\n%s", page.status, page.body)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"linkledger/commands/audit"
+	"linkledger/events/archive"
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 )
@@ -122,5 +123,12 @@ func (p *Prover) Check(ctx context.Context, file io.Reader) (Checked, error) {
 
 // IsUnproven reports whether the error of a check means that the file proves nothing.
 func IsUnproven(err error) bool {
-	return errors.Is(err, proof.ErrUnproven) || errors.Is(err, proof.ErrUnsigned)
+	for _, unproven := range []error{
+		proof.ErrUnproven, proof.ErrUnsigned, archive.ErrDamaged, archive.ErrIncomplete,
+	} {
+		if errors.Is(err, unproven) {
+			return true
+		}
+	}
+	return false
 }

@@ -93,6 +93,8 @@ type content struct {
 	bytes    int64  // length of the whole lines
 	partial  int    // length of a last line without a line end
 	line     []byte // buffer of a line
+
+	each func(at Position, leaf tlog.Hash) error // is given each event; nil: nobody
 }
 
 // read reads lines until the end of the file. It ignores a last line without a line end.
@@ -221,7 +223,11 @@ func (c *content) add(at Position, leaf []byte) error {
 	}
 	c.summary.Count++
 	c.summary.Last = at
-	c.tree.Add(tlog.RecordHash(leaf))
+	hash := tlog.RecordHash(leaf)
+	c.tree.Add(hash)
+	if c.each != nil {
+		return c.each(at, hash)
+	}
 	return nil
 }
 
@@ -234,8 +240,14 @@ func (c *content) computedManifest() Manifest {
 
 // Check reads a whole file and compares it with its manifest. It returns ErrIncomplete, ErrDamaged,
 // or an error of the reader.
-func Check(file io.Reader) (Header, Manifest, error) {
-	var c content
+func Check(file io.Reader) (Header, Manifest, error) { return CheckEach(file, nil) }
+
+// CheckEach is Check for who wants the position of each event too, and the hash of its leaf in the
+// tree over the log. An error of each ends it. It is returned.
+func CheckEach(
+	file io.Reader, each func(at Position, leaf tlog.Hash) error,
+) (Header, Manifest, error) {
+	c := content{each: each}
 	if err := c.read(file); err != nil {
 		return Header{}, Manifest{}, err
 	}

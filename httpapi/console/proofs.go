@@ -20,10 +20,15 @@ type headRecord struct {
 
 // checkRecord is the result of a check of a file of proofs.
 type checkRecord struct {
-	Valid  bool           `json:"valid"`
-	Reason string         `json:"reason"`
-	InLog  bool           `json:"in_log"`
-	Head   *headRecord    `json:"head"`
+	Valid  bool        `json:"valid"`
+	Reason string      `json:"reason"`
+	InLog  bool        `json:"in_log"`
+	Head   *headRecord `json:"head"`
+	Export *struct {
+		Account *string `json:"account"`
+		Events  int64   `json:"events"`
+		Root    string  `json:"root"`
+	} `json:"export"`
 	Events []provenRecord `json:"events"`
 	More   int            `json:"-"` // events that the page leaves out
 }

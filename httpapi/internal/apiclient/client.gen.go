@@ -746,10 +746,22 @@ type CheckAnswer struct {
 			Type string    `json:"type"`
 		} `json:"events"`
 
-		// Head Of the file; null: it is not valid.
+		// Export What linkledger audit export has written; null: the file is no export.
+		Export *struct {
+			// Account Id of the account; null: the export has the events of all accounts.
+			Account *string `json:"account"`
+
+			// Events In the file.
+			Events int `json:"events"`
+
+			// Root Hash of the Merkle tree over them, in base64.
+			Root string `json:"root"`
+		} `json:"export"`
+
+		// Head Of the file; null: it is not valid, or an export.
 		Head *Head `json:"head"`
 
-		// InLog The log still begins with the events that the head of the file commits to.
+		// InLog The log still begins with the events that the head of the file commits to, or has each event of an export.
 		InLog bool `json:"in_log"`
 
 		// Reason Why it is not valid.
@@ -2342,7 +2354,7 @@ type ClientInterface interface {
 	// Corresponds with GET /openapi.json (the `ReadDescription` operationId).
 	ReadDescription(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CheckProofWithBody Check a file of proofs
+	// CheckProofWithBody Check a file of proofs, or of events that were exported
 	//
 	// A file that proves nothing is an answer too, with valid false and the reason.
 	//
@@ -2351,7 +2363,7 @@ type ClientInterface interface {
 	// Corresponds with POST /proofs (the `CheckProof` operationId).
 	CheckProofWithBody(ctx context.Context, params *CheckProofParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CheckProof Check a file of proofs
+	// CheckProof Check a file of proofs, or of events that were exported
 	//
 	// A file that proves nothing is an answer too, with valid false and the reason.
 	//
@@ -2360,7 +2372,7 @@ type ClientInterface interface {
 	// Corresponds with POST /proofs (the `CheckProof` operationId).
 	CheckProof(ctx context.Context, params *CheckProofParams, body CheckProofJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CheckProofWithFormdataBody Check a file of proofs
+	// CheckProofWithFormdataBody Check a file of proofs, or of events that were exported
 	//
 	// A file that proves nothing is an answer too, with valid false and the reason.
 	//
@@ -2967,7 +2979,7 @@ func (c *Client) ReadDescription(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
-// CheckProofWithBody Check a file of proofs
+// CheckProofWithBody Check a file of proofs, or of events that were exported
 //
 // A file that proves nothing is an answer too, with valid false and the reason.
 //
@@ -2986,7 +2998,7 @@ func (c *Client) CheckProofWithBody(ctx context.Context, params *CheckProofParam
 	return c.Client.Do(req)
 }
 
-// CheckProof Check a file of proofs
+// CheckProof Check a file of proofs, or of events that were exported
 //
 // A file that proves nothing is an answer too, with valid false and the reason.
 //
@@ -3005,7 +3017,7 @@ func (c *Client) CheckProof(ctx context.Context, params *CheckProofParams, body 
 	return c.Client.Do(req)
 }
 
-// CheckProofWithFormdataBody Check a file of proofs
+// CheckProofWithFormdataBody Check a file of proofs, or of events that were exported
 //
 // A file that proves nothing is an answer too, with valid false and the reason.
 //
@@ -7176,7 +7188,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /openapi.json (the `ReadDescription` operationId).
 	ReadDescriptionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ReadDescriptionResponse, error)
 
-	// CheckProofWithBodyWithResponse Check a file of proofs
+	// CheckProofWithBodyWithResponse Check a file of proofs, or of events that were exported
 	//
 	// A file that proves nothing is an answer too, with valid false and the reason.
 	//
@@ -7185,7 +7197,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /proofs (the `CheckProof` operationId).
 	CheckProofWithBodyWithResponse(ctx context.Context, params *CheckProofParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckProofResponse, error)
 
-	// CheckProofWithResponse Check a file of proofs
+	// CheckProofWithResponse Check a file of proofs, or of events that were exported
 	//
 	// A file that proves nothing is an answer too, with valid false and the reason.
 	//
@@ -7194,7 +7206,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /proofs (the `CheckProof` operationId).
 	CheckProofWithResponse(ctx context.Context, params *CheckProofParams, body CheckProofJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckProofResponse, error)
 
-	// CheckProofWithFormdataBodyWithResponse Check a file of proofs
+	// CheckProofWithFormdataBodyWithResponse Check a file of proofs, or of events that were exported
 	//
 	// A file that proves nothing is an answer too, with valid false and the reason.
 	//
@@ -9895,7 +9907,7 @@ func (c *ClientWithResponses) ReadDescriptionWithResponse(ctx context.Context, r
 	return ParseReadDescriptionResponse(rsp)
 }
 
-// CheckProofWithBodyWithResponse Check a file of proofs
+// CheckProofWithBodyWithResponse Check a file of proofs, or of events that were exported
 //
 // A file that proves nothing is an answer too, with valid false and the reason.
 //
@@ -9910,7 +9922,7 @@ func (c *ClientWithResponses) CheckProofWithBodyWithResponse(ctx context.Context
 	return ParseCheckProofResponse(rsp)
 }
 
-// CheckProofWithResponse Check a file of proofs
+// CheckProofWithResponse Check a file of proofs, or of events that were exported
 //
 // A file that proves nothing is an answer too, with valid false and the reason.
 //
@@ -9925,7 +9937,7 @@ func (c *ClientWithResponses) CheckProofWithResponse(ctx context.Context, params
 	return ParseCheckProofResponse(rsp)
 }
 
-// CheckProofWithFormdataBodyWithResponse Check a file of proofs
+// CheckProofWithFormdataBodyWithResponse Check a file of proofs, or of events that were exported
 //
 // A file that proves nothing is an answer too, with valid false and the reason.
 //

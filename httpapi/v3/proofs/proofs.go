@@ -136,10 +136,19 @@ type checkResponse struct {
 type checkRecord struct {
 	Valid  bool   `json:"valid"`
 	Reason string `json:"reason,omitempty"` // why it is not valid
-	// InLog reports that the log still begins with the events that the head of the file commits to.
+	// InLog reports that the log still begins with the events that the head of the file commits to,
+	// or that it has each event of an export.
 	InLog  bool           `json:"in_log"`
-	Head   *head          `json:"head"` // null: the file is not valid
+	Head   *head          `json:"head"`   // null: the file is not valid, or an export
+	Export *exportRecord  `json:"export"` // null: the file is none
 	Events []provenRecord `json:"events"`
+}
+
+// exportRecord is a file of exported events.
+type exportRecord struct {
+	Account *string `json:"account"` // id; null: it has the events of all accounts
+	Events  int64   `json:"events"`
+	Root    string  `json:"root"` // hash of the Merkle tree over them, in base64
 }
 
 // provenRecord is an event that the file proves, as the log has it.
@@ -153,7 +162,7 @@ type provenRecord struct {
 	Data     string    `json:"data"` // as it is stored
 }
 
-// Check checks a file of proofs of this service.
+// Check checks a file of proofs of this service, or of events that were exported from it.
 func (h *Handler) Check(c *request.Context) (any, error) {
 	if h.Prover == nil {
 		return nil, errNoKey
@@ -172,7 +181,11 @@ func (h *Handler) Check(c *request.Context) (any, error) {
 	resp := checkResponse{
 		Envelope: response.Succeeded(), Check: checkRecord{Events: []provenRecord{}},
 	}
-	checked, err := h.Prover.Check(c.Context(), strings.NewReader(*file))
+	check := h.checkProof
+	if proofs.IsExport(*file) {
+		check = h.checkExport
+	}
+	err = check(c, *file, &resp.Check)
 	if proofs.IsUnproven(err) {
 		resp.Check.Reason = apierror.Clip(err.Error(), maxReason)
 		return resp, nil
@@ -180,15 +193,47 @@ func (h *Handler) Check(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	resp.Check.Valid, resp.Check.InLog = true, checked.InLog
+	resp.Check.Valid = true
+	return resp, nil
+}
+
+func (h *Handler) checkProof(c *request.Context, file string, into *checkRecord) error {
+	checked, err := h.Prover.Check(c.Context(), strings.NewReader(file))
+	if err != nil {
+		return err
+	}
 	signed := h.headOf(checked.Head)
-	resp.Check.Head = &signed
+	into.Head, into.InLog = &signed, checked.InLog
 	for _, event := range checked.Events {
-		resp.Check.Events = append(resp.Check.Events, provenRecord{
+		into.Events = append(into.Events, provenRecord{
 			Index: event.Index, Position: event.Position.Commit, Stream: event.Stream,
 			Revision: int64(event.Revision), Type: event.Type, Time: event.Time,
 			Data: string(event.Data),
 		})
 	}
-	return resp, nil
+	return nil
+}
+
+func (h *Handler) checkExport(c *request.Context, file string, into *checkRecord) error {
+	exported, err := proofs.ReadExport(file)
+	if err != nil {
+		return err
+	}
+	into.Export = &exportRecord{Events: exported.Events, Root: exported.Root}
+	if exported.Account != "" {
+		into.Export.Account = &exported.Account
+	}
+	logged, err := h.Prover.Logged(c.Context(), exported)
+	if err != nil || !logged {
+		return err
+	}
+	if !h.Waiter.AwaitTree(c, exported.Last) {
+		return apierror.Unavailable(proofs.ErrLags)
+	}
+	err = h.Prover.CheckExport(c.Context(), exported)
+	into.InLog = err == nil
+	if errors.Is(err, queries.ErrNotFound) {
+		return nil
+	}
+	return err
 }
