@@ -36,10 +36,12 @@ func newOperators(t *testing.T, patience time.Duration) (*stack, *operators.Hand
 	return newOperatorsThat(t, projector.Park, patience)
 }
 
-func newOperatorsThat(t *testing.T, policy projector.Policy, patience time.Duration) (*stack, *operators.Handler) {
+func newOperatorsThat(
+	t *testing.T, policy projector.Policy, patience time.Duration, adjust ...func(*operators.Config),
+) (*stack, *operators.Handler) {
 	t.Helper()
 	s := newStackThat(t, policy, eventstoretest.Serve(t))
-	h, err := operators.New(operators.Config{
+	cfg := operators.Config{
 		DB: s.db, Store: s.store, Queries: queries.New(s.db),
 		Sessions: &session.Sessions{
 			Store: s.db.Keys, Queries: queries.New(s.db), Pseudonyms: peer.NewPseudonyms([]byte(strings.Repeat("k", 32))),
@@ -56,7 +58,11 @@ func newOperatorsThat(t *testing.T, policy projector.Policy, patience time.Durat
 			Settings: []operators.Setting{{Flag: "--listen", Environment: "LINKLEDGER_LISTEN", Value: "127.0.0.1:0", From: "flag"}},
 		},
 		Hosts: operators.Hosts{shortHost}, Patience: patience, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
-	})
+	}
+	for _, change := range adjust {
+		change(&cfg)
+	}
+	h, err := operators.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,6 +306,21 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 		}
 	}
 	operator.shows("/console", "Nothing needs attention") // nobody has paused anything
+}
+
+// TestOperatorsSample looks at a projection until its page has more samples than it was looked at.
+func TestOperatorsSample(t *testing.T) {
+	t.Parallel()
+	s, h := newOperatorsThat(t, projector.Park, testTimeout, func(cfg *operators.Config) {
+		cfg.Interval = time.Millisecond
+	})
+	b := s.operator(t, h)
+	const path = "/console/projections/links"
+	for looks := 1; strings.Count(b.shows(path, "links"), "<tr><td><time") <= looks; looks++ {
+		if looks > 40 { // the page lists no more
+			t.Fatal("nothing is sampled while nobody looks")
+		}
+	}
 }
 
 // TestOperatorsPages opens pages of streams, events and accounts, with what is wrong and too long.

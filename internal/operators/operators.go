@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -43,6 +44,7 @@ type Config struct {
 	Process  Process
 	Hosts    Hosts
 	Patience time.Duration // how long a page waits for the event store; 0: 2 s
+	Interval time.Duration // between samples of the projections while nobody looks; 0: 20 s
 	Logger   *slog.Logger
 }
 
@@ -66,7 +68,8 @@ var names = []string{
 	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts", "processes",
 }
 
-// New returns the console, or an error if a template is wrong. Its verifications need Run.
+// New returns the console, or an error if a template is wrong. Its verifications and charts
+// need Run.
 func New(cfg Config) (*Handler, error) {
 	files, err := fs.Sub(templates, "templates")
 	if err != nil {
@@ -74,6 +77,7 @@ func New(cfg Config) (*Handler, error) {
 	}
 	h := &Handler{Config: cfg, began: time.Now(), verifications: newVerifications()}
 	h.Patience = cmp.Or(h.Patience, 2*time.Second)
+	h.Interval = cmp.Or(h.Interval, 20*time.Second)
 	h.Pages, err = page.New(page.Config{
 		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: root,
 	}, files, functions, names...)
@@ -88,6 +92,15 @@ func New(cfg Config) (*Handler, error) {
 		}
 	})
 	return h, nil
+}
+
+// Run samples the projections and runs the verifications that operators ask for, until ctx ends.
+func (h *Handler) Run(ctx context.Context) error {
+	var sampling sync.WaitGroup
+	sampling.Go(func() { h.sample(ctx) })
+	defer sampling.Wait()
+	h.runVerifications(ctx)
+	return nil
 }
 
 // Routes returns the routes of the pages.

@@ -98,7 +98,7 @@ func (h *Handler) read(ctx context.Context) (s state, err error) {
 		s.Generations = append(s.Generations, newGeneration(o, head, s.Store == ""))
 	}
 	if s.Store == "" {
-		h.samples.add(time.Now(), found)
+		h.samples.add(time.Now(), h.Interval, found)
 	}
 	return s, nil
 }

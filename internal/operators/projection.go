@@ -36,6 +36,11 @@ func (d projectionData) Serving() (serving generation) {
 	return serving
 }
 
+// Latest returns the samples that the page lists.
+func (d projectionData) Latest() []sample {
+	return d.Samples[max(0, len(d.Samples)-maxListed):]
+}
+
 // Problems returns what an operator should look at.
 func (d projectionData) Problems() (problems []string) {
 	for _, g := range d.Generations {

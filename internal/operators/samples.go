@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -18,17 +19,18 @@ type sample struct {
 }
 
 const (
-	// maxSamples is how many samples of a projection are kept: those of a minute and a half of
-	// looking.
-	maxSamples = 45
-	// sampleInterval is the least time between two samples. Several pages may be looked at.
-	sampleInterval = 1500 * time.Millisecond
+	// maxSamples is how many samples of a projection are kept: those of 80 minutes, or of eight
+	// minutes of looking.
+	maxSamples = 240
+	// lookInterval is the least time between two samples. Several pages may be looked at.
+	lookInterval = 1500 * time.Millisecond
 	// maxPause is the longest pause between two samples that a line joins.
 	maxPause = time.Minute
+	// maxListed is how many samples a page lists, the latest ones.
+	maxListed = 45
 )
 
-// samples keeps what the pages of operators have shown, so that they can draw it. Nothing is
-// sampled while nobody looks.
+// samples keeps how far projections were behind, and how fast they were, so that pages can draw it.
 type samples struct {
 	mu     sync.Mutex
 	last   time.Time
@@ -36,10 +38,10 @@ type samples struct {
 }
 
 // add adds the present state, unless there is a sample of just now.
-func (s *samples) add(now time.Time, all []status.Overview) {
+func (s *samples) add(now time.Time, interval time.Duration, all []status.Overview) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now.Sub(s.last) < sampleInterval {
+	if now.Sub(s.last) < min(lookInterval, interval) {
 		return
 	}
 	if s.byName == nil || now.Sub(s.last) > maxPause {
@@ -53,6 +55,20 @@ func (s *samples) add(now time.Time, all []status.Overview) {
 		kept := s.byName[o.Name]
 		kept = append(kept[max(0, len(kept)-maxSamples+1):], sample{now, o.LagEvents, o.Rate})
 		s.byName[o.Name] = kept
+	}
+}
+
+// sample adds a sample at each interval, until ctx ends.
+func (h *Handler) sample(ctx context.Context) {
+	rest := time.NewTicker(h.Interval)
+	defer rest.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-rest.C:
+			_, _ = h.read(ctx) // what fails leaves a gap, and pages tell of it
+		}
 	}
 }
 

@@ -67,12 +67,12 @@ func (v *verifications) update(name string, change func(*verification)) {
 	v.last[name] = last
 }
 
-// Run runs the verifications that operators ask for, until ctx ends.
-func (h *Handler) Run(ctx context.Context) error {
+// runVerifications runs the verifications that operators ask for, until ctx ends.
+func (h *Handler) runVerifications(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case name := <-h.verifications.wanted:
 			h.runVerification(ctx, name)
 		}
