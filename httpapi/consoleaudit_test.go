@@ -111,10 +111,10 @@ func TestConsoleNarrowsDays(t *testing.T) {
 	b := s.browser(t)
 	b.signInBy(owner)
 	for days, shows := range map[string][]string{
-		"from=2026-05-20&to=2026-05-20": {"Clicks by visitor, 2026-05-20", "2 clicks", `class="chosen"`, "2026-05-14: 1"},
-		"from=2026-05-14&to=2026-05-20": {"Clicks by visitor, 2026-05-14 to 2026-05-20", "3 clicks"},
-		"from=2026-05-15":               {"Clicks by visitor, since 2026-05-15", "6 clicks"},
-		"to=2026-05-20":                 {"Clicks by visitor, until 2026-05-20", "3 clicks"},
+		"from=2026-05-20&to=2026-05-20": {"Clicks by visitor, 2026-05-20", "2 of 7 clicks", `class="chosen"`, "2026-05-14: 1"},
+		"from=2026-05-14&to=2026-05-20": {"Clicks by visitor, 2026-05-14 to 2026-05-20", "3 of 7 clicks"},
+		"from=2026-05-15":               {"Clicks by visitor, since 2026-05-15", "6 of 7 clicks"},
+		"to=2026-05-20":                 {"Clicks by visitor, until 2026-05-20", "3 of 7 clicks"},
 		"from=2026-06-01&to=2026-06-30": {"No clicks on these days"},
 	} {
 		body := b.shows("/console/links/one?"+days, append(shows, "All days")...)
