@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/response"
+	"linkledger/queries"
 )
 
 // TestAuditorFindsWhatACallDid goes from a kind of change to the call, to its links, through the whole history of one,
@@ -60,10 +62,14 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	if strings.Contains(older, "note 14<") || strings.Contains(older, "Next →") {
 		t.Errorf("the older history is\n%s", older)
 	}
+	for _, kind := range queries.ActivityKinds() {
+		b.shows("/console/activity?kind="+string(kind), fmt.Sprintf("<option selected>%s</option>", kind))
+	}
+	b.shows("/console/activity/"+edited+"?offset=50", "There are no more links")
 	for _, offset := range []string{"-1", "1000", "x"} {
 		b.shows("/console/links/one?offset="+offset, "note 59")
 	}
-	checked := b.post("/console/links/one/proof", nil)
+	checked := b.post("/console/links/one/proof?offset=0&limit=50", nil)
 	if checked.status != http.StatusOK || !strings.Contains(checked.body, "The proof holds") ||
 		!strings.Contains(html.UnescapeString(checked.body), `{"hash":"one"`) || !strings.Contains(checked.body, "/v3/urls/one/proof") {
 		t.Errorf("the events as stored are %d\n%s", checked.status, checked.body)
@@ -71,6 +77,38 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	if a := b.post("/console/links/none/proof", nil); a.status != http.StatusNotFound {
 		t.Errorf("the proof of no link answers %d", a.status)
 	}
+}
+
+// TestHistoryNamesWhoDidIt pages a history with several actors. Each row has its own, and an undo for its own call.
+func TestHistoryNamesWhoDidIt(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	b, _ := s.member(t, owner, "ada", "owner")
+	b.leads("/console/links", url.Values{"long_url": {"https://example.com/one"}, "custom_hash": {"one"}}, "/console/links/one")
+	created := owner.must("GET", "/v3/activity?kind=created", "").Activity[0].Batch
+	agent := owner.withKey(`"name":"agent"`)
+	for i := range 60 {
+		agent.must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"note":"note %d"}]}`, i))
+	}
+	for offset := range 12 {
+		body := b.shows(fmt.Sprint("/console/links/one?offset=", offset), "agent")
+		if creation := strings.Contains(body, created); creation != (offset == 11) {
+			t.Errorf("from %d on the history shows the creation: %t", offset, creation)
+		}
+		if offset < 11 && strings.Contains(body, "· Name of ada") {
+			t.Errorf("from %d on the history shows who created the link", offset)
+		}
+	}
+	b.shows("/console/links/one?offset=12", "· Name of ada")
+	// A refusal under another path leads on from the page of the link.
+	refused := b.post("/console/links/one/undo", url.Values{"batch": {uuid.NewString()}})
+	if refused.status != http.StatusNotFound || !strings.Contains(refused.body, `href="/console/links/one?offset=50"`) {
+		t.Errorf("a refused undo answers %d\n%s", refused.status, refused.body)
+	}
+	// The undo of what a key did tells of which key.
+	since := owner.must("POST", "/v3/keys/"+owner.keyNamed("agent").ID+"/undo?since=2026-01-01T00:00:00Z", "").header.Get(response.HeaderBatchID)
+	b.shows("/console/activity/"+since, "what the <a", "changed since", owner.keyNamed("agent").ID)
 }
 
 // TestLinksOfABatch lists the links of calls by pages, as they are now, those of the account alone.
@@ -102,29 +140,34 @@ func TestConsoleNarrowsDays(t *testing.T) {
 	s := newSite(t, "")
 	owner := s.client(t, "acme")
 	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	for day, clicks := range map[string]int{"2026-05-14": 1, "2026-05-20": 2, "2026-05-21": 4} {
-		s.at(t, day+"T12:00:00Z")
-		for range clicks {
+	for _, of := range []struct {
+		day    string
+		clicks int
+	}{{"2026-01-10", 1}, {"2026-05-14", 1}, {"2026-05-20", 2}, {"2026-05-21", 4}} {
+		s.at(t, of.day+"T12:00:00Z")
+		for range of.clicks {
 			s.visit(t, "GET", "/one")
 		}
 	}
 	b := s.browser(t)
 	b.signInBy(owner)
 	for days, shows := range map[string][]string{
-		"from=2026-05-20&to=2026-05-20": {"Clicks by visitor, 2026-05-20", "2 of 7 clicks", `class="chosen"`, "2026-05-14: 1"},
-		"from=2026-05-14&to=2026-05-20": {"Clicks by visitor, 2026-05-14 to 2026-05-20", "3 of 7 clicks"},
-		"from=2026-05-15":               {"Clicks by visitor, since 2026-05-15", "6 of 7 clicks"},
-		"to=2026-05-20":                 {"Clicks by visitor, until 2026-05-20", "3 of 7 clicks"},
+		"from=2026-05-20&to=2026-05-20": {"Clicks by visitor, 2026-05-20", "2 of 8 clicks", `class="chosen"`, "2026-05-14: 1"},
+		"from=2026-05-14&to=2026-05-20": {"Clicks by visitor, 2026-05-14 to 2026-05-20", "3 of 8 clicks"},
+		"from=2026-05-15":               {"Clicks by visitor, since 2026-05-15", "6 of 8 clicks"},
+		"to=2026-05-20":                 {"Clicks by visitor, until 2026-05-20", "4 of 8 clicks"},
+		"from=2026-01-10&to=2026-01-10": {"2026-01-10: 1", `class="chosen"`},
 		"from=2026-06-01&to=2026-06-30": {"No clicks on these days"},
 	} {
 		body := b.shows("/console/links/one?"+days, append(shows, "All days")...)
-		if days != "from=2026-05-20&to=2026-05-20" && strings.Contains(body, "2026-05-14: 1") && strings.Contains(body, "2026-05-21: 4") {
+		if !strings.HasPrefix(days, "from=2026-05-20") && strings.Contains(body, "2026-05-14: 1") && strings.Contains(body, "2026-05-21: 4") {
 			t.Errorf("with %s all days are charted", days)
 		}
 	}
 	b.shows("/console/links/one?from=2026-05-20&to=2026-05-14", "No clicks on these days")
 	wrong := b.call("GET", "/console/links/one?from=soon", "")
-	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `role="alert"`) || !strings.Contains(wrong.body, "2026-05-21: 4") {
+	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `role="alert"`) || !strings.Contains(wrong.body, "2026-05-21: 4") ||
+		!strings.Contains(wrong.body, `value="soon"`) || !strings.Contains(wrong.body, ">8</data>") {
 		t.Errorf("a wrong day answers %d\n%s", wrong.status, wrong.body)
 	}
 }

@@ -233,7 +233,7 @@ func TestConsoleTellsProgress(t *testing.T) {
 	evaluated[bool](b, `document.querySelector("select[name=change]").value = "archive", true`)
 	// Nothing can be asked of a page that waits for the next one, so it tells by itself.
 	evaluated[bool](b, `new MutationObserver((_, observer) => {
-		if (!/^Working, \d+ s: 100 edited$/.test(document.querySelector(".working")?.textContent)) return;
+		if (!/^Working: 100 edited \d+ s$/.test(document.querySelector(".working")?.textContent)) return;
 		observer.disconnect();
 		navigator.sendBeacon("/told");
 	}).observe(document, {subtree: true, childList: true, characterData: true}), true`)

@@ -17,7 +17,13 @@ type Exported struct {
 	Last    uint64 // commit position of the last event
 	Root    string // hash of the Merkle tree over the events, in base64
 
-	text string
+	leaves []leaf
+}
+
+// leaf is the position and the hash of an event.
+type leaf struct {
+	at   archive.Position
+	hash tlog.Hash
 }
 
 // IsExport reports whether a file begins as an export does.
@@ -28,8 +34,16 @@ func IsExport(file string) bool {
 // ReadExport reads a file of exported events. It returns an error of which IsUnproven is true if
 // the file is not as its manifest says.
 func ReadExport(file string) (Exported, error) {
-	header, sum, err := archive.Check(strings.NewReader(file))
-	return Exported{header.Account, sum.Count, sum.Last.Commit, sum.Root.String(), file}, err
+	var leaves []leaf
+	header, sum, err := archive.CheckEach(
+		strings.NewReader(file), func(at archive.Position, hash tlog.Hash) {
+			leaves = append(leaves, leaf{at, hash})
+		},
+	)
+	return Exported{
+		Account: header.Account, Events: sum.Count, Last: sum.Last.Commit,
+		Root: sum.Root.String(), leaves: leaves,
+	}, err
 }
 
 // Logged reports whether the log reaches to the last event of an export.
@@ -41,13 +55,10 @@ func (p *Prover) Logged(ctx context.Context, of Exported) (bool, error) {
 // CheckExport checks that the log has each event of an export, by the hashes of its tree. It
 // returns the error of the tree for the first that it does not have.
 func (p *Prover) CheckExport(ctx context.Context, of Exported) error {
-	_, _, err := archive.CheckEach(
-		strings.NewReader(of.text), func(at archive.Position, leaf tlog.Hash) error {
-			if _, err := p.cfg.Tree.LeafIndex(ctx, at.Commit, at.Prepare, leaf); err != nil {
-				return fmt.Errorf("event at position %d: %w", at.Commit, err)
-			}
-			return nil
-		},
-	)
-	return err
+	for _, l := range of.leaves {
+		if _, err := p.cfg.Tree.LeafIndex(ctx, l.at.Commit, l.at.Prepare, l.hash); err != nil {
+			return fmt.Errorf("event at position %d: %w", l.at.Commit, err)
+		}
+	}
+	return nil
 }

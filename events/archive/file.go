@@ -94,7 +94,7 @@ type content struct {
 	partial  int    // length of a last line without a line end
 	line     []byte // buffer of a line
 
-	each func(at Position, leaf tlog.Hash) error // is given each event; nil: nobody
+	each func(at Position, leaf tlog.Hash) // is given each event; nil: nobody
 }
 
 // read reads lines until the end of the file. It ignores a last line without a line end.
@@ -226,7 +226,7 @@ func (c *content) add(at Position, leaf []byte) error {
 	hash := tlog.RecordHash(leaf)
 	c.tree.Add(hash)
 	if c.each != nil {
-		return c.each(at, hash)
+		c.each(at, hash)
 	}
 	return nil
 }
@@ -243,9 +243,9 @@ func (c *content) computedManifest() Manifest {
 func Check(file io.Reader) (Header, Manifest, error) { return CheckEach(file, nil) }
 
 // CheckEach is Check for who wants the position of each event too, and the hash of its leaf in the
-// tree over the log. An error of each ends it. It is returned.
+// tree over the log.
 func CheckEach(
-	file io.Reader, each func(at Position, leaf tlog.Hash) error,
+	file io.Reader, each func(at Position, leaf tlog.Hash),
 ) (Header, Manifest, error) {
 	c := content{each: each}
 	if err := c.read(file); err != nil {

@@ -25,7 +25,11 @@ type callRecord struct {
 	Tags     int            `json:"tags"`
 	Account  int            `json:"account"`
 	Undoes   string         `json:"undoes"`
-	UndoneBy *string        `json:"undone_by"`
+
+	UndoesKey   string     `json:"undoes_key"`
+	UndoesSince *time.Time `json:"undoes_since"`
+
+	UndoneBy *string `json:"undone_by"`
 }
 
 // Who returns who made the call, for people.

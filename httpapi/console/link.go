@@ -68,6 +68,7 @@ type linkData struct {
 	Edit    url.Values  // the fields of the form that edits it
 	Clicks  clicks.Clicks
 	History []entry
+	Shown   url.Values // the part of the history that is shown, as the API takes it
 	Pager   page.Pager // of the history
 }
 
@@ -124,17 +125,19 @@ func linkAt(p *page.Page, path string, data linkData) error {
 	return err
 }
 
+type historyAnswer struct {
+	History struct {
+		Events []entry `json:"events"`
+	} `json:"history"`
+	Page page.Part `json:"page"`
+}
+
 // history adds a page of the events of a hash, the latest first.
 func history(p *page.Page, path string, data *linkData) error {
 	if !p.Can("history:read") || p.Session.Tags != nil {
 		return nil
 	}
-	var answer struct {
-		History struct {
-			Events []entry `json:"events"`
-		} `json:"history"`
-		Page page.Part `json:"page"`
-	}
+	var answer historyAnswer
 	// The API answers the oldest first, so the total is asked for before the last page.
 	query := url.Values{"limit": {"1"}}
 	err := p.Get(path+"/history", query, &answer)
@@ -152,12 +155,15 @@ func history(p *page.Page, path string, data *linkData) error {
 	first := part.Total - int64(part.Offset+part.Results)
 	query.Set("limit", strconv.Itoa(max(1, part.Results)))
 	query.Set("offset", strconv.FormatInt(first, 10))
-	if err := p.Get(path+"/history", query, &answer); err != nil {
+	var found historyAnswer
+	if err := p.Get(path+"/history", query, &found); err != nil {
 		return err
 	}
-	data.Pager = page.NewPager(p.Path(), nil, part)
+	query.Set("limit", strconv.Itoa(page.Size))
+	data.Shown = query
+	data.Pager = page.NewPager(linkPath(p), nil, part)
 	// That a hash is taken or free again tells nothing new, unless another account did it.
-	data.History = slices.DeleteFunc(answer.History.Events, func(e entry) bool {
+	data.History = slices.DeleteFunc(found.History.Events, func(e entry) bool {
 		return strings.HasPrefix(e.Type, "hash.") && e.Actor.Kind != "foreign"
 	})
 	slices.Reverse(data.History)
@@ -182,6 +188,7 @@ func (h *Handler) undoOnLink(p *page.Page) error {
 	if err != nil {
 		return err
 	}
+	p.NameRequest(form)
 	return p.Finish(undoBatch(p, form.Get("batch")), linkPath(p), h.link)
 }
 

@@ -116,7 +116,8 @@ func (h *Handler) check(p *page.Page, file string) error {
 	return h.showProofs(p, &answer.Check)
 }
 
-// checkLink checks the proof of a link's history at once, and shows its events as they are stored.
+// checkLink checks the proof of a part of a link's history at once, and shows its events as they
+// are stored.
 func (h *Handler) checkLink(p *page.Page) error {
 	file, err := proofOf(p)
 	if err != nil {
@@ -132,13 +133,15 @@ func (h *Handler) downloadProof(p *page.Page) error {
 	return err
 }
 
-// proofOf returns the file of proofs of the link that the path names.
+// proofOf returns the file of proofs of the link that the path names, of the events that the page
+// chooses.
 func proofOf(p *page.Page) (string, error) {
 	var answer struct {
 		Proof struct {
 			File string `json:"file"`
 		} `json:"proof"`
 	}
-	err := p.Get("/v3/urls/"+url.PathEscape(p.C.Param("hash"))+"/proof", nil, &answer)
+	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/proof"
+	err := p.Get(path, p.Chosen("offset", "limit"), &answer)
 	return answer.Proof.File, err
 }

@@ -63,6 +63,14 @@ func New(w http.ResponseWriter, r *http.Request) *Context {
 	return c
 }
 
+// Rename gives the request and its response another id. It ignores one that clients may not give.
+func (c *Context) Rename(id string) {
+	if requestIDs.MatchString(id) {
+		c.ID = id
+		c.Header().Set(HeaderID, id)
+	}
+}
+
 // Of returns the context that ServeHTTP passed to the router, with the route and the parameters of
 // the path.
 func Of(w http.ResponseWriter, r bunrouter.Request) *Context {

@@ -101,7 +101,10 @@ func (h *Handler) stream(p *page.Page) error {
 	for _, r := range found {
 		data.Events = append(data.Events, newStored(r))
 	}
-	data.Pager.First, data.Pager.Last = int(from), int(from)+len(found)-1
+	if len(found) > 0 {
+		data.Pager.First = int(found[0].Revision)
+		data.Pager.Last = int(found[len(found)-1].Revision)
+	}
 	p.Data = data
 	return nil
 }

@@ -23,6 +23,7 @@ CREATE TABLE ?schema.activity (
 ) WITH (fillfactor = 90);
 
 CREATE INDEX activity_account ON ?schema.activity (account_id, position) INCLUDE (key_id);
+CREATE INDEX activity_request ON ?schema.activity USING hash (request);
 CREATE INDEX activity_undoes ON ?schema.activity (undoes)
     WHERE undoes <> '00000000-0000-0000-0000-000000000000';
 CREATE INDEX activity_undoes_key ON ?schema.activity (account_id, undoes_key)

@@ -3,9 +3,11 @@ package clicks
 
 import (
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"linkledger/httpapi/console/page"
 )
@@ -14,6 +16,7 @@ import (
 // of their visitors.
 type Clicks struct {
 	Days   []Day
+	Asked  Span // of the days, as it was typed
 	Chosen Span // of the days; empty: all
 	By     []Dimension
 }
@@ -47,12 +50,29 @@ func (s Span) Text() string {
 
 // Charted returns the days to draw. A single day is marked among its neighbours.
 func (c Clicks) Charted() []Day {
-	if !c.Chosen.Any() || c.Chosen.From == c.Chosen.To {
+	shown := c.Chosen
+	if shown.Any() && shown.Is(shown.From) {
+		shown = Span{To: c.around(shown.From)}
+	}
+	if !shown.Any() {
 		return c.Days
 	}
 	return slices.DeleteFunc(slices.Clone(c.Days), func(day Day) bool {
-		return !c.Chosen.Has(day.Date)
+		return !shown.Has(day.Date)
 	})
+}
+
+// around returns the last day of a chart that has a day, or "" if the chart of all days has it.
+func (c Clicks) around(date string) string {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil || len(c.Days) == 0 {
+		return ""
+	}
+	last := c.Days[len(c.Days)-1].Date
+	if last < day.AddDate(0, 0, maxDays).Format(time.DateOnly) {
+		return ""
+	}
+	return day.AddDate(0, 0, maxDays/2).Format(time.DateOnly)
 }
 
 // Total returns the number of clicks of the days that are chosen.
@@ -126,25 +146,34 @@ func (d Dimension) Most() (most int64) {
 // maxValues is how many values of a dimension a page shows. The others are counted together.
 const maxValues = 8
 
-// dimensions adds the clicks by dimension, of the days that the page names or of all.
+// dimensionsAnswer is the clicks by dimension as the API answers them.
+type dimensionsAnswer struct {
+	Dimensions struct {
+		Referrer []Value `json:"referrer"`
+		Country  []Value `json:"country"`
+		Browser  []Value `json:"browser"`
+		OS       []Value `json:"os"`
+		Device   []Value `json:"device"`
+	} `json:"dimensions"`
+}
+
+// dimensions adds the clicks by dimension, of the days that the page names or of all. Of days that
+// the API refuses the page tells why, and shows all.
 func dimensions(p *page.Page, hash string, data *Clicks) error {
+	path := "/v3/urls/" + url.PathEscape(hash) + "/dimensions"
 	query := p.Chosen("from", "to")
-	data.Chosen = Span{query.Get("from"), query.Get("to")}
+	data.Asked = Span{query.Get("from"), query.Get("to")}
+	data.Chosen = data.Asked
 	query.Set("limit", strconv.Itoa(maxValues))
-	var answer struct {
-		Dimensions struct {
-			Referrer []Value `json:"referrer"`
-			Country  []Value `json:"country"`
-			Browser  []Value `json:"browser"`
-			OS       []Value `json:"os"`
-			Device   []Value `json:"device"`
-		} `json:"dimensions"`
-	}
-	err := p.Get("/v3/urls/"+url.PathEscape(hash)+"/dimensions", query, &answer)
-	if refused, ok := page.AsRefusal(err); ok && data.Chosen.Any() {
+	var answer dimensionsAnswer
+	err := p.Get(path, query, &answer)
+	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusBadRequest &&
+		data.Asked.Any() {
 		data.Chosen = Span{}
 		p.Refuse(refused)
-		return nil
+		query.Del("from")
+		query.Del("to")
+		err = p.Get(path, query, &answer)
 	}
 	if err != nil {
 		return err

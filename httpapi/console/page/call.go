@@ -83,11 +83,13 @@ func (p *Page) Get(path string, query url.Values, into any) error {
 func (p *Page) Call(method, path string, body, into any) error {
 	made := Call{Method: method, Path: path}
 	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
+		var encoded strings.Builder
+		encoder := json.NewEncoder(&encoded)
+		encoder.SetEscapeHTML(false) // of the body and of the curl command, which the page escapes
+		if err := encoder.Encode(body); err != nil {
 			return fmt.Errorf("encode a call: %w", err)
 		}
-		made.Body = string(encoded)
+		made.Body = strings.TrimSuffix(encoded.String(), "\n")
 	}
 	p.Calls = append(p.Calls, made)
 	r, err := http.NewRequestWithContext(
@@ -101,7 +103,7 @@ func (p *Page) Call(method, path string, body, into any) error {
 	for _, name := range []string{"Accept", "Cookie", "User-Agent", "X-Forwarded-For"} {
 		r.Header[name] = outer.Header[name]
 	}
-	r.Header.Set(request.HeaderID, cmp.Or(p.request, p.C.ID))
+	r.Header.Set(request.HeaderID, p.C.ID)
 	r.Header.Set("Content-Type", "application/json")
 	if p.username != "" {
 		r.SetBasicAuth(p.username, p.key)

@@ -21,16 +21,20 @@ const offerCopies = (root) => {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "quiet copy";
-    button.textContent = "Copy";
-    button.setAttribute("aria-label", `Copy ${link.textContent}`);
+    button.setAttribute("aria-live", "polite");
+    const of = document.createElement("span");
+    of.className = "hidden";
+    of.textContent = ` ${link.textContent}`;
+    button.append("Copy", of);
+    const say = (text) => { button.firstChild.textContent = text; };
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(link.dataset.copy || link.href);
-        button.textContent = "Copied";
+        say("Copied");
       } catch {
-        button.textContent = "Not allowed";
+        say("Not allowed");
       }
-      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+      setTimeout(() => say("Copy"), 2000);
     });
     link.after(" ", button);
   });
@@ -74,8 +78,14 @@ const progressOf = async (form) => {
   }
 };
 
-// A form that takes long says so, and how far its call is. It is not sent again by a second click.
+// A form that takes long says so, and how far its call is, for as long as its call may take. It is
+// not sent again by a second click.
 const watchForms = () => {
+  let current = null; // what is told of the form that was sent last
+  const stop = () => {
+    if (current) current.remove();
+    current = null;
+  };
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.method !== "post") return;
@@ -85,20 +95,30 @@ const watchForms = () => {
     }
     form.dataset.sent = "yes";
     setTimeout(() => { delete form.dataset.sent; }, 10000); // whoever has stopped it may try again
+    stop();
     const working = document.createElement("p");
     working.className = "working";
-    working.setAttribute("role", "status");
+    const told = document.createElement("span");
+    told.setAttribute("role", "status");
+    const time = document.createElement("span");
+    working.append(told, " ", time);
+    current = working;
     const began = Date.now();
+    const tell = async () => {
+      const seconds = Math.round((Date.now() - began) / 1000);
+      const text = `Working${await progressOf(form)}`;
+      if (current !== working || seconds > 900) return;
+      if (told.textContent !== text) told.textContent = text; // is read aloud
+      time.textContent = `${seconds} s`;
+      setTimeout(tell, Math.min(15000, 3000 + 50 * seconds));
+    };
     setTimeout(() => {
+      if (current !== working) return;
       form.append(working);
-      const tell = async () => {
-        const progress = await progressOf(form);
-        working.textContent = `Working, ${Math.round((Date.now() - began) / 1000)} s${progress}`;
-        setTimeout(tell, 3000);
-      };
       tell();
     }, 1000);
   });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) stop(); });
 };
 
 // The part of a page with the id "live" is kept up to date. The server sends it anew whenever it
@@ -116,6 +136,7 @@ const watchPage = () => {
   const busy = () => {
     const selection = document.getSelection();
     return part.contains(document.activeElement) ||
+      [...part.querySelectorAll("input")].some((input) => input.value !== input.defaultValue) ||
       (selection && !selection.isCollapsed && part.contains(selection.anchorNode));
   };
 

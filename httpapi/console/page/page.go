@@ -25,7 +25,7 @@ type Page struct {
 	pages         *Pages
 	name          string // of the template
 	username, key string // of the calls in place of the session, while someone signs in
-	request       string // id of the calls, as the form has it; empty: that of the page
+	next          string // id of the next request; empty: not asked for
 
 	Title    string
 	Session  *Session   // nil: nobody has signed in
@@ -59,11 +59,17 @@ func (p *Page) Finish(err error, to string, show Fill) error {
 	return err
 }
 
-// NewRequest returns an id for the call of a form, by which the activity tells how far it is.
-func (p *Page) NewRequest() string { return uuid.NewString() }
+// NewRequest returns an id for the next request of the page, by which the activity tells how far
+// its call is.
+func (p *Page) NewRequest() string {
+	if p.next == "" {
+		p.next = uuid.NewString()
+	}
+	return p.next
+}
 
-// NameRequest makes the calls of the page under the id that its form has.
-func (p *Page) NameRequest(form url.Values) { p.request = form.Get("request") }
+// NameRequest gives the request, and with it its calls, the id that its form has.
+func (p *Page) NameRequest(form url.Values) { p.C.Rename(form.Get("request")) }
 
 // Refuse adds the reason of a refusal to the page.
 func (p *Page) Refuse(r *RefusedError) { p.Refused, p.Status = r.Text, r.Status }

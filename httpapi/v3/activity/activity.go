@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,7 +88,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	}
 	kind := queries.ActivityKind(query.Get("kind"))
 	if kind != "" && !slices.Contains(queries.ActivityKinds(), kind) {
-		return nil, apierror.WrongInput("kind is one of %v", queries.ActivityKinds())
+		return nil, apierror.WrongInput("kind is one of %s", kinds())
 	}
 	h.Waiter.AwaitActivity(c)
 	calls, total, err := h.Queries.Activity(c.Context(), queries.ActivityQuery{
@@ -118,6 +119,15 @@ func (h *Handler) List(c *request.Context) (any, error) {
 		}
 	}
 	return resp, nil
+}
+
+// kinds returns all kinds of calls, for people.
+func kinds() string {
+	var names []string
+	for _, kind := range queries.ActivityKinds() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
 }
 
 // idOf returns the id that a parameter is, or zero without the parameter. of says of what it is.

@@ -19,9 +19,11 @@ import (
 )
 
 const (
-	// maxEvents is the most events that one call proves, so that the file fits into a call that
-	// checks it.
+	// maxEvents is the most events that one call proves.
 	maxEvents = 500
+	// ownBodies is how many times as large the bodies of pages may be. They have as JSON, with
+	// quotes and line ends escaped, the file that a form of the permitted size has as it is.
+	ownBodies = 3
 	// maxReason bounds the reason for which a file proves nothing, because it may quote the file.
 	maxReason = 300 // code points
 )
@@ -167,7 +169,11 @@ func (h *Handler) Check(c *request.Context) (any, error) {
 	if h.Prover == nil {
 		return nil, errNoKey
 	}
-	body, err := decode.Body(c, h.BodyLimit)
+	limit := h.BodyLimit
+	if c.Own {
+		limit *= ownBodies
+	}
+	body, err := decode.Body(c, limit)
 	if err != nil {
 		return nil, err
 	}
