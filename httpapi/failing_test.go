@@ -69,11 +69,12 @@ func whenQueriesFail(t *testing.T, name string, request func(with) *answer) {
 	t.Errorf("%s makes %d queries", name, mostQueries)
 }
 
-// failing is a site of an account with one link, whose owner signs in again and again.
+// failing is a site of an account with one link, whose owner has signed in.
 type failing struct {
 	*site
-	owner *client
-	key   queries.NewSession
+	owner    *client
+	key      queries.NewSession
+	signedIn *browser
 }
 
 func newFailing(t *testing.T) *failing {
@@ -81,16 +82,26 @@ func newFailing(t *testing.T) *failing {
 	s := newSite(t, "")
 	owner := s.client(t, "acme")
 	key := owner.must("GET", "/v3/keys", "").Keys[0].ID
-	return &failing{s, owner, queries.NewSession{Account: uuid.MustParse(owner.id), Key: key}}
+	f := &failing{site: s, owner: owner, key: queries.NewSession{Account: uuid.MustParse(owner.id), Key: key}}
+	f.signedIn = f.signIn(t)
+	return f
 }
 
-// again makes the link and its tag unless they are there, and signs in.
-func (f *failing) again(t *testing.T) *browser {
+func (f *failing) signIn(t *testing.T) *browser {
 	t.Helper()
-	f.owner.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["news"]}]}`)
 	b := f.browser(t)
 	b.leads(f.signInLink(t, f.key), nil, "/console")
 	return b
+}
+
+// again makes the link and its tag unless they are there, and returns a browser for a request that may end its session.
+func (f *failing) again(t *testing.T, route string) *browser {
+	t.Helper()
+	f.owner.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["news"]}]}`)
+	if strings.HasSuffix(route, "/session") || strings.HasSuffix(route, "/sign-out") {
+		return f.signIn(t)
+	}
+	return f.signedIn.copy()
 }
 
 // TestEveryCallWhenQueriesFail makes every call of the description, with a database that fails before each of its
@@ -102,7 +113,7 @@ func TestEveryCallWhenQueriesFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.again(t)
+	s.again(t, "")
 	batch := s.owner.must("GET", "/v3/activity", "").Activity[0].Batch
 	fill := strings.NewReplacer(":hash", "one", ":label", "news", ":id", batch)
 	bodies := map[string]string{
@@ -121,7 +132,7 @@ func TestEveryCallWhenQueriesFail(t *testing.T) {
 			continue // answered from the cache of visitors, or from the program
 		}
 		whenQueriesFail(t, name, func(failing with) *answer {
-			return s.again(t).call(method, fill.Replace(path), bodies[name], failing,
+			return s.again(t, path).call(method, fill.Replace(path), bodies[name], failing,
 				header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
 		})
 	}
@@ -145,7 +156,7 @@ func TestEveryPageWhenQueriesFail(t *testing.T) {
 			if route.Path == console.LinkPath+":secret" {
 				path = s.signInLink(t, s.key)
 			}
-			return open(s.again(t), route.Method, path, consoleFields, failing)
+			return open(s.again(t, path), route.Method, path, consoleFields, failing)
 		})
 	}
 }
