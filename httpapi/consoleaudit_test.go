@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	}
 
 	b.shows("/console/links/one", "note 59", "note 14", "1 to 50", "Next →", "/console/activity/"+edited)
-	older := b.shows("/console/links/one?offset=50", "note 3", "created", "← Previous")
+	older := b.shows("/console/links/one?offset=50", "note 3", "created", "← Previous", "51 to 64")
 	if strings.Contains(older, "note 14<") || strings.Contains(older, "Next →") {
 		t.Errorf("the older history is\n%s", older)
 	}
@@ -85,7 +86,13 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	if refused.status != http.StatusNotFound || !strings.Contains(refused.body, `href="/console/links/one?offset=50"`) {
 		t.Errorf("a refused undo answers %d\n%s", refused.status, refused.body)
 	}
-	checked := b.post("/console/links/one/proof?offset=0&limit=50", nil)
+	// The button of a page proves the events of the page.
+	action := regexp.MustCompile(`action="([^"]+/proof[^"]*)"`).FindStringSubmatch(older)
+	if len(action) == 0 {
+		t.Fatalf("the older history has nothing to prove\n%s", older)
+	}
+	checked := b.post(html.UnescapeString(action[1]), nil)
+	equal(t, "events that are proved", strings.Count(checked.body, `<tr><td class="n">`), 14)
 	if checked.status != http.StatusOK || !strings.Contains(checked.body, "The proof holds") ||
 		!strings.Contains(html.UnescapeString(checked.body), `{"hash":"one"`) || !strings.Contains(checked.body, "/v3/urls/one/proof") {
 		t.Errorf("the events as stored are %d\n%s", checked.status, checked.body)

@@ -149,7 +149,7 @@ func TestEveryPageWhenQueriesFail(t *testing.T) {
 	}
 	for _, route := range pages.Routes() {
 		if isFile(route.Path) || isOpen(route) || route.Path == console.SignInPath {
-			continue
+			continue // no query, or the cache of logins
 		}
 		whenQueriesFail(t, route.Method+" "+route.Path, func(failing with) *answer {
 			path := consolePaths.Replace(route.Path)

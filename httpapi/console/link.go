@@ -159,7 +159,6 @@ func history(p *page.Page, path string, data *linkData) error {
 	if err := p.Get(path+"/history", query, &found); err != nil {
 		return err
 	}
-	query.Set("limit", strconv.Itoa(page.Size))
 	data.Shown = query
 	data.Pager = page.NewPager(linkPath(p), nil, part)
 	// That a hash is taken or free again tells nothing new, unless another account did it.

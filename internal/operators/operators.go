@@ -35,7 +35,7 @@ const (
 	processesPath   = root + "/processes"
 )
 
-// Config of the console. All fields are required, but for Hosts and Patience.
+// Config of the console. All fields are required, but for Hosts, Patience and Interval.
 type Config struct {
 	DB       *readmodel.DB
 	Store    *eventstore.Store

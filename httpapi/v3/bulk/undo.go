@@ -14,6 +14,7 @@ import (
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/record"
+	"linkledger/httpapi/v3/selection"
 )
 
 // undoResponse is the response of a call that undid changes.
@@ -34,9 +35,9 @@ type undoRecord struct {
 // Undo undoes the changes of a batch. If it fails, it has undone only the first URLs. The client
 // can repeat the call to undo the rest.
 func (b *Changes) Undo(c *request.Context) (any, error) {
-	batch, err := uuid.Parse(c.Param("id"))
+	batch, err := selection.PathBatch(c)
 	if err != nil {
-		return nil, apierror.WrongInput("The id of a batch is a UUID, not %q", c.Param("id"))
+		return nil, err
 	}
 	after := uuid.Nil
 	return b.undo(c, domain.Undone{Batch: batch.String()}, func() ([]uuid.UUID, error) {

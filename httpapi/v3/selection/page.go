@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
 )
 
 // PageSizes are the default and the largest number of entries of a page.
@@ -14,6 +15,15 @@ type PageSizes struct{ Default, Max int }
 type Page struct {
 	Offset int `name:"offset" validate:"min=0"`
 	Limit  int `name:"limit" validate:"min=1"`
+}
+
+// Of reads the parameters offset and limit of a call that has no others.
+func (s PageSizes) Of(c *request.Context) (Page, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return Page{}, err
+	}
+	return s.Read(query)
 }
 
 // Read reads the parameters offset and limit.

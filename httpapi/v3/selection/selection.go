@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"linkledger/commands/hashes"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -98,6 +100,17 @@ func invalidHash(hash string) error {
 		Code:    apierror.CodeInvalidHash,
 		Details: fmt.Sprintf("A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -, not %q", hash),
 	}
+}
+
+// PathBatch returns the id of a batch in the path.
+func PathBatch(c *request.Context) (uuid.UUID, error) {
+	batch, err := uuid.Parse(c.Param("id"))
+	if err != nil {
+		return uuid.Nil, apierror.WrongInput(
+			"The id of a batch is a UUID, not %q", c.Param("id"),
+		)
+	}
+	return batch, nil
 }
 
 // PathHash returns the hash in the path. It refuses a call that also selects URLs by parameters.

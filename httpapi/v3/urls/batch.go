@@ -1,12 +1,10 @@
 package urls
 
 import (
-	"github.com/google/uuid"
-
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/selection"
 )
 
 // changedRecord is a URL that a call changed, as it is now or was when it was deleted.
@@ -24,15 +22,11 @@ type changedResponse struct {
 
 // ChangedBy returns a page of the URLs that a call changed, in the order of their hashes.
 func (h *Handler) ChangedBy(c *request.Context) (any, error) {
-	batch, err := uuid.Parse(c.Param("id"))
-	if err != nil {
-		return nil, apierror.WrongInput("The id of a batch is a UUID, not %q", c.Param("id"))
-	}
-	query, err := decode.Query(c)
+	batch, err := selection.PathBatch(c)
 	if err != nil {
 		return nil, err
 	}
-	page, err := h.Pages.Read(query)
+	page, err := h.Pages.Of(c)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package urls
 
 import (
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 )
@@ -27,11 +26,7 @@ type deletedResponse struct {
 
 // Deleted returns a page of the URLs of the account that are deleted, the latest first.
 func (h *Handler) Deleted(c *request.Context) (any, error) {
-	query, err := decode.Query(c)
-	if err != nil {
-		return nil, err
-	}
-	page, err := h.Pages.Read(query)
+	page, err := h.Pages.Of(c)
 	if err != nil {
 		return nil, err
 	}
