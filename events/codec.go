@@ -79,17 +79,27 @@ func decodeClicks(body []byte) (Event, error) {
 	return decode[ClicksRecorded](body)
 }
 
-// Encode returns the stored body of an event.
-func Encode(e Event) ([]byte, error) {
-	body, err := json.Marshal(e)
+// Encode returns the stored body of an event. It refuses a text that cannot be stored and shown
+// everywhere with a *TextError.
+func Encode(e Event) ([]byte, error) { return encode(e.EventType(), e) }
+
+// EncodeMetadata returns the stored form of metadata. It refuses what Encode refuses.
+func EncodeMetadata(m Metadata) ([]byte, error) { return encode("metadata", m) }
+
+func encode(name string, value any) ([]byte, error) {
+	body, err := json.Marshal(value)
+	if err == nil {
+		err = checkTexts(name, body)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", e.EventType(), err)
+		return nil, fmt.Errorf("encode %s: %w", name, err)
 	}
 	return body, nil
 }
 
 // Decode returns the event of a stored body as a struct value, never a pointer. The strings of the
-// event may share the memory of body, so the caller MUST NOT change body afterwards. It returns
+// event may share the memory of body, so the caller MUST NOT change body afterwards. Its texts can
+// be stored in PostgreSQL: U+FFFD stands for NUL, which versions up to v0.1.0 accepted. It returns
 // ErrUnknownType if this program does not know eventType.
 func Decode(eventType string, body []byte) (Event, error) {
 	dec, ok := decoders[eventType]
@@ -99,7 +109,7 @@ func Decode(eventType string, body []byte) (Event, error) {
 			eventType,
 		)
 	}
-	e, err := dec(body)
+	e, err := dec(withoutNUL(body))
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", eventType, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 )
 
 // Erased replaces the personal data of an erased account or person.
@@ -64,7 +66,7 @@ func (k *SealingKey) open(purpose string, sealed *Sealed, stream string) (string
 			purpose, stream, sealed.Account, err,
 		)
 	}
-	return string(text), nil
+	return strings.ReplaceAll(string(text), "\x00", string(utf8.RuneError)), nil
 }
 
 func boundTo(purpose, owner, stream string) []byte {
@@ -81,25 +83,37 @@ func KeyOwner(e Event, account string) string {
 }
 
 // Seal returns the event with its personal data sealed by the key of an owner, for storage in
-// stream. An event without personal data, or with an empty note, is returned unchanged.
-func Seal(e Event, key *SealingKey, owner, stream string) Event {
+// stream. An event without personal data, or with an empty note, is returned unchanged. Seal
+// refuses what Encode refuses, because sealed texts cannot be checked later.
+func Seal(e Event, key *SealingKey, owner, stream string) (Event, error) {
+	var err error
 	switch e := e.(type) {
 	case URLCreated:
 		if e.Note != "" {
-			e.SealedNote, e.Note = key.seal(sealedNote, e.Note, owner, stream), ""
+			e.SealedNote, err = key.sealNote(e, e.Note, owner, stream)
+			e.Note = ""
 		}
-		return e
+		return e, err
 	case URLSettingsChanged:
 		if e.Note != nil && *e.Note != "" {
-			e.SealedNote, e.Note = key.seal(sealedNote, *e.Note, owner, stream), nil
+			e.SealedNote, err = key.sealNote(e, *e.Note, owner, stream)
+			e.Note = nil
 		}
-		return e
+		return e, err
 	case UserKnown:
-		text, _ := json.Marshal(e.Details) // strings can always be encoded
+		var text []byte
+		text, err = encode(e.EventType(), e.Details)
 		e.Sealed, e.Details = key.seal(sealedDetails, string(text), owner, stream), Details{}
-		return e
+		return e, err
 	}
-	return e
+	return e, nil
+}
+
+func (k *SealingKey) sealNote(e Event, note, owner, stream string) (*Sealed, error) {
+	if !IsText(note) {
+		return nil, &TextError{EventType: e.EventType(), Field: sealedNote}
+	}
+	return k.seal(sealedNote, note, owner, stream), nil
 }
 
 // HasPersonal reports whether an event has personal data: a non-empty note, or details of a person.

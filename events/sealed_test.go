@@ -79,7 +79,10 @@ func TestSealedDetails(t *testing.T) {
 	if got, err := Open(URLCreated{SealedNote: sealed}, noteKey(t, 7), StreamUser+user); err == nil {
 		t.Errorf("they are opened as a note: %+v", got)
 	}
-	again := Seal(UserKnown{User: user, Details: want}, noteKey(t, 7), user, StreamUser+user)
+	again, err := Seal(UserKnown{User: user, Details: want}, noteKey(t, 7), user, StreamUser+user)
+	if err != nil {
+		t.Fatal(err)
+	}
 	stored, err := Encode(again)
 	if err != nil || bytes.Contains(stored, []byte("ana@")) || bytes.Contains(stored, []byte("Example")) {
 		t.Errorf("%s, %v has details in plain text", stored, err)
@@ -103,12 +106,15 @@ func noteOf(e Event) string {
 func TestSealNote(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		note := rapid.StringN(0, 25, -1).Draw(rt, "note")
+		note := CleanText(rapid.StringN(0, 25, -1).Draw(rt, "note"))
 		var plain Event = URLCreated{Note: note}
 		if rapid.Bool().Draw(rt, "edit") {
 			plain = URLSettingsChanged{Note: &note}
 		}
-		sealed := Seal(plain, noteKey(t, 1), sealedAccount, sealedStream)
+		sealed, err := Seal(plain, noteKey(t, 1), sealedAccount, sealedStream)
+		if err != nil {
+			rt.Fatal(err)
+		}
 		stored, err := Encode(sealed)
 		if err != nil {
 			rt.Fatal(err)

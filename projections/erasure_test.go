@@ -125,7 +125,9 @@ func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 		h.gone, h.given[link] = append(h.gone, secret), ""
 	}
 	if i >= h.sealed {
-		e = events.Seal(e, h.key(ctx, db, account), account.String(), r.Stream)
+		if e, err = events.Seal(e, h.key(ctx, db, account), account.String(), r.Stream); err != nil {
+			h.t.Fatalf("event %d: %v", i, err)
+		}
 	}
 	if r.Data, err = events.Encode(e); err != nil {
 		h.t.Fatalf("event %d: %v", i, err)
@@ -209,9 +211,13 @@ func (w *workshop) notedLink(
 	if err != nil {
 		t.Fatal(err)
 	}
-	return record(nil, events.StreamURL+link.String(), 0, events.Seal(events.URLCreated{
+	sealed, err := events.Seal(events.URLCreated{
 		URLID: link.String(), Account: account, Hash: "h", LongURL: "https://example.com", Note: "kept", At: noon,
-	}, key, account, sealedFor))
+	}, key, account, sealedFor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record(nil, events.StreamURL+link.String(), 0, sealed)
 }
 
 // TestMissingKeysStopAProjection checks that a projection stops at an event whose key is missing or

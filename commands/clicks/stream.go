@@ -36,7 +36,7 @@ type pendingAppend struct {
 // encode returns the append in the form of the spool: a line with the JSON of the append without
 // its clicks, and the event.
 func (w pendingAppend) encode() ([]byte, error) {
-	event, err := events.Encode(events.ClicksRecorded{Clicks: w.Clicks})
+	event, err := events.Encode(w.event())
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,24 @@ func (c *Recorder) nextAppend(clicks []Click, now bool) pendingAppend {
 func (w pendingAppend) write() eventstore.Write {
 	return eventstore.Write{
 		Stream: w.Stream, Expected: w.Expected, Command: w.Command,
-		Events: []events.Event{events.ClicksRecorded{Clicks: w.Clicks}},
+		Events: []events.Event{w.event()},
 	}
+}
+
+// event returns the event of the append. A text that no event may have does not cost the clicks of
+// a group: it is cleaned.
+func (w pendingAppend) event() events.Event {
+	for i := range w.Clicks {
+		c := &w.Clicks[i]
+		for _, text := range []*string{
+			&c.URLID, &c.Visitor, &c.Former, &c.Referrer, &c.Browser, &c.OS, &c.Device, &c.Country,
+		} {
+			if !events.IsText(*text) {
+				*text = events.CleanText(*text)
+			}
+		}
+	}
+	return events.ClicksRecorded{Clicks: w.Clicks}
 }
 
 // append tries an append until the timeout: Config.StoreTimeout if there is a spool, else

@@ -3,6 +3,7 @@ package domain
 import (
 	"strings"
 	"time"
+	"unicode"
 
 	"linkledger/events"
 )
@@ -38,10 +39,18 @@ func CheckSettings(c events.SettingsChange) error {
 	return nil
 }
 
-// TrimNote returns the stored form of a note: its first 25 code points.
+// TrimNote returns the stored form of a note: its first 25 code points. Line breaks and tabs become
+// spaces, and other control characters are left out.
 func TrimNote(note string) string {
-	// PostgreSQL text cannot contain NUL.
-	note = strings.ReplaceAll(strings.ToValidUTF8(note, "\uFFFD"), "\x00", "")
+	note = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsControl(r) && unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(note, "\uFFFD"))
 	n := 0
 	for i := range note {
 		if n == maxNote {

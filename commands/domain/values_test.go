@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"linkledger/events"
 )
 
 func TestCheckDate(t *testing.T) {
@@ -27,6 +29,7 @@ func TestTrimNote(t *testing.T) {
 	full := strings.Repeat("é", 25)
 	for note, want := range map[string]string{
 		"": "", "abc": "abc", full: full, full + "é": full, full[2:] + "\xffbc": full[2:] + "\uFFFD", "a\x00b": "ab",
+		"a\r\nb\tc": "a  b c", "\x1b[31mred": "[31mred", "a\u0085b\x7f": "a b",
 	} {
 		if got := TrimNote(note); got != want || !utf8.ValidString(got) {
 			t.Errorf("%q: got %q, want %q", note, got, want)
@@ -65,8 +68,7 @@ func FuzzValues(f *testing.F) {
 		if CheckDate(text) == nil && text != "" && len(text) != len(time.DateOnly) {
 			t.Errorf("%q is a date", text)
 		}
-		if note := TrimNote(text); utf8.RuneCountInString(note) > maxNote || !utf8.ValidString(note) ||
-			strings.Contains(note, "\x00") {
+		if note := TrimNote(text); utf8.RuneCountInString(note) > maxNote || !events.IsText(note) {
 			t.Errorf("the note of %q is %q", text, note)
 		}
 		label, err := checkLabel(text)

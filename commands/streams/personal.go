@@ -107,7 +107,9 @@ func (c *personalCipher) sealAll(
 		if key == nil {
 			return nil, errErased
 		}
-		sealed[i] = events.Seal(e, key, owner, stream)
+		if sealed[i], err = events.Seal(e, key, owner, stream); err != nil {
+			return nil, err
+		}
 	}
 	if sealed == nil {
 		return plain, nil

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"linkledger/commands/domain"
@@ -48,10 +49,25 @@ func (s *Streams) Now() time.Time { return s.cfg.Now().UTC().Truncate(time.Micro
 func (s *Streams) Seals() bool { return s.cfg.Seal }
 
 // Append appends the events of a command to a stream whose last event has the expected revision.
-// Personal data is sealed. Its errors are those of eventstore.Store.Append, and ErrNoKey.
+// Personal data is sealed. It refuses a text with control characters with InvalidValue. Its other
+// errors are those of eventstore.Store.Append, and ErrNoKey.
 func (s *Streams) Append(
 	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
 	all ...events.Event,
+) (eventstore.Appended, error) {
+	appended, err := s.append(ctx, r, stream, expected, all)
+	if odd, ok := errors.AsType[*events.TextError](err); ok {
+		return appended, domain.Refuse(
+			domain.InvalidValue,
+			"%s must not have control characters, and must be valid UTF-8", odd.Field,
+		)
+	}
+	return appended, err
+}
+
+func (s *Streams) append(
+	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
+	all []events.Event,
 ) (eventstore.Appended, error) {
 	sealed, err := s.personal.sealAll(ctx, r.Account, stream, all)
 	if err != nil {

@@ -2,7 +2,6 @@ package eventstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math"
@@ -199,7 +198,7 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	if w.Command == uuid.Nil {
 		return nil, fmt.Errorf("append to %s: no command id", w.Stream)
 	}
-	metadata, err := json.Marshal(w.Metadata)
+	metadata, err := events.EncodeMetadata(w.Metadata)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}
