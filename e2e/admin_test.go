@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -88,8 +90,8 @@ func TestHealthAndMetrics(t *testing.T) {
 	d.interrupt()
 }
 
-// TestNotReady checks that a service is not ready while a projection that it reads is paused, or is
-// stopped at an event that it cannot apply.
+// TestNotReady checks that a service is not ready while a projection that it reads is paused or has
+// stopped, and that it is ready, and says what is wrong, while one event cannot be applied.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -109,18 +111,43 @@ func TestNotReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	awaitReady(t, d.admin, http.StatusOK, `"projection tags":"degraded: events that cannot be applied are set aside, of streams: 1,`)
+	hasMetrics(t, d.admin, `linkledger_projection_parked_streams{generation="1",projection="tags"} 1`,
+		`linkledger_projection_state{generation="1",projection="tags",state="live"} 1`)
+
+	database, err := pgx.Connect(t.Context(), running.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer database.Close(context.WithoutCancel(t.Context()))
+	if _, err := database.Exec(t.Context(), "ALTER TABLE tags_g1.tags RENAME TO gone"); err != nil {
+		t.Fatal(err)
+	}
+	account := uuid.NewString()
+	if _, err := store.Append(t.Context(), eventstore.Write{
+		Stream: events.StreamTags + account, Expected: eventstore.NoStream, Command: uuid.New(),
+		Events: []events.Event{events.TagCreated{
+			TagID: uuid.NewString(), Account: account, Label: "l", At: time.Now(),
+		}},
+	}); err != nil {
+		t.Fatal(err)
+	}
 	awaitReady(t, d.admin, http.StatusServiceUnavailable, `"projection tags":"stopped at position`)
-	_, metrics := scrape(t, d.admin+"/metrics")
-	for _, want := range []string{
-		`linkledger_projection_state{generation="1",projection="tags",state="stopped"} 1`,
+	hasMetrics(t, d.admin, `linkledger_projection_state{generation="1",projection="tags",state="stopped"} 1`,
 		`linkledger_projection_lag_events{generation="1",projection="tags"} 1`,
-		`linkledger_projection_retries_total{projection="tags"} `,
-	} {
+		`linkledger_projection_retries_total{projection="tags"} `)
+	d.interrupt()
+}
+
+// hasMetrics checks that the metrics of a service have lines that begin so.
+func hasMetrics(t *testing.T, admin string, wanted ...string) {
+	t.Helper()
+	_, metrics := scrape(t, admin+"/metrics")
+	for _, want := range wanted {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no %s in the metrics", want)
 		}
 	}
-	d.interrupt()
 }
 
 // TestNotReadyForLag checks that a service that does not project is not ready while no process

@@ -167,7 +167,8 @@ func (cfg *Config) check() error {
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
 		cfg.Logins == nil || cfg.People == nil ||
 		cfg.Sessions == nil || cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
-		cfg.Projections.WaitUndelayed == nil || cfg.Projections.WaitForOthers == nil):
+		cfg.Projections.WaitUndelayed == nil || cfg.Projections.WaitForOthers == nil ||
+		cfg.Projections.LacksEffect == nil):
 		return errors.New("the API needs commands, lists, accounts, people, logins, sessions, a " +
 			"meter of calls and functions that wait for projections")
 	case cfg.Redirects &&

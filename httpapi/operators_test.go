@@ -25,7 +25,7 @@ import (
 	"linkledger/httpapi/session"
 	"linkledger/internal/operators"
 	"linkledger/projections"
-	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine"
 	"linkledger/queries"
 )
 
@@ -33,14 +33,14 @@ import (
 // wait so long for the event store.
 func newOperators(t *testing.T, patience time.Duration) (*stack, *operators.Handler) {
 	t.Helper()
-	return newOperatorsThat(t, projector.Park, patience)
+	return newOperatorsThat(t, engine.Config{Policy: engine.Park}, patience)
 }
 
 func newOperatorsThat(
-	t *testing.T, policy projector.Policy, patience time.Duration, adjust ...func(*operators.Config),
+	t *testing.T, projecting engine.Config, patience time.Duration, adjust ...func(*operators.Config),
 ) (*stack, *operators.Handler) {
 	t.Helper()
-	s := newStackThat(t, policy, eventstoretest.Serve(t))
+	s := newStackThat(t, projecting, eventstoretest.Serve(t))
 	cfg := operators.Config{
 		DB: s.db, Store: s.store, Queries: queries.New(s.db),
 		Sessions: &session.Sessions{
@@ -50,7 +50,7 @@ func newOperatorsThat(
 		},
 		Process: operators.Process{
 			Version: "v1.2.3", Roles: "api", Spool: func() string {
-				if policy == projector.Stop {
+				if projecting.MaxParked < 0 {
 					return "" // there is no spool
 				}
 				return "7 clicks"
@@ -202,22 +202,22 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 	}
 }
 
-// TestOperatorsSeeAStop follows a projection that has stopped before an event, and a build that stops there too. The
+// TestOperatorsSeeAStop follows a projection that has stopped, because no stream may be set aside, and a build that stops there too. The
 // page shows the error beside the progress.
 func TestOperatorsSeeAStop(t *testing.T) {
 	t.Parallel()
-	s, h := newOperatorsThat(t, projector.Stop, testTimeout)
+	s, h := newOperatorsThat(t, engine.Config{MaxParked: -1}, testTimeout)
 	b := s.operator(t, h)
 	b.shows("/console/accounts", "There are no accounts yet")
 	b.shows("/console/processes", "v1.2.3")
 	stream := s.poisonous(t)
-	b.showsSoon("/console", "tags has stopped before an event that it cannot apply")
+	b.showsSoon("/console", "tags has stopped: ")
 	b.shows("/console/projections/tags", "Try again", stream)
 	b.leads("/console/projections/tags/resume", nil, "/console/projections/tags")
 	b.showsSoon("/console/projections/tags", "Try again")
 	b.leads("/console/projections/tags/rebuild", nil, "/console/projections/tags")
 	b.showsSoon("/console/projections/tags", "Generation 2 is being built")
-	b.showsSoon("/console", "generation 2 of tags has stopped before an event")
+	b.showsSoon("/console", "generation 2 of tags has stopped: ")
 	b.shows("/console", "Generation 2 of", "is being built", `<p class="refused">tag.deleted.v1, event 0 of `+stream)
 	if a := b.post("/console/projections/tags/rebuild", nil); a.status != http.StatusConflict ||
 		!strings.Contains(a.body, "an earlier build has stopped") {
@@ -311,7 +311,7 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 // TestOperatorsSample looks at a projection until its page has more samples than it was looked at.
 func TestOperatorsSample(t *testing.T) {
 	t.Parallel()
-	s, h := newOperatorsThat(t, projector.Park, testTimeout, func(cfg *operators.Config) {
+	s, h := newOperatorsThat(t, engine.Config{Policy: engine.Park}, testTimeout, func(cfg *operators.Config) {
 		cfg.Interval = time.Millisecond
 	})
 	b := s.operator(t, h)

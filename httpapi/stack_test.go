@@ -50,7 +50,6 @@ import (
 	"linkledger/internal/soak"
 	"linkledger/projections"
 	"linkledger/projections/engine"
-	"linkledger/projections/engine/projector"
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
@@ -115,13 +114,13 @@ func newStack(t testing.TB, adjust ...func(*Config)) *stack {
 // newStackOn builds a stack on a given event store.
 func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Config)) *stack {
 	t.Helper()
-	return newStackThat(t, projector.Stop, server, adjust...)
+	return newStackThat(t, engine.Config{}, server, adjust...)
 }
 
-// newStackThat builds a stack on a given event store, with what its projections do at an event that they cannot
-// apply.
+// newStackThat builds a stack on a given event store, whose projections treat events that they cannot apply as cfg
+// says.
 func newStackThat(
-	t testing.TB, policy projector.Policy, server *eventstoretest.Server, adjust ...func(*Config),
+	t testing.TB, projecting engine.Config, server *eventstoretest.Server, adjust ...func(*Config),
 ) *stack {
 	t.Helper()
 	s := &stack{log: &lines{}, queries: &queryLog{}, events: server}
@@ -155,9 +154,8 @@ func newStackThat(
 	s.calls = metering.New(metering.Config{Store: s.store, Now: clock})
 	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
-		return projections.Run(ctx, engine.Config{
-			DB: s.db, Store: s.store, OnCommit: s.waiter.Committed, Policy: policy,
-		})
+		projecting.DB, projecting.Store, projecting.OnCommit = s.db, s.store, s.waiter.Committed
+		return projections.Run(ctx, projecting)
 	})
 	history := audit.New(streams, s.store, slog.New(slog.DiscardHandler))
 	prover, err := proofs.New(proofs.Config{
@@ -174,6 +172,7 @@ func newStackThat(
 		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.waiter.Wait, WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
+			LacksEffect: s.waiter.LacksEffect,
 		},
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: testTimeout, RequestTimeout: testTimeout, Now: clock,
@@ -615,6 +614,7 @@ func newStackless() Config {
 		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),
 		Projections: catchup.Projections{
 			Wait: none.Wait, WaitUndelayed: none.WaitUndelayed, WaitForOthers: none.WaitForOthers,
+			LacksEffect: none.LacksEffect,
 		},
 		VisitorKey: make([]byte, 16),
 	}

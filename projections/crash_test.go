@@ -151,7 +151,7 @@ func (c *crashRun) start(ctx context.Context, t fatalf) {
 // delivery.
 func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) error {
 	cfg := c.config(ctx, t)
-	cfg.DB, cfg.Policy = db, projector.Park
+	cfg.DB = db
 	if err := c.db.NewRaw("SELECT NOT built FROM linkledger.generations WHERE name = ? AND generation = ?",
 		c.projection.Name, c.generation).Scan(ctx, &cfg.Building); err != nil {
 		t.Fatalf("building: %v", err)

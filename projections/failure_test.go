@@ -3,10 +3,13 @@ package projections
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 	"pgregory.net/rapid"
 
 	"linkledger/events"
@@ -19,6 +22,7 @@ import (
 	"linkledger/projections/engine/status"
 	"linkledger/projections/keystore"
 	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
 )
 
@@ -27,13 +31,36 @@ import (
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
 	clone.projection.Folds = func(master *keystore.MasterKey) projection.Folds {
-		sound := w.projection.Folds(master)
-		return projection.FoldsOf(
-			func() projection.Fold { return &poisonedFold{Fold: sound.Next(), at: at, panics: panics} },
-		)(master)
+		return poisonedFolds{w.projection.Folds(master), at, panics}
 	}
 	return &clone
 }
+
+type poisonedFolds struct {
+	projection.Folds
+	at     eventstore.Position
+	panics bool
+}
+
+func (p poisonedFolds) Next() projection.Fold { return p.poison(p.Folds.Next()) }
+
+func (p poisonedFolds) poison(sound projection.Fold) projection.Fold {
+	return &poisonedFold{Fold: sound, at: p.at, panics: p.panics}
+}
+
+func (p poisonedFolds) Loader() projection.Loader {
+	if loader := p.Folds.Loader(); loader != nil {
+		return poisonedLoader{loader, p}
+	}
+	return nil
+}
+
+type poisonedLoader struct {
+	projection.Loader
+	folds poisonedFolds
+}
+
+func (p poisonedLoader) Next() projection.Fold { return p.folds.poison(p.Loader.Next()) }
 
 type poisonedFold struct {
 	projection.Fold
@@ -57,8 +84,9 @@ func (p *poisonedFold) Write(s *sqlbatch.Batch) []string {
 	return p.Fold.Write(s)
 }
 
-// TestBisection draws histories with an event that cannot be applied. It checks that the events
-// before it are applied, that the error names it, and that nothing else changes.
+// TestBisection draws histories with an event that cannot be applied, of a generation that serves or
+// is filled. It checks that this event and the later ones of its stream are set aside, and that all
+// others are applied.
 func TestBisection(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -69,21 +97,54 @@ func TestBisection(t *testing.T) {
 		}
 		ctx := context.Background()
 		poison := rapid.IntRange(0, len(log)-1).Draw(t, "poison")
-		mustHandle(ctx, t, w.empty(ctx, t), log[:poison])
+		applied, letters := slices.Clone(log[:poison]), 0
+		for i, r := range log[poison:] {
+			follows := r.Stream == log[poison].Stream && !projection.Independent(r.Stream)
+			if i > 0 && !follows {
+				applied = append(applied, r)
+			} else {
+				letters++
+			}
+		}
+		mustHandle(ctx, t, w.empty(ctx, t), applied)
 		want := w.dump(ctx, t)
 		w.clear(ctx, t)
 
 		w.startOver(ctx, t)
-		p := w.projectorWith(ctx, t, w.poisoning(log[poison].Position, rapid.Bool().Draw(t, "panics")))
-		failed, ok := errors.AsType[*projection.EventError](p.Apply(ctx, batchOf(log)))
-		if !ok || failed.Position != log[poison].Position {
-			t.Fatalf("failed with %v, want event %d, at %s", failed, poison, log[poison].Position)
+		poisoning := w.poisoning(log[poison].Position, rapid.Bool().Draw(t, "panics"))
+		bulk := rapid.Bool().Draw(t, "bulk")
+		p := w.projectorWith(ctx, t, func(cfg *projector.Config) {
+			poisoning(cfg)
+			cfg.Building = bulk
+		})
+		w.deliver(ctx, t, p, log)
+		if bulk {
+			mustComplete(ctx, t, p)
+		}
+		parked, err := DeadLetters(ctx, w.db, Links)
+		if err != nil || len(parked) != letters || parked[0].EventID != log[poison].ID {
+			t.Fatalf("%d letters, %+v, %v; want %d from event %d on", len(parked), parked, err, letters, poison)
 		}
 		if got := w.dump(ctx, t); got != want {
 			t.Fatalf("tables\n%s, want\n%s", got, want)
 		}
 		w.clear(ctx, t)
 	})
+}
+
+// deliver delivers a log as a subscription does: after an error again, from the checkpoint.
+func (w *workshop) deliver(ctx context.Context, t fatalf, p *projector.Projector, log []eventstore.Recorded) {
+	t.Helper()
+	var err error
+	for range 3 {
+		if _, err := p.Checkpoint(ctx); err != nil {
+			t.Fatalf("checkpoint: %v", err)
+		}
+		if err = errors.Join(p.Apply(ctx, batchOf(log)), p.Settle(ctx)); err == nil {
+			return
+		}
+	}
+	t.Fatalf("deliver %d events: %v", len(log), err)
 }
 
 // TestParking parks an event and the events that follow in its stream. It checks that the tables
@@ -108,7 +169,7 @@ func TestParking(t *testing.T) {
 	want := w.dump(ctx, t)
 
 	w.startOver(ctx, t)
-	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
+	p := w.poisoned(log[2].Position, false).projector(ctx, t)
 	mustHandle(ctx, t, p, log[:4])
 	mustHandle(ctx, t, p, log[4:])
 	if p.Position() != log[4].Position {
@@ -144,7 +205,7 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 	w := newWorkshop(t, Tags)
 	stream := events.StreamTags + uuid.New().String()
 	log := record(nil, stream, 0, events.TagRenamed{TagID: uuid.New().String(), At: noon})
-	p := w.projectorWith(ctx, t, parking)
+	p := w.projector(ctx, t)
 	mustHandle(ctx, t, p, log)
 	if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 0 || !errors.Is(err, projection.ErrContradiction) {
 		t.Errorf("%d letters applied, %v", n, err)
@@ -160,6 +221,28 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 		if !errors.Is(err, projection.ErrUnknown) {
 			t.Errorf("unknown projection: %v", err)
 		}
+	}
+}
+
+// TestTooManyParkedStreams checks that a projection stops at an event that cannot be applied if too
+// many streams are set aside: then the program is at fault.
+func TestTooManyParkedStreams(t *testing.T) {
+	t.Parallel()
+	ctx := withTimeout(t)
+	w := newWorkshop(t, Tags)
+	var log []eventstore.Recorded
+	for range 3 {
+		stream := events.StreamTags + uuid.New().String()
+		log = record(log, stream, 0, events.TagDeleted{TagID: uuid.New().String(), At: noon})
+	}
+	p := w.projectorWith(ctx, t, func(cfg *projector.Config) { cfg.MaxParked = 2 })
+	err := p.Apply(ctx, batchOf(log))
+	failed, ok := errors.AsType[*projection.EventError](err)
+	if !ok || failed.Position != log[2].Position || p.Position() != log[1].Position {
+		t.Errorf("%v at %s", err, p.Position())
+	}
+	if letters, err := DeadLetters(ctx, w.db, Tags); err != nil || len(letters) != 2 {
+		t.Errorf("letters %+v, %v", letters, err)
 	}
 }
 
@@ -198,37 +281,51 @@ func TestPauseAndOverview(t *testing.T) {
 	progress.wait(t, at, Links)
 }
 
-// TestNextOwnerHasNotStopped stops the owner at an event and lets the next owner park it. It checks
-// that the projection then continues, and that its status does not say that it has stopped.
-func TestNextOwnerHasNotStopped(t *testing.T) {
+// TestNextOwnerTriesAgain sets an event aside, and lets the next owner of the projection try it again
+// when its cause is gone. Under the policy Stop the same owner tries it regularly.
+func TestNextOwnerTriesAgain(t *testing.T) {
 	t.Parallel()
-	ctx := withTimeout(t)
-	db, store := openDatabase(t), eventstoretest.New(t)
-	w, progress := newWriter(t, store), newProgressLog()
-	account, board := w.account(), &status.Registry{}
-	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
-	// An event of a link that does not exist.
-	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon})
-	awaitStatus(
-		t, board, func(s status.Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) },
-	)
-	stop()
-	_, at := w.link(account, "after")
-	board = &status.Registry{}
-	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board, Policy: projector.Park})
-	progress.wait(t, at, Links, History)
-	for _, s := range board.All() {
-		if s.Stopped || s.Err != nil {
-			t.Errorf("status %+v", s)
-		}
-	}
-	overviews, err := Overviews(ctx, db, store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range overviews {
-		if o.State == status.Stopped {
-			t.Errorf("overview %+v", o)
-		}
+	for _, policy := range []engine.Policy{engine.Stop, engine.Park} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			ctx, db, store := withTimeout(t), openDatabase(t), eventstoretest.New(t)
+			w, progress := newWriter(t, store), newProgressLog()
+			cfg := engine.Config{
+				DB: db, Store: store, OnCommit: progress.advance, Registry: &status.Registry{}, Policy: policy,
+				RetryInterval: 20 * time.Millisecond,
+			}
+			stop := run(t, cfg)
+			account := w.account()
+			missing := events.TagCreated{
+				TagID: uuid.NewString(), Account: account.String(), Label: "l", At: noon,
+			}
+			at := w.append(events.StreamTags+account.String(), events.TagRenamed{TagID: missing.TagID, Label: "m", At: noon})
+			_, after := w.link(account, "after")
+			progress.wait(t, at, Tags, History)
+			progress.wait(t, after, Links)
+			for _, s := range cfg.Registry.All() {
+				if s.Stopped || s.Err != nil {
+					t.Errorf("status %+v", s)
+				}
+			}
+			// As if a version that knows the tag took over.
+			schema := bun.Ident(readmodel.GenerationSchema(Tags, generation.First))
+			if _, err := db.NewRaw("INSERT INTO ?.tags (id, account_id, label, created_at, position) VALUES (?, ?, 'l', now(), 1)",
+				schema, missing.TagID, account).Exec(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if policy == engine.Park {
+				stop()
+				run(t, cfg)
+			}
+			for count(t, db, "SELECT count(*) FROM linkledger.dead_letters WHERE name = 'tags'") > 0 {
+				if ctx.Err() != nil {
+					t.Fatal("the dead letters are not tried again")
+				}
+			}
+			if n := count(t, db, "SELECT count(*) FROM linkledger.tags WHERE label = 'm'"); n != 1 {
+				t.Error("the tag is not renamed")
+			}
+		})
 	}
 }

@@ -138,7 +138,7 @@ func (h *drawnHistory) at() time.Time {
 func (h *drawnHistory) text() string {
 	return rapid.SampledFrom([]string{
 		"", "plain", `quote ' " \ back`, "{braces},NULL", "?0 ?schema ?", "Grüße 世界 🎉", "line\nbreak\ttab", `\x00`,
-		"NULL",
+		"NULL", withNUL,
 	}).Draw(h.t, "text")
 }
 

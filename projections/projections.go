@@ -156,6 +156,11 @@ func ParkedStreams(
 	return deadletter.Streams(ctx, db, name, limit)
 }
 
+// SetAside returns what the projections have set aside, as deadletter.Summaries does.
+func SetAside(ctx context.Context, db *readmodel.DB) ([]deadletter.Summary, error) {
+	return deadletter.Summaries(ctx, db)
+}
+
 // DeadLettersOf returns the dead letters of an event, as deadletter.Of does.
 func DeadLettersOf(
 	ctx context.Context, db *readmodel.DB, event uuid.UUID,

@@ -333,7 +333,7 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	log := record(nil, events.StreamTags+uuid.New().String(), 0, tagCreated(account))
 	log = record(log, stream, 0, created, events.TagRenamed{TagID: created.TagID, Label: "first", At: noon},
 		events.TagRenamed{TagID: created.TagID, Label: "last", At: noon})
-	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
+	p := w.poisoned(log[2].Position, false).projector(ctx, t)
 	mustHandle(ctx, t, p, log)
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 2 {
 		t.Errorf("with dead letters: %+v", found)
@@ -369,7 +369,7 @@ func TestRetriedReset(t *testing.T) {
 	log = record(log, events.StreamClicks+"a", 0, click)
 	log = record(log, events.StreamURL+link, 1, events.URLStatsReset{At: noon})
 	log = record(log, events.StreamClicks+"a", 1, click)
-	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
+	p := w.poisoned(log[2].Position, false).projector(ctx, t)
 	mustHandle(ctx, t, p, log)
 	if n, err := RetryDeadLetters(ctx, w.db, Links, ""); n != 1 || err != nil {
 		t.Fatalf("%d letters retried, %v", n, err)

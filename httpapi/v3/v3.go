@@ -163,10 +163,10 @@ func New(cfg Config) *API {
 	}
 }
 
-// AwaitAccounts waits until the read models show the accounts and people up to a commit position.
-// It returns false if that takes too long.
+// AwaitAccounts waits until the read models show a change of accounts or people at a commit
+// position. It returns false if that takes too long, or if the change cannot take effect.
 func (a *API) AwaitAccounts(c *request.Context, position uint64) bool {
-	return position == 0 || a.waiter.AwaitAccounts(c, position)
+	return a.waiter.AwaitEffect(c, position) == nil
 }
 
 // Operations returns how many operations on any number of URLs an account has running or waiting on

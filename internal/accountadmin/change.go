@@ -13,6 +13,7 @@ import (
 	"linkledger/internal/usage"
 	"linkledger/projections"
 	"linkledger/queries/cache"
+	"linkledger/queries/progress"
 )
 
 // change runs a command on an account and prints the account after it.
@@ -79,7 +80,30 @@ func runOn(
 		return config.ExplainKey(err)
 	}
 	o.AwaitProjection(ctx, projections.Accounts, position)
-	return nil
+	return checkEffect(ctx, o, position)
+}
+
+// checkEffect returns an error if a change cannot take effect because its event is set aside.
+func checkEffect(
+	ctx context.Context, o installation.Operator, position eventstore.Position,
+) error {
+	if o.Database == "" {
+		return nil
+	}
+	db, err := o.OpenReadModels(ctx, 1)
+	if err != nil {
+		return err
+	}
+	err = effectError(progress.NewWaiter(db).LacksEffect(ctx, position.Commit))
+	return errors.Join(err, db.Close())
+}
+
+func effectError(lacks bool, err error) error {
+	if !lacks || err != nil {
+		return err
+	}
+	return errors.New("stored, but without effect: earlier events of the same account or person " +
+		"cannot be applied; see linkledger projections dead-letters list accounts")
 }
 
 // end is change for a command that ends something. It returns when no node accepts any more what

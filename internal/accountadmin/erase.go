@@ -119,7 +119,7 @@ func (e *eraser) await(ctx context.Context, position eventstore.Position) error 
 				"Repeat the command then: %w", err,
 		)
 	}
-	return nil
+	return effectError(waiter.LacksEffect(ctx, position.Commit))
 }
 
 // awaitNotes waits until no table has a note of the account any more. It logs the generations that

@@ -39,6 +39,11 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 			code = http.StatusServiceUnavailable
 		}
 	}
+	for name, what := range s.degraded(r.Context()) { // informs only: one account must not stop all
+		if state[name] == "ok" {
+			state[name] = what
+		}
+	}
 	if s.Spooled { // informs only: clicks in the spool do not make the service unready
 		state["spool"] = s.Clicks.Stats().Backlog.String()
 	}
@@ -83,6 +88,26 @@ func (s *Service) check(ctx context.Context) map[string]error {
 		}
 	}
 	return checks
+}
+
+// degraded returns which projections have set events aside, by their names in a probe. It returns
+// nothing if the database does not answer, which the probe says itself.
+func (s *Service) degraded(ctx context.Context) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	summaries, err := projections.SetAside(ctx, s.DB)
+	if err != nil {
+		return nil
+	}
+	degraded := make(map[string]string, len(summaries))
+	for _, of := range summaries {
+		degraded["projection "+of.Name] = fmt.Sprintf(
+			"degraded: events that cannot be applied are set aside, of streams: %d, first of %s: "+
+				"%s; see linkledger projections dead-letters list %s",
+			of.Streams, of.Stream, of.Error, of.Name,
+		)
+	}
+	return degraded
 }
 
 // problem returns why readers should not rely on a projection. It returns nil if they can.

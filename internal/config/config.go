@@ -20,7 +20,7 @@ import (
 	"linkledger/httpapi/openid"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
-	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine"
 	"linkledger/projections/keystore"
 )
 
@@ -99,9 +99,9 @@ func (r Redirecting) WithSpool(spool string) Redirecting {
 
 // Projecting configures how projections run and how long calls wait for them.
 type Projecting struct {
-	PoisonEvents projector.Policy `help:"${poison_events}" default:"stop" validate:"policy"`
-	ReadyMaxLag  time.Duration    `help:"${ready_max_lag}" default:"30s" validate:"min=1s"`
-	WaitTimeout  time.Duration    `help:"${wait_timeout}" default:"1s" validate:"min=1ms,max=8s"`
+	PoisonEvents engine.Policy `help:"${poison_events}" default:"stop" validate:"policy"`
+	ReadyMaxLag  time.Duration `help:"${ready_max_lag}" default:"30s" validate:"min=1s"`
+	WaitTimeout  time.Duration `help:"${wait_timeout}" default:"1s" validate:"min=1ms,max=8s"`
 }
 
 // Role is a part of the service that a process runs.
@@ -169,7 +169,7 @@ var rules = map[string]func(string) bool{
 	"issuer":  func(issuer string) bool { return openid.CheckIssuer(issuer) == nil },
 	"origins": func(list string) bool { return Origins(list).Valid() },
 	"policy": func(policy string) bool {
-		return policy == string(projector.Stop) || policy == string(projector.Park)
+		return policy == string(engine.Stop) || policy == string(engine.Park)
 	},
 	"base_url": func(base string) bool {
 		u, err := url.Parse(base)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"linkledger/events/eventstore"
@@ -48,8 +50,27 @@ func Rebuild(ctx context.Context, o installation.Operator, names []string, conne
 					"it",
 			)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return warnOfSetAside(ctx, o, db, names)
 	})
+}
+
+// warnOfSetAside logs what the new generations have set aside.
+func warnOfSetAside(
+	ctx context.Context, o installation.Operator, db *readmodel.DB, names []string,
+) error {
+	summaries, err := projections.SetAside(ctx, db)
+	for _, of := range summaries {
+		if slices.Contains(names, of.Name) {
+			o.Logger.WarnContext(ctx, "built, but events that cannot be applied are set aside: "+
+				"see linkledger projections dead-letters list",
+				slog.String("projection", of.Name), slog.Int("streams", of.Streams),
+				slog.String("first", of.Stream), slog.String("error", of.Error))
+		}
+	}
+	return err
 }
 
 // newProgressDisplay returns the functions that show the progress of a rebuild and end its display.

@@ -53,7 +53,7 @@ const unknown = "unknown"
 func (g generation) Problem() string {
 	switch g.State {
 	case status.Stopped:
-		return "has stopped before an event that it cannot apply: " + g.LastError
+		return "has stopped: " + g.LastError
 	case status.Failing:
 		return "fails, and tries again: " + g.LastError
 	case status.Paused:

@@ -51,7 +51,7 @@ func (d projectionData) Problems() (problems []string) {
 	return problems
 }
 
-// Stopped returns whether a generation waits before an event that it cannot apply.
+// Stopped returns whether a generation waits before it tries a failed batch again.
 func (d projectionData) Stopped() bool {
 	return slices.ContainsFunc(
 		d.Generations, func(g generation) bool { return g.State == status.Stopped },

@@ -29,11 +29,16 @@ func newStatusCollector(registry *status.Registry) prometheus.Collector {
 		l.gauge("linkledger_projection_failing", "1 while the projection fails.",
 			func(s status.Status) float64 { return boolValue(s.Err != nil) }),
 		l.gauge("linkledger_projection_stopped",
-			"1 while the projection is stopped at an event that cannot be applied.",
+			"1 while the projection is stopped, because its batches fail in a way that will not "+
+				"end by itself.",
 			func(s status.Status) float64 { return boolValue(s.Stopped) }),
 		l.counter("linkledger_projection_set_aside_total",
 			"Events that this process set aside as dead letters.",
 			func(s status.Status) float64 { return float64(s.SetAside) }),
+		l.gauge("linkledger_projection_parked_streams",
+			"Streams with events that cannot be applied and are set aside as dead letters, as "+
+				"the owner knows them.",
+			func(s status.Status) float64 { return float64(s.Parked) }),
 		l.counter("linkledger_projection_skipped_total",
 			"Events of the event store itself in streams of Linkledger, such as tombstones, that "+
 				"this process skipped.",

@@ -22,7 +22,7 @@ const Name = "accounts"
 func Projection() projection.Definition {
 	return projection.Definition{
 		Name: Name, Filter: projection.Streams(events.StreamAccount, events.StreamUser),
-		Folds: projection.FoldsOf(newAccountFold),
+		Folds: projection.FoldsOf(newAccountFold), Outlasts: events.EndsRights,
 	}
 }
 
@@ -78,7 +78,8 @@ func (a *accountFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 		}
 		return rows.Err()
 	})
-	a.keys.read(s, ids)
+	detached := slices.ContainsFunc(batch, func(e projection.Event) bool { return e.Detached })
+	a.keys.read(s, ids, detached)
 	a.members.read(s, ids)
 }
 
@@ -111,6 +112,9 @@ func (a *accountFold) Apply(event projection.Event) error {
 		}
 		return a.keys.add(id, opened.KeyID, opened.KeyHash, events.KeyTerms{}, opened.At)
 	}
+	if !ok && event.Detached && events.EndsRights(event.Body) {
+		return nil // an account that is not known has no rights
+	}
 	if !ok {
 		return fmt.Errorf("%w: account %s was never opened", projection.ErrContradiction, id)
 	}
@@ -127,13 +131,13 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 	case events.KeyAdded:
 		err = a.keys.add(row.ID, e.KeyID, e.KeyHash, e.KeyTerms, e.At)
 	case events.KeyChanged:
-		err = a.keys.change(row.ID, e)
+		err = a.keys.change(row.ID, e, event.Detached)
 	case events.KeyRevoked:
-		err = a.keys.revoke(row.ID, e)
+		err = a.keys.revoke(row.ID, e, event.Detached)
 	case events.MemberSet:
 		err = a.members.set(row.ID, e, event.CommitPosition())
 	case events.MemberRemoved:
-		err = a.members.remove(row.ID, e, event.CommitPosition())
+		err = a.members.remove(row.ID, e, event)
 	case events.PlanChanged:
 		row.Plan = e.Plan
 	case events.AccountExpiryChanged:
@@ -151,7 +155,7 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 	if err != nil {
 		return err
 	}
-	row.Changed = event.CommitPosition()
+	row.Changed = max(row.Changed, event.CommitPosition())
 	a.changed = append(a.changed, row.ID.String())
 	return nil
 }

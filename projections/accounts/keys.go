@@ -26,10 +26,11 @@ type changedKey struct {
 	changed bool // it has to be written
 }
 
-func (k accountKeys) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs) {
+// read queues the query for the keys of accounts, also the revoked ones if all is true.
+func (k accountKeys) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, all bool) {
 	s.Queue(`SELECT `+keyColumns.List("")+` FROM ?schema.account_keys
-		WHERE account_id = ANY($1::uuid[]) AND revoked_at IS NULL`,
-		accounts).Query(func(rows pgx.Rows) error {
+		WHERE account_id = ANY($1::uuid[]) AND (revoked_at IS NULL OR $2::bool)`,
+		accounts, all).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row changedKey
 			if err := rows.Scan(keyColumns.Scan(&row.key)...); err != nil {
@@ -78,16 +79,27 @@ func (r *changedKey) setTerms(terms events.KeyTerms) (err error) {
 	return err
 }
 
-func (k accountKeys) change(account uuid.UUID, e events.KeyChanged) error {
-	row, err := k.working(account, e.KeyID)
-	if err != nil {
-		return err
+// change changes the terms of a key. The revocation of the key may have been applied before a
+// detached change.
+func (k accountKeys) change(account uuid.UUID, e events.KeyChanged, detached bool) error {
+	row := k[keyID{account, e.KeyID}]
+	if row == nil || !detached {
+		var err error
+		if row, err = k.working(account, e.KeyID); err != nil {
+			return err
+		}
 	}
+	row.changed = true
 	return row.setTerms(e.KeyTerms)
 }
 
-func (k accountKeys) revoke(account uuid.UUID, e events.KeyRevoked) error {
+// revoke ends a key. A detached revocation may find no working key: the event that adds the key is
+// set aside, or the revocation has been applied before.
+func (k accountKeys) revoke(account uuid.UUID, e events.KeyRevoked, detached bool) error {
 	row, err := k.working(account, e.KeyID)
+	if err != nil && detached {
+		return projection.CheckTime(e.At)
+	}
 	if err != nil {
 		return err
 	}

@@ -52,18 +52,26 @@ func (m accountMembers) set(account uuid.UUID, e events.MemberSet, position int6
 	return projection.CheckTime(e.At)
 }
 
-func (m accountMembers) remove(account uuid.UUID, e events.MemberRemoved, position int64) error {
+// remove ends a membership. A detached removal may find no member: the event that sets the member
+// is set aside, or the removal has been applied before.
+func (m accountMembers) remove(
+	account uuid.UUID, e events.MemberRemoved, event projection.Event,
+) error {
 	user, err := projection.ParseID(e.User)
 	if err != nil {
 		return err
 	}
 	row := m[memberID{account, user}]
-	if row == nil || !row.RemovedAt.IsZero() {
+	absent := row == nil || !row.RemovedAt.IsZero()
+	if absent && event.Detached {
+		return projection.CheckTime(e.At)
+	}
+	if absent {
 		return fmt.Errorf(
 			"%w: account %s has no member %s", projection.ErrContradiction, account, user,
 		)
 	}
-	row.end(e.At, position)
+	row.end(e.At, event.CommitPosition())
 	return projection.CheckTime(e.At)
 }
 

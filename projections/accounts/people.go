@@ -38,6 +38,11 @@ func (p people) read(s *sqlbatch.Batch, users sqlbatch.UUIDs) {
 
 func (p people) apply(id uuid.UUID, event projection.Event) error {
 	row := p[id]
+	if event.Detached {
+		if erased := row != nil && row.Erased; erased || events.EndsRights(event.Body) {
+			return p.applyErased(id, event)
+		}
+	}
 	if row != nil && row.Erased {
 		return fmt.Errorf("%w: the person was erased", projection.ErrContradiction)
 	}
@@ -57,6 +62,28 @@ func (p people) apply(id uuid.UUID, event projection.Event) error {
 		return nil
 	}
 	return projection.Unexpected(event)
+}
+
+// applyErased applies a detached event of a person who is erased, by this event or a later one. Of
+// earlier events only the time stays.
+func (p people) applyErased(id uuid.UUID, event projection.Event) error {
+	row := p[id]
+	if row == nil {
+		row = &person{ID: id}
+		p[id] = row
+	}
+	row.Box, row.Erased = "", true
+	switch e := event.Body.(type) {
+	case events.UserKnown:
+		row.KnownAt = e.At
+	case events.UserErased:
+		if row.KnownAt.IsZero() {
+			row.KnownAt = e.At
+		}
+	default:
+		return projection.Unexpected(event)
+	}
+	return projection.CheckTime(row.KnownAt)
 }
 
 // write also deletes the keys of erased persons. So a key that a restored backup brought back does

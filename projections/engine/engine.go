@@ -14,7 +14,6 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine/generation"
-	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
@@ -46,7 +45,12 @@ type Config struct {
 	// Owner is the unique name of this process; empty: host name, process id and a random part.
 	Owner string
 
-	Policy projector.Policy // for events that cannot be applied; empty means Stop
+	Policy Policy // for events that cannot be applied; empty means Stop
+	// MaxParked is how many streams of a generation may have events that are set aside; 0 means
+	// projector.DefaultMaxParked, and a negative number none.
+	MaxParked int
+	// RetryInterval is how often the policy Stop tries them again; 0 means DefaultRetryInterval.
+	RetryInterval time.Duration
 
 	Only map[generation.Key]bool // restricts the generations; nil: all of this program's shape
 	// Lease is how long a suspended owner keeps its generation; 0 means DefaultLease.
@@ -83,6 +87,9 @@ func (cfg Config) WithDefaults() Config {
 	}
 	if cfg.Lease == 0 {
 		cfg.Lease = generation.DefaultLease
+	}
+	if cfg.RetryInterval == 0 {
+		cfg.RetryInterval = DefaultRetryInterval
 	}
 	return cfg
 }

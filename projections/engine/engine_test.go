@@ -3,9 +3,9 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +20,6 @@ import (
 	"linkledger/projections/engine"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
-	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/rebuild"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/engine/verify"
@@ -252,24 +251,26 @@ func TestVerifyComparesWithAReplay(t *testing.T) {
 	}
 }
 
-func TestPoisonIsFoundByPolicy(t *testing.T) {
+// TestPoisonIsSetAside checks that one event that cannot be applied stops its stream alone, and that
+// only the policy Stop applies it without an operator once that is possible.
+func TestPoisonIsSetAside(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []projector.Policy{projector.Stop, projector.Park} {
+	for _, policy := range []engine.Policy{engine.Stop, engine.Park} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			p := toy(func() bool { return true })
+			var mended atomic.Bool
+			p := toy(func() bool { return !mended.Load() })
 			b.append(3, "")
 			poisoned := b.append(2, "-poison")
 			b.append(4, "")
-			registry := new(status.Registry)
-			stop := b.run(p, engine.Config{Policy: policy, Registry: registry})
-			if policy == projector.Stop {
-				b.await(3)
-				b.awaitPoison(registry, poisoned)
+			stop := b.run(p, engine.Config{Policy: policy, RetryInterval: 20 * time.Millisecond})
+			b.await(7)
+			if policy == engine.Stop {
+				mended.Store(true)
+				b.await(9)
 				return
 			}
-			b.await(7)
 			stop()
 			letters, err := deadletter.List(b.ctx, b.db, toyName)
 			if err != nil || len(letters) != 2 || letters[0].Stream != toyStream+poisoned.String()+"-poison" {
@@ -280,24 +281,5 @@ func TestPoisonIsFoundByPolicy(t *testing.T) {
 			}
 			b.await(9)
 		})
-	}
-}
-
-// awaitPoison waits until the registry names the event at which the projection has stopped.
-func (b *bench) awaitPoison(registry *status.Registry, stream uuid.UUID) {
-	b.t.Helper()
-	for {
-		for _, s := range registry.All() {
-			failed, ok := errors.AsType[*projection.EventError](s.Err)
-			if ok && s.Stopped && failed.Stream == fmt.Sprint(toyStream, stream, "-poison") &&
-				errors.Is(failed, errPoison) {
-				return
-			}
-		}
-		select {
-		case <-b.ctx.Done():
-			b.t.Fatalf("the registry has %+v", registry.All())
-		case <-time.After(10 * time.Millisecond):
-		}
 	}
 }

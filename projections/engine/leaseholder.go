@@ -12,7 +12,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
 	"linkledger/events/eventstore/subscription"
-	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/status"
@@ -34,7 +33,6 @@ type leaseholder struct {
 	projector   *projector.Projector
 	demand      *subscription.Demand
 	building    bool            // the generation had not served when it was acquired
-	serving     bool            // the generation served when it was acquired
 	stopped     <-chan struct{} // receives when the projector has stopped
 	resume      chan<- struct{} // makes a stopped projector try again
 	resumptions int64           // last seen by observe
@@ -49,7 +47,7 @@ func newLeaseholder(
 ) *leaseholder {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
 	l := &leaseholder{
-		cfg: cfg, projection: p, at: at, status: status, building: !row.Built, serving: row.Serving,
+		cfg: cfg, projection: p, at: at, status: status, building: !row.Built,
 		demand: subscription.NewDemand(), stopped: stopped, resume: resume,
 		resumptions: row.Resumptions,
 	}
@@ -57,7 +55,8 @@ func newLeaseholder(
 	l.projector = projector.New(projector.Config{
 		Definition: p, At: at, Building: l.building, DB: cfg.DB, Store: cfg.Store, Status: status,
 		OnCommit: cfg.OnCommit,
-		Lease:    cfg.Lease, Lose: l.end, Policy: cfg.Policy, Stopped: stopped, Resume: resume,
+		Lease:    cfg.Lease, Lose: l.end, MaxParked: cfg.MaxParked,
+		Stopped: stopped, Resume: resume,
 		Tracer: cfg.Tracer, Logger: cfg.Logger,
 	})
 	return l
@@ -92,12 +91,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 	l.status.SetOwned(true)
 	defer l.status.SetOwned(false)
 	l.cfg.Logger.InfoContext(ctx, "projection taken over", l.attributes()...)
-	if err := l.retryReadable(ctx); err != nil && ctx.Err() == nil {
-		l.cfg.Logger.WarnContext(
-			ctx, "dead letters not applied that this version can read",
-			append(l.attributes(), slog.Any("error", err))...,
-		)
-	}
+	l.retryAll(ctx)
 	router, err := message.NewRouter(message.RouterConfig{}, routerLogger(l.cfg.Logger))
 	if err != nil {
 		return fmt.Errorf("projections: %w", err)
@@ -121,6 +115,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { l.renew(ctx) })
 	background.Go(func() { l.analyze(ctx) })
+	background.Go(func() { l.retryRegularly(ctx) })
 	err = runRouter(ctx, router)
 	_ = subscriber.Close() // never fails
 	end()
@@ -223,29 +218,4 @@ func (l *leaseholder) attributes() []any {
 		slog.String("projection", at.Name), slog.Int("generation", at.Generation),
 		slog.Int64("epoch", at.Epoch),
 	}
-}
-
-// retryReadable applies the dead letters of the streams whose first dead letter an older version
-// could not decode and this version can. deadletter.Retry revokes the lease, so this process is
-// elected again and begins without these dead letters.
-func (l *leaseholder) retryReadable(ctx context.Context) error {
-	if !l.serving {
-		return nil
-	}
-	letters, err := deadletter.List(ctx, l.cfg.DB, l.projection.Name)
-	if err != nil {
-		return err
-	}
-	for _, letter := range letters {
-		if letter.Generation != l.at.Generation || !deadletter.Readable(letter) {
-			continue
-		}
-		n, err := deadletter.Retry(ctx, l.cfg.DB, l.projection, letter.Stream)
-		if err != nil {
-			return err
-		}
-		l.cfg.Logger.InfoContext(ctx, "dead letters applied that this version can read",
-			append(l.attributes(), slog.String("stream", letter.Stream), slog.Int("events", n))...)
-	}
-	return nil
 }

@@ -50,6 +50,9 @@ func (h *historyFold) applyAccount(event projection.Event) error {
 		return err
 	}
 	past := h.accounts[id]
+	if past == nil && event.Detached && events.IsErasure(event.Body) {
+		return nil
+	}
 	if opened, isNew := event.Body.(events.AccountOpened); isNew {
 		if past != nil {
 			return fmt.Errorf("%w: the account is open", projection.ErrContradiction)

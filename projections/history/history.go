@@ -29,7 +29,8 @@ func Projection() projection.Definition {
 		Filter: projection.Streams(
 			events.StreamURL, events.StreamHash, events.StreamTags, events.StreamAccount,
 		),
-		Folds: newHistoryFolds, Alone: notes.IsErasure, NeverAwaited: true, MinDelay: minDelay,
+		Folds: newHistoryFolds, Alone: notes.IsErasure, Outlasts: events.IsErasure,
+		NeverAwaited: true, MinDelay: minDelay,
 	}
 }
 

@@ -34,8 +34,8 @@ func Projection() projection.Definition {
 		Filter: projection.Streams(
 			events.StreamURL, events.StreamHash, events.StreamClicks, events.StreamAccount,
 		),
-		Folds: newLinkFolds, Alone: notes.IsErasure, Buffered: true, Delayable: isClicks,
-		MaxDelay: maxClickDelay,
+		Folds: newLinkFolds, Alone: notes.IsErasure, Outlasts: events.IsErasure, Buffered: true,
+		Delayable: isClicks, MaxDelay: maxClickDelay,
 	}
 }
 

@@ -38,15 +38,14 @@ func (k *Keys) queueQuery(s *sqlbatch.Batch, accounts map[string]struct{}) {
 		}
 	}
 	if len(ids) > 0 {
-		s.Queue(keystore.AccountKeysQuery, ids).Query(
-			func(rows pgx.Rows) error { return k.scan(rows, ids) },
-		)
+		s.Queue(keystore.AccountKeysQuery, ids).Query(k.scan)
 	}
 }
 
-// scan returns an error if a key is missing or cannot be unwrapped. No event is at fault then, and
-// the projection can go on once an operator supplies the right master key.
-func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
+// scan returns an error if a key cannot be unwrapped. No event is at fault then, and the projection
+// can go on once an operator supplies the right master key. If a key is missing, Apply refuses the
+// notes of its account.
+func (k *Keys) scan(rows pgx.Rows) error {
 	for rows.Next() {
 		var account, master string
 		var wrapped []byte
@@ -67,15 +66,7 @@ func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
 		}
 		k.put(account, key)
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	for _, id := range asked {
-		if _, ok := k.cached[id.String()]; !ok {
-			return fmt.Errorf("account %s: %w", id, keystore.ErrKeyLost)
-		}
-	}
-	return nil
+	return rows.Err()
 }
 
 func (k *Keys) put(account string, key *events.SealingKey) {
@@ -128,9 +119,7 @@ func (n *noteFold) Apply(event projection.Event) error {
 	if sealed := events.SealedOf(event.Body); sealed != nil {
 		key, ok := n.keys.cached[sealed.Account]
 		if !ok {
-			return fmt.Errorf(
-				"%w: there is no account %q", projection.ErrContradiction, sealed.Account,
-			)
+			return fmt.Errorf("account %q: %w", sealed.Account, keystore.ErrKeyLost)
 		}
 		var err error
 		if event.Body, err = events.Open(event.Body, key, event.Stream); err != nil {

@@ -27,6 +27,9 @@ type Definition struct {
 	// Alone reports whether an event is applied alone: after all events before it, and before all
 	// events after it. Rows that were cached before it are discarded. If nil, no event is.
 	Alone func(eventstore.Recorded) bool
+	// Outlasts reports whether an event is applied although an earlier event of its stream is set
+	// aside, see Event.Detached. If nil, no event is.
+	Outlasts func(events.Event) bool
 	// Delayable reports whether an event may wait to be batched. If nil, no event may.
 	Delayable          func(eventstore.Recorded) bool
 	NeverAwaited       bool          // no reader waits for any event

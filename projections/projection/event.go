@@ -19,6 +19,10 @@ type Event struct {
 	eventstore.Recorded
 	Body  events.Event // nil if the projection is raw
 	Index int          // of the event in its batch
+	// Detached means that earlier events of the stream may be missing, because they are set aside,
+	// or that later events of it which end rights have been applied already. A fold MUST apply such
+	// an event as far as it can.
+	Detached bool
 }
 
 // Decode decodes events. It leaves out events that Linkledger did not write.
@@ -40,6 +44,22 @@ func (p Definition) Decode(recorded []eventstore.Recorded) ([]Event, error) {
 	}
 	return decoded, nil
 }
+
+// Detached returns an event whose stream is set aside, if it is applied all the same.
+func (p Definition) Detached(r eventstore.Recorded, index int) (Event, bool) {
+	if p.Outlasts == nil || p.Raw {
+		return Event{}, false
+	}
+	body, err := r.Event()
+	if err != nil || !p.Outlasts(body) {
+		return Event{}, false
+	}
+	return Event{Recorded: r, Body: body, Index: index, Detached: true}, true
+}
+
+// Independent reports whether the events of a stream do not depend on each other, so that the
+// others are applied if one is set aside. A stream of clicks has those of all accounts.
+func Independent(stream string) bool { return strings.HasPrefix(stream, events.StreamClicks) }
 
 // IsForeign reports whether Linkledger did not write an event although the name of its stream has
 // the right form. Either the event store wrote it, such as a tombstone, or PostgreSQL cannot store

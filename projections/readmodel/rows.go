@@ -25,7 +25,7 @@ type Generation struct {
 	Paused     bool      `bun:"paused"` // by an operator: no process may own it
 	// Resumptions counts the requests of operators that a stopped generation tries again.
 	Resumptions int64     `bun:"resumptions"`
-	Stopped     bool      `bun:"stopped"`    // the owner waits before an event that it cannot apply
+	Stopped     bool      `bun:"stopped"`    // the owner waits before it tries a failed batch again
 	LastError   string    `bun:"last_error"` // why the owner makes no progress; empty: it does
 	Rate        float64   `bun:"rate"`       // events per second, recently
 	UpdatedAt   time.Time `bun:"updated_at"`

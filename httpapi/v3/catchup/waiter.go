@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"time"
 
 	"linkledger/commands/clicks"
+	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/queries/progress"
@@ -38,6 +40,8 @@ type Projections struct {
 	// WaitForOthers returns nil once a projection has passed the known positions of others. It
 	// fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
+	// LacksEffect is LacksEffect of progress.Waiter.
+	LacksEffect func(ctx context.Context, position uint64) (bool, error)
 }
 
 // Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
@@ -87,9 +91,32 @@ func (w *Waiter) AwaitLinks(c *request.Context, position uint64) bool {
 	return w.await(c, Links, position)
 }
 
-// AwaitAccounts is AwaitLinks for the accounts projection.
-func (w *Waiter) AwaitAccounts(c *request.Context, position uint64) bool {
-	return w.await(c, accounts, position)
+// AwaitEffect waits until the read models show a change of an account or a person, so that what the
+// change ends has ended. It fails with status 503 if they do not show the change in time, or if the
+// change cannot take effect, because its event is set aside.
+func (w *Waiter) AwaitEffect(c *request.Context, position uint64) error {
+	if position == 0 {
+		return nil
+	}
+	if !w.await(c, accounts, position) {
+		return late("The change is stored, but may not have taken effect yet: " +
+			"repeat the call to wait for it")
+	}
+	lacks, err := w.LacksEffect(c.Context(), position)
+	if err != nil {
+		return apierror.Unavailable(err)
+	}
+	if lacks {
+		return late("The change is stored, but cannot take effect, because earlier " +
+			"changes of the account cannot be applied: tell the operator of this service")
+	}
+	return nil
+}
+
+func late(details string) error {
+	return &apierror.Error{
+		Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable, Details: details,
+	}
 }
 
 // AwaitTree is AwaitLinks for the tree projection.

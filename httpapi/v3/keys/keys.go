@@ -2,7 +2,6 @@
 package keys
 
 import (
-	"net/http"
 	"slices"
 	"time"
 
@@ -114,12 +113,8 @@ func (h *Handler) Revoke(c *request.Context) (any, error) {
 // awaitAllNodes waits until every node knows the key as a command left it: the read models show it,
 // and what nodes have cached before is out of date.
 func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome) error {
-	if !h.Waiter.AwaitAccounts(c, outcome.Position.Commit) {
-		return &apierror.Error{
-			Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
-			Details: "The change of the key is stored, but may not have taken effect yet: repeat " +
-				"the call to wait for it",
-		}
+	if err := h.Waiter.AwaitEffect(c, outcome.Position.Commit); err != nil {
+		return err
 	}
 	select {
 	case <-time.After(h.LoginsCached):

@@ -2,8 +2,6 @@
 package members
 
 import (
-	"net/http"
-
 	"github.com/google/uuid"
 
 	"linkledger/commands/access"
@@ -145,12 +143,5 @@ func (h *Handler) Remove(c *request.Context) (any, error) {
 // await waits until the read models show a membership as a command left it. All nodes ask them at
 // each call of a session.
 func (h *Handler) await(c *request.Context, outcome accounts.MemberOutcome) error {
-	if h.Waiter.AwaitAccounts(c, outcome.Position.Commit) {
-		return nil
-	}
-	return &apierror.Error{
-		Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
-		Details: "The change of the member is stored, but may not have taken effect yet: repeat " +
-			"the call to wait for it",
-	}
+	return h.Waiter.AwaitEffect(c, outcome.Position.Commit)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,7 +22,7 @@ import (
 var ErrFollows = errors.New("follows a dead letter of its stream")
 
 // ErrUnreadable means that an event cannot be decoded: this version does not know its type, or its
-// body is damaged. Readable recognises such a dead letter by this text.
+// body is damaged.
 var ErrUnreadable = errors.New("event cannot be read")
 
 // Letter is an event that was set aside, with the reason.
@@ -31,16 +30,6 @@ type Letter struct {
 	eventstore.Recorded
 
 	Cause error
-}
-
-// Readable reports whether an event was set aside because it could not be decoded, and this version
-// can decode it.
-func Readable(l readmodel.DeadLetter) bool {
-	if !strings.HasPrefix(l.Error, ErrUnreadable.Error()) {
-		return false
-	}
-	_, err := (eventstore.Recorded{Type: l.Type, Data: l.Data}).Event()
-	return err == nil
 }
 
 // Insert queues the dead letters of a generation.
@@ -74,25 +63,18 @@ func Parked(
 	return parked, nil
 }
 
-// First returns the position of the first dead letter of each stream that has any.
-func First(
-	ctx context.Context, db bun.IDB, at generation.Checkpoint,
-) (map[string]eventstore.Position, error) {
-	var letters []readmodel.DeadLetter
-	if err := db.NewSelect().Model(&letters).DistinctOn("stream").
-		Column("stream", "commit_pos", "prepare_pos").
-		Where("name = ? AND generation = ?", at.Name, at.Generation).
-		Order("stream", "commit_pos", "prepare_pos").Scan(ctx); err != nil {
+// StreamsAfter returns streams of a generation that have dead letters, at most limit of them, in
+// the order of their names, after a stream.
+func StreamsAfter(
+	ctx context.Context, db bun.IDB, at generation.Checkpoint, after string, limit int,
+) ([]string, error) {
+	var streams []string
+	if err := db.NewSelect().Model((*readmodel.DeadLetter)(nil)).ColumnExpr("DISTINCT stream").
+		Where("name = ? AND generation = ? AND stream > ?", at.Name, at.Generation, after).
+		Order("stream").Limit(int64(limit)).Scan(ctx, &streams); err != nil {
 		return nil, fmt.Errorf("dead letters of %s: %w", at.Name, err)
 	}
-	first := make(map[string]eventstore.Position, len(letters))
-	for _, l := range letters {
-		//nolint:gosec // never negative
-		first[l.Stream] = eventstore.Position{
-			Commit: uint64(l.CommitPos), Prepare: uint64(l.PreparePos),
-		}
-	}
-	return first, nil
+	return streams, nil
 }
 
 // List returns the dead letters of a projection, oldest first. An empty name stands for all
@@ -160,6 +142,31 @@ func Streams(
 	return streams, nil
 }
 
+// Summary is what a projection has set aside.
+type Summary struct {
+	Name    string `bun:"name"`    // of the projection
+	Streams int    `bun:"streams"` // how many streams have events that are set aside
+	Stream  string `bun:"stream"`  // the first of them
+	Error   string `bun:"error"`   // why its first event cannot be applied
+}
+
+// Summaries returns what the generations that serve have set aside, by the names of the projections
+// that have set events aside.
+func Summaries(ctx context.Context, db *readmodel.DB) ([]Summary, error) {
+	var summaries []Summary
+	if err := db.NewRaw(`
+		SELECT DISTINCT ON (name) name, stream, error,
+			(SELECT count(DISTINCT stream) FROM linkledger.dead_letters AS letter
+				WHERE letter.name = first.name AND letter.generation = first.generation) AS streams
+		FROM linkledger.dead_letters AS first
+		WHERE (name, generation) IN
+			(SELECT name, generation FROM linkledger.generations WHERE serving)
+		ORDER BY name, commit_pos, prepare_pos`).Scan(ctx, &summaries); err != nil {
+		return nil, fmt.Errorf("dead letters: %w", err)
+	}
+	return summaries, nil
+}
+
 // Retry applies the dead letters of a projection and returns how many there were. If stream is not
 // empty, it applies only those of that stream. It applies them in the order of the log, all or
 // none. The error about an event is an *EventError.
@@ -172,6 +179,9 @@ func Retry(
 		decoded, err := p.Decode(recorded)
 		if err != nil {
 			return err
+		}
+		for i := range decoded {
+			decoded[i].Detached = true
 		}
 		changed, err := p.Apply(ctx, tx.Conn(), at.Schema(), p.Folds(db.Keys.Master), decoded)
 		if err != nil {

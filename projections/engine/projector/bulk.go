@@ -39,6 +39,18 @@ func (b *bulkLoader) pendingBytes() int {
 
 func (p *Projector) newBulkLoader() *bulkLoader { return &bulkLoader{p.folds.Loader()} }
 
+// loadInBulk begins a bulk load of a generation that is being filled, unless an event that cannot
+// be applied is being looked for. A projection that buffers held events folds more of them than a
+// bulk load without a loader.
+func (p *Projector) loadInBulk() {
+	if p.phase != filling || p.bulk != nil || p.bisectUntil.After(p.at.Position) {
+		return
+	}
+	if b := p.newBulkLoader(); b.loader != nil || !p.projection.Buffered {
+		p.bulk = b
+	}
+}
+
 // bulkFold returns the fold for the next transaction of a build.
 func (p *Projector) bulkFold() projection.Fold {
 	if p.bulk != nil && p.bulk.loader != nil {
@@ -102,7 +114,7 @@ func (p *Projector) applyBulk(
 		}
 	}
 	if err := p.addPending(ctx, recorded, to); err != nil {
-		p.discardBulk(err)
+		p.discardBulk(err, to)
 		return err
 	}
 	if p.inFlight != nil && len(p.inFlight.outcome) == 0 &&
@@ -146,19 +158,24 @@ func (p *Projector) awaitWrite(ctx context.Context) error {
 	if err == nil {
 		p.afterCommit(p.inFlight.span, false, nil)
 	} else {
-		p.discardBulk(err)
+		p.discardBulk(err, p.inFlight.to)
 	}
 	p.inFlight = nil
 	return err
 }
 
 // discardBulk discards everything that depends on a failed batch. If the cause is in an event, the
-// bulk load ends, so that applyOrBisect finds the event.
-func (p *Projector) discardBulk(err error) {
+// bulk load ends up to the position of the failure, so that applyOrBisect finds the event.
+func (p *Projector) discardBulk(err error, to eventstore.Position) {
+	if p.pending != nil && p.pending.to.After(to) {
+		to = p.pending.to
+	}
 	p.pending, p.bulk = nil, nil
 	if Transient(err) {
 		p.bulk = p.newBulkLoader() // the old one has cached rows that were not committed
+		return
 	}
+	p.bisectUntil = to
 }
 
 // addPending folds a batch into the pending batch.
@@ -188,9 +205,10 @@ func (p *Projector) addPending(
 // startWrite sends the pending batch to PostgreSQL. The transaction runs while the next batches are
 // folded.
 func (p *Projector) startWrite(ctx context.Context) (err error) {
+	to := p.pending.to
 	defer func() {
 		if err != nil {
-			p.discardBulk(err)
+			p.discardBulk(err, to)
 		}
 	}()
 	defer recovered(&err)

@@ -11,7 +11,8 @@
 // takes over.
 //
 // Nothing is skipped silently. An event that cannot be decoded or applied, or that contradicts
-// earlier events, is found by bisection. Depending on the Policy, it stops the projection right
-// before it, or is set aside with the later events of its stream. The status contains the reason.
-// The projector retries without limit during outages of the database or the event store.
+// earlier events, is found by bisection and set aside with the later events of its stream. Events
+// that end rights are applied all the same (docs/decisions/poison.md). An error that is not about
+// one event stops the projection, and the status contains the reason. The projector retries without
+// limit during outages of the database or the event store.
 package projector

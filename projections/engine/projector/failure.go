@@ -13,19 +13,12 @@ import (
 	"linkledger/projections/projection"
 )
 
-// Policy is what happens to an event that cannot be applied.
-type Policy string
+// DefaultMaxParked is how many streams of a generation may have events that are set aside. If more
+// have, the program is at fault rather than the events, and the projection stops.
+const DefaultMaxParked = 10_000
 
-const (
-	// Stop makes the projection wait before the event until it can be applied.
-	Stop Policy = "stop"
-	// Park sets the event aside as a dead letter, with the later events of its stream, so that the
-	// order within the stream is kept. A generation that is being built never parks.
-	Park Policy = "park"
-)
-
-// retryInterval is how long a stopped projection waits before it tries the event again. So it
-// continues after the cause is removed, without a command of the operator.
+// retryInterval is how long a stopped projection waits before it tries again. So it continues after
+// the cause is removed, without a command of the operator.
 const retryInterval = time.Minute
 
 // errPanicked means that applying a batch panicked.
@@ -38,11 +31,29 @@ func recovered(err *error) {
 	}
 }
 
-// Transient reports whether an error is temporary, so that the same batch may succeed later. An
-// error that PostgreSQL returns for a statement is about the data, except for some classes. All
-// other errors, such as a lost connection or a timeout, are temporary.
-func Transient(err error) bool {
+// OfEvent reports whether an error is about one event, so that it is certain to come again for this
+// event and for no other: the fold refuses the event, or PostgreSQL cannot store what the fold
+// makes of it (classes 22, 23 and 54 of its error codes: data, constraints and limits).
+func OfEvent(err error) bool {
 	if _, ok := errors.AsType[*projection.EventError](err); ok || errors.Is(err, errPanicked) {
+		return true
+	}
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	switch refused.Code[:min(2, len(refused.Code))] {
+	case "22", "23", "54":
+		return true
+	}
+	return false
+}
+
+// Transient reports whether an error is temporary, so that the same batch may succeed later. An
+// error that is about an event is not, and neither is one that PostgreSQL returns for a statement,
+// except for some classes. All other errors, such as a lost connection or a timeout, are temporary.
+func Transient(err error) bool {
+	if OfEvent(err) {
 		return false
 	}
 	refused, ok := errors.AsType[*pgconn.PgError](err)
@@ -60,8 +71,8 @@ func Transient(err error) bool {
 	return false
 }
 
-// applyOrBisect commits a batch. If an event cannot be applied, it finds the event by bisection and
-// commits the events before it. If buffered events are part of the failed commit, they are
+// applyOrBisect commits a batch. If an event cannot be applied, it finds the event by bisection,
+// sets it aside and commits the others. If buffered events are part of the failed commit, they are
 // discarded, and the subscription sends all of them again.
 func (p *Projector) applyOrBisect(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
@@ -72,8 +83,11 @@ func (p *Projector) applyOrBisect(
 		p.discardBuffered(to, err)
 		return err
 	}
-	if err == nil || len(recorded) == 0 || Transient(err) {
+	if err == nil || len(recorded) == 0 {
 		return err
+	}
+	if !OfEvent(err) {
+		return p.stopUnlessTransient(err)
 	}
 	if len(recorded) == 1 {
 		return p.setAside(ctx, recorded[0], to, err)
@@ -88,8 +102,8 @@ func (p *Projector) applyOrBisect(
 	return p.applyOrBisect(ctx, recorded[cut:], to)
 }
 
-// setAside parks an event that cannot be applied, or stops the projection before it, depending on
-// the policy.
+// setAside parks an event that cannot be applied. If too many streams are parked already, it stops
+// the projection before the event.
 func (p *Projector) setAside(
 	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
 ) error {
@@ -97,14 +111,21 @@ func (p *Projector) setAside(
 	if !ok {
 		failed = projection.NewEventError(r, 0, cause)
 	}
-	if p.policy == Park {
-		parked, err := p.park(ctx, r, to, failed)
-		if parked || err != nil {
-			return err
-		}
+	if _, known := p.parked[r.Stream]; known || len(p.parked) < p.maxParked {
+		return p.park(ctx, r, to, failed)
 	}
-	p.retryAt = time.Now().Add(retryInterval)
-	return failed
+	return p.stopUnlessTransient(fmt.Errorf(
+		"%w (streams that are set aside already: %d, no more may be)", failed, len(p.parked),
+	))
+}
+
+// stopUnlessTransient makes the projection wait for retryInterval after an error that will come
+// again. It returns the error.
+func (p *Projector) stopUnlessTransient(err error) error {
+	if !Transient(err) {
+		p.retryAt = time.Now().Add(retryInterval)
+	}
+	return err
 }
 
 // waitIfStopped waits while the projection is stopped: until retryInterval has passed or an

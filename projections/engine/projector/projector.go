@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -35,12 +36,14 @@ type Config struct {
 	OnCommit func(projection string, position uint64, changed []string)
 	Lease    time.Duration // each batch extends it by this
 	// Lose is called when another process owns the generation. It ends the leaseholder.
-	Lose    func()
-	Policy  Policy
-	Stopped chan<- struct{} // receives a value when the projection has stopped
-	Resume  <-chan struct{} // a value makes a stopped projection try again
-	Tracer  trace.Tracer    // nil: batches are not traced
-	Logger  *slog.Logger
+	Lose func()
+	// MaxParked is how many streams may have events that are set aside; 0 means DefaultMaxParked,
+	// and a negative number none.
+	MaxParked int
+	Stopped   chan<- struct{} // receives a value when the projection has stopped
+	Resume    <-chan struct{} // a value makes a stopped projection try again
+	Tracer    trace.Tracer    // nil: batches are not traced
+	Logger    *slog.Logger
 }
 
 // Projector applies the batches of one subscription to the tables of one generation that this
@@ -54,9 +57,10 @@ type Projector struct {
 	onCommit func(projection string, position uint64, changed []string)
 	lease    time.Duration
 	lose     func() // called when another process owns the generation
-	policy   Policy
-	stop     chan<- struct{} // receives a value when the projection has stopped
-	resume   <-chan struct{} // a value makes a stopped projection try again
+	// maxParked bounds parked.
+	maxParked int
+	stop      chan<- struct{} // receives a value when the projection has stopped
+	resume    <-chan struct{} // a value makes a stopped projection try again
 
 	store  *eventstore.Store
 	tracer trace.Tracer // nil: batches are not traced
@@ -83,17 +87,15 @@ func New(cfg Config) *Projector {
 	p := &Projector{
 		projection: cfg.Definition, folds: cfg.Definition.Folds(cfg.DB.Keys.Master), db: cfg.DB,
 		status: cfg.Status, onCommit: cfg.OnCommit,
-		lease: cfg.Lease, lose: cfg.Lose, policy: cfg.Policy, stop: cfg.Stopped, resume: cfg.Resume,
+		lease: cfg.Lease, lose: cfg.Lose, maxParked: cmp.Or(cfg.MaxParked, DefaultMaxParked),
+		stop: cfg.Stopped, resume: cfg.Resume,
 		at:    cfg.At,
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, phase: serving,
 	}
 	if cfg.Building {
 		p.phase = filling
-		// A projection that buffers held events folds more of them than a bulk load.
-		if b := p.newBulkLoader(); b.loader != nil || !p.projection.Buffered {
-			p.bulk = b
-		}
 	}
+	p.loadInBulk()
 	return p
 }
 
@@ -128,6 +130,7 @@ func (p *Projector) Checkpoint(ctx context.Context) (eventstore.Position, error)
 	}
 	p.at = at
 	p.status.SetPosition(at.Position)
+	p.status.SetParked(len(p.parked))
 	return at.Position, nil
 }
 
@@ -219,6 +222,7 @@ func (p *Projector) applyParts(
 func (p *Projector) applyPart(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {
+	p.loadInBulk()
 	if p.bulk != nil && len(recorded) > 0 {
 		return p.applyBulk(ctx, recorded, to)
 	}

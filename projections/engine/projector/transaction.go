@@ -19,16 +19,28 @@ import (
 // transaction.
 func (p *Projector) commit(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
-) (err error) {
-	defer recovered(&err)
-	decoded := p.decode(recorded)
+) error {
 	var taken span
 	folding := p.folds.Next()
 	if p.pending != nil {
 		taken, folding = p.pending.span, p.pending.fold
 		p.pending = nil
 	}
-	read := func(s *sqlbatch.Batch) { folding.Read(s, decoded.events) }
+	taken.extend(recorded, to)
+	return p.commitDecoded(ctx, folding, p.decode(recorded), taken)
+}
+
+// commitDecoded applies decoded events with a fold, and moves the checkpoint to the end of a span,
+// in one transaction.
+func (p *Projector) commitDecoded(
+	ctx context.Context, folding projection.Fold, decoded decodedBatch, taken span,
+) (err error) {
+	defer recovered(&err)
+	read := func(s *sqlbatch.Batch) {
+		if len(decoded.events) > 0 {
+			folding.Read(s, decoded.events)
+		}
+	}
 	write := func(s *sqlbatch.Batch, _ bool) ([]string, error) {
 		if err := projection.Each(decoded.events, folding.Apply); err != nil {
 			return nil, err
@@ -36,12 +48,11 @@ func (p *Projector) commit(
 		deadletter.Insert(s, p.at, decoded.letters)
 		return folding.Write(s), nil
 	}
-	serving, changed, err := p.transact(ctx, to, read, write)
+	serving, changed, err := p.transact(ctx, taken.to, read, write)
 	if err != nil {
 		return err
 	}
 	p.recordSetAside(ctx, decoded.letters, decoded.skipped)
-	taken.extend(recorded, to)
 	p.afterCommit(taken, serving, changed)
 	return nil
 }

@@ -33,3 +33,24 @@ func TestTransient(t *testing.T) {
 		}
 	}
 }
+
+// TestOfEvent checks that only errors that are certain to come again for one event and no other are
+// about the event.
+func TestOfEvent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"fold": {&projection.EventError{Err: io.EOF}, true}, "panic": {errPanicked, true},
+		"NUL": {&pgconn.PgError{Code: "22021"}, true}, "duplicate": {&pgconn.PgError{Code: "23505"}, true},
+		"too large for an index": {&pgconn.PgError{Code: "54000"}, true},
+		"no such table":          {&pgconn.PgError{Code: "42P01"}, false}, "no right": {&pgconn.PgError{Code: "42501"}, false},
+		"pooler": {&pgconn.PgError{Code: "26000"}, false}, "disk full": {&pgconn.PgError{Code: "53100"}, false},
+		"no code": {&pgconn.PgError{}, false}, "cut off": {io.ErrUnexpectedEOF, false}, "nothing": {nil, false},
+	} {
+		if got := OfEvent(tc.err); got != tc.want {
+			t.Errorf("%s: about the event is %v", name, got)
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/projection"
-	"linkledger/projections/sqlbatch"
 )
 
 // decodedBatch holds the events of a batch by what happens to them.
@@ -30,10 +29,13 @@ func (p *Projector) decode(recorded []eventstore.Recorded) decodedBatch {
 			s.skipped = append(s.skipped, r)
 			continue
 		}
-		if _, now := parked[r.Stream]; now || p.isParked(r) {
+		if follows(parked, r) || follows(p.parked, r) {
 			s.letters = append(
 				s.letters, deadletter.Letter{Recorded: r, Cause: deadletter.ErrFollows},
 			)
+			if event, ok := p.projection.Detached(r, i); ok {
+				s.events = append(s.events, event)
+			}
 			continue
 		}
 		f := projection.Event{Recorded: r, Index: i}
@@ -75,6 +77,7 @@ func (p *Projector) recordSetAside(
 		}
 	}
 	p.status.SetAside(len(letters), len(skipped))
+	p.status.SetParked(len(p.parked))
 }
 
 func (p *Projector) attributes(r eventstore.Recorded) []any {
@@ -85,34 +88,24 @@ func (p *Projector) attributes(r eventstore.Recorded) []any {
 	}
 }
 
-func (p *Projector) isParked(r eventstore.Recorded) bool {
-	_, ok := p.parked[r.Stream]
-	return ok
+// follows reports whether an event depends on one of its stream that is set aside.
+func follows(parked map[string]struct{}, r eventstore.Recorded) bool {
+	_, ok := parked[r.Stream]
+	return ok && !projection.Independent(r.Stream)
 }
 
-// park sets an event aside in the transaction that moves the checkpoint past it. If the generation
-// does not serve, it returns false and changes nothing.
+// park sets an event aside in the transaction that moves the checkpoint past it. An event that ends
+// rights is applied as far as it can be.
 func (p *Projector) park(
 	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
-) (bool, error) {
-	errNotServing := errors.New("not serving")
+) error {
 	letters := []deadletter.Letter{{Recorded: r, Cause: cause}}
-	readNothing := func(*sqlbatch.Batch) {}
-	write := func(s *sqlbatch.Batch, serving bool) ([]string, error) {
-		if !serving {
-			return nil, errNotServing
+	at := span{to: to}
+	if event, ok := p.projection.Detached(r, 0); ok {
+		ending := decodedBatch{events: []projection.Event{event}, letters: letters}
+		if err := p.commitDecoded(ctx, p.folds.Next(), ending, at); !OfEvent(err) {
+			return err
 		}
-		deadletter.Insert(s, p.at, letters)
-		return nil, nil
 	}
-	_, _, err := p.transact(ctx, to, readNothing, write)
-	if errors.Is(err, errNotServing) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	p.recordSetAside(ctx, letters, nil)
-	p.afterCommit(span{to: to}, true, nil)
-	return true, nil
+	return p.commitDecoded(ctx, p.folds.Next(), decodedBatch{letters: letters}, at)
 }

@@ -30,8 +30,8 @@ const (
 var (
 	// ErrNoGeneration means that there is no generation to roll back to.
 	ErrNoGeneration = errors.New("no earlier generation is kept")
-	// ErrStopped means that a build that was begun earlier waits before an event that it cannot
-	// apply: resume the projection when the cause is gone, or prune the build.
+	// ErrStopped means that a build that was begun earlier waits before it tries a failed batch
+	// again: resume the projection when the cause is gone, or prune the build.
 	ErrStopped = errors.New("an earlier build has stopped: try it again, or prune it")
 	// ErrBehind means that a generation lacks events that readers have seen, because no process
 	// keeps it up to date.

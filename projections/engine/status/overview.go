@@ -25,7 +25,7 @@ const (
 	CatchingUp State = "catching-up" // it serves, and is behind the log
 	// Failing means that its owner tries again after an error that may be temporary.
 	Failing   State = "failing"
-	Stopped   State = "stopped"   // its owner waits before an event that it cannot apply
+	Stopped   State = "stopped"   // its owner waits before it tries a failed batch again
 	Paused    State = "paused"    // by an operator
 	Unowned   State = "unowned"   // no process owns it
 	Misplaced State = "misplaced" // its checkpoint is not in the log: rebuild it

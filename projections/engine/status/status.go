@@ -21,10 +21,11 @@ type Status struct {
 	Serving    bool                // readers see this generation
 	Owned      bool                // this process keeps it up to date; others stand by
 	Paused     bool                // by an operator
-	Stopped    bool                // before an event that cannot be applied, see Err
+	Stopped    bool                // it waits before it tries a failed batch again, see Err
 	Position   eventstore.Position // of its checkpoint
 	Events     uint64              // applied by this process
 	SetAside   uint64              // of them, as dead letters
+	Parked     int                 // streams that have dead letters
 	Skipped    uint64              // of them, because Linkledger did not write them
 	LastEvent  time.Time           // when the last applied event was recorded; zero: none yet
 	// Err is why the projection does not make progress; nil if it does. An *EventError names the
@@ -145,6 +146,9 @@ func (e *Entry) SetOwned(owned bool) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
 	e.status.Owned, e.status.Stopped = owned, false
+	if !owned {
+		e.status.Parked = 0
+	}
 }
 
 // SetPosition stores the checkpoint from which a subscription starts.
@@ -178,6 +182,13 @@ func (e *Entry) SetAside(letters, skipped int) {
 	defer e.registry.mu.Unlock()
 	e.status.SetAside += uint64(letters) //nolint:gosec // never negative
 	e.status.Skipped += uint64(skipped)  //nolint:gosec // never negative
+}
+
+// SetParked stores how many streams have dead letters.
+func (e *Entry) SetParked(streams int) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.status.Parked = streams
 }
 
 // Refuse stores that a batch was not applied. A nil error means that the checkpoint was elsewhere.

@@ -58,8 +58,9 @@ type Log interface {
 }
 
 // Run replays the log up to the checkpoint of the serving generation and compares all tables row by
-// row. It leaves out the dead letters. It fails with an *EventError if an event cannot be applied,
-// and with ErrDisturbed or ErrOtherShape.
+// row. It leaves out the dead letters, except events that the projection applies although they are
+// set aside. It fails with an *EventError if an event cannot be applied, and with ErrDisturbed or
+// ErrOtherShape.
 //
 // The replay fills temporary tables, which PostgreSQL removes with their connection. The projection
 // continues meanwhile: its checkpoint and its rows are read in one snapshot.
@@ -102,14 +103,7 @@ type replay struct {
 // target is the state that a replay has to reach.
 type target struct {
 	generation.Checkpoint
-	letters map[string]eventstore.Position // the first dead letter of each stream that has some
-}
-
-// isParked reports whether an event is a dead letter. All events of a stream from its first dead
-// letter on are.
-func (t target) isParked(e eventstore.Recorded) bool {
-	first, ok := t.letters[e.Stream]
-	return ok && !first.After(e.Position)
+	setAside deadletter.SetAside
 }
 
 func (r *replay) verify(ctx context.Context, db *readmodel.DB) (found Result, err error) {
@@ -159,7 +153,7 @@ func (r *replay) follow(ctx context.Context, db bun.IDB) error {
 	}
 	err := r.log.ReadLog(ctx, r.at, r.to.Position, func(batch []eventstore.Recorded) error {
 		for _, e := range batch {
-			if r.projection.Filter.Matches(e) && !r.to.isParked(e) {
+			if r.projection.Filter.Matches(e) && r.isApplied(e) {
 				pending = append(pending, e)
 				size += len(e.Data)
 			}
@@ -191,24 +185,50 @@ func (r *replay) readTarget(ctx context.Context, db bun.IDB) error {
 		return generation.ErrOtherShape
 	}
 	next := target{Checkpoint: generation.CheckpointOf(serving)}
-	if next.letters, err = deadletter.First(ctx, db, next.Checkpoint); err != nil {
+	if next.setAside, err = deadletter.SetAsideBy(ctx, db, next.Checkpoint); err != nil {
 		return err
 	}
-	replayed := maps.Clone(next.letters)
-	maps.DeleteFunc(
-		replayed, func(_ string, first eventstore.Position) bool { return first.After(r.at) },
-	)
-	if r.at.After(next.Position) || !maps.Equal(replayed, r.to.letters) {
+	if r.at.After(next.Position) || !maps.Equal(next.setAside.UpTo(r.at), r.to.setAside) {
 		return ErrDisturbed
 	}
 	r.to = next
 	return nil
 }
 
+// isApplied reports whether the projection applies an event, although the event may be set aside.
+func (r *replay) isApplied(e eventstore.Recorded) bool {
+	if !r.to.setAside.Has(e) {
+		return true
+	}
+	_, detached := r.projection.Detached(e, 0)
+	return detached
+}
+
+// decode decodes the events that the projection applies.
+func (r *replay) decode(recorded []eventstore.Recorded) ([]projection.Event, error) {
+	if len(r.to.setAside) == 0 {
+		return r.projection.Decode(recorded)
+	}
+	var all []projection.Event
+	for i, e := range recorded {
+		if r.to.setAside.Has(e) {
+			detached, _ := r.projection.Detached(e, i)
+			all = append(all, detached)
+			continue
+		}
+		decoded, err := r.projection.Decode(recorded[i : i+1])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, decoded...)
+	}
+	return all, nil
+}
+
 // apply applies events. It takes part in the transaction of the connection if there is one. After
 // an error the tables are not usable.
 func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
-	decoded, err := r.projection.Decode(recorded)
+	decoded, err := r.decode(recorded)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi/apierror"
+	"linkledger/projections"
+	"linkledger/projections/engine"
+)
+
+// appendTo appends an event to the end of a stream, past all checks of commands, and waits until the projection of
+// accounts has passed it.
+func (s *stack) appendTo(t *testing.T, stream string, e events.Event) {
+	t.Helper()
+	last, err := s.store.Last(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	appended, err := s.store.Append(t.Context(), eventstore.Write{
+		Stream: stream, Expected: last.Revision, Command: uuid.New(), Events: []events.Event{e},
+	})
+	if err == nil {
+		err = s.waiter.Wait(withTimeout(t), projections.Accounts, appended.Position.Commit)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPoisonStopsOneAccount gives an account an event that its projection cannot apply. It checks that what ends a
+// right takes effect, that a change without effect is not answered as done, and that other accounts notice nothing.
+func TestPoisonStopsOneAccount(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []engine.Policy{engine.Stop, engine.Park} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			s := newStackThat(t, engine.Config{Policy: policy}, eventstoretest.Serve(t))
+			owner, other := s.client(t, "owner"), s.client(t, "other")
+			added := owner.must("POST", "/v3/keys", `{"name":"old"}`).Keys[0]
+			victim := *owner
+			victim.key = added.Key
+			link := victim.create(`"long_url":"https://example.com/"`)
+			s.appendTo(t, events.StreamAccount+owner.id, events.MemberSet{User: "no id", Role: "owner"})
+
+			owner.call("PATCH", "/v3/keys/"+added.ID, `{"scopes":["links:read"]}`).is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+			owner.must("DELETE", "/v3/keys/"+added.ID, "")
+			victim.call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
+			if n, err := projections.DiscardDeadLetters(t.Context(), s.db, projections.Accounts, ""); n != 3 || err != nil {
+				t.Errorf("%d dead letters, %v", n, err)
+			}
+			victim.call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
+
+			fresh := other.withKey(`"name":"fresh"`)
+			fresh.create(`"long_url":"https://example.com/"`)
+			owner.create(`"long_url":"https://example.com/"`)
+			if a := s.visit(t, "GET", "/"+link.Hash); a.status != http.StatusFound {
+				t.Errorf("a link of the account answers %d", a.status)
+			}
+			s.client(t, "newcomer").create(`"long_url":"https://example.com/"`)
+		})
+	}
+}
+
+// TestTextsOfKeys checks that no text with a control character reaches the projection of accounts, and that such a
+// text which is in the log already is shown without what cannot be stored.
+func TestTextsOfKeys(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	owner := s.client(t, "owner")
+	id := owner.must("POST", "/v3/keys", `{"name":"sound"}`).Keys[0].ID
+	for _, odd := range []string{`a\u0000b`, `a\u001b[2Jb`, `a\u007fb`, `a\u009bb`, `a\nb`} {
+		for _, fields := range []string{`{"name":"` + odd + `"}`, `{"tags":"\"` + odd + `\""}`} {
+			owner.call("POST", "/v3/keys", fields).is(http.StatusBadRequest, apierror.CodeWrongInput)
+			owner.call("PATCH", "/v3/keys/"+id, fields).is(http.StatusBadRequest, apierror.CodeWrongInput)
+		}
+	}
+	// An event of v0.1.0, which has accepted NUL.
+	eventstoretest.Append(t, s.events.URL(), events.StreamAccount+owner.id, events.KeyAdded{}.EventType(), []byte(
+		`{"key_id":"older","key_hash":"`+strings.Repeat("0", 64)+`","name":"a\u0000b","tags":"\"a\u0000b\"",`+
+			`"at":"2026-01-01T00:00:00Z"}`))
+	owner.must("POST", "/v3/keys", `{"name":"after"}`)
+	if older := owner.keyNamed("a\ufffdb"); older.ID != "older" || *older.Tags != "\"a\ufffdb\"" {
+		t.Errorf("%+v", older)
+	}
+	owner.must("DELETE", "/v3/keys/older", "")
+}

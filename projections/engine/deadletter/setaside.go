@@ -1,0 +1,69 @@
+package deadletter
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+)
+
+// SetAside says which events a generation has set aside: the events of a stream from its first dead
+// letter on, and single events of the streams whose events are independent.
+type SetAside map[setAsideKey]eventstore.Position
+
+// setAsideKey names a stream, with the position of one event if its events are independent.
+type setAsideKey struct {
+	stream string
+	single eventstore.Position
+}
+
+func keyOf(stream string, at eventstore.Position) setAsideKey {
+	if projection.Independent(stream) {
+		return setAsideKey{stream, at}
+	}
+	return setAsideKey{stream: stream}
+}
+
+// Has reports whether an event is set aside.
+func (s SetAside) Has(r eventstore.Recorded) bool {
+	first, ok := s[keyOf(r.Stream, r.Position)]
+	return ok && !first.After(r.Position)
+}
+
+// UpTo returns what is set aside from a position or earlier ones.
+func (s SetAside) UpTo(end eventstore.Position) SetAside {
+	earlier := maps.Clone(s)
+	maps.DeleteFunc(
+		earlier, func(_ setAsideKey, first eventstore.Position) bool { return first.After(end) },
+	)
+	return earlier
+}
+
+// SetAsideBy returns which events a generation has set aside.
+func SetAsideBy(
+	ctx context.Context, db bun.IDB, at generation.Checkpoint,
+) (SetAside, error) {
+	var letters []readmodel.DeadLetter
+	if err := db.NewSelect().Model(&letters).Column("stream", "commit_pos", "prepare_pos").
+		Where("name = ? AND generation = ?", at.Name, at.Generation).
+		Order("commit_pos", "prepare_pos").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("dead letters of %s: %w", at.Name, err)
+	}
+	found := make(SetAside)
+	for _, l := range letters {
+		//nolint:gosec // never negative
+		position := eventstore.Position{
+			Commit: uint64(l.CommitPos), Prepare: uint64(l.PreparePos),
+		}
+		if key := keyOf(l.Stream, position); found[key] == (eventstore.Position{}) {
+			found[key] = position
+		}
+	}
+	return found, nil
+}
