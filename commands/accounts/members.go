@@ -15,8 +15,9 @@ type MemberOutcome struct {
 }
 
 // SetMember gives a person a role in an account. The person MUST exist. A caller can only give a
-// role that may do no more than the caller, and only change a member who may do no more. SetMember
-// refuses with InvalidValue, AccessDenied and AccountGone.
+// role that may do no more than the caller, and only change a member who may do no more. A person
+// who has their own role by a group cannot change it: it ends with the group, and only somebody
+// else decides that they stay. SetMember refuses with InvalidValue, AccessDenied and AccountGone.
 func (s *Accounts) SetMember(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (MemberOutcome, error) {
@@ -31,11 +32,19 @@ func (s *Accounts) SetMember(
 			if err := a.mayChangeMember(r, *known); err != nil || *known == m {
 				return nil, err
 			}
+			if r.User == m.User && known.Group != "" {
+				return nil, errOwnGroup
+			}
 		}
 		return a.set(m, s.streams.Now())
 	})
 	return MemberOutcome{Member: m, Position: outcome.Position}, err
 }
+
+var errOwnGroup = domain.Refuse(
+	domain.AccessDenied, "You have your role by a group, and cannot change it yourself: another "+
+		"owner can give you one that stays",
+)
 
 // RemoveMember ends the membership of a person in an account. A caller can only remove a member who
 // may do no more than the caller. It refuses with MemberNotFound and AccessDenied.

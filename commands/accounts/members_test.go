@@ -170,6 +170,33 @@ func TestGroupRoles(t *testing.T) {
 	want("owner")
 }
 
+// TestOwnRoleByAGroup checks that only others turn a role by a group into one that stays.
+func TestOwnRoleByAGroup(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	user := uuid.NewString()
+	group := accounts.Member{User: user, Role: access.Owner, Group: "bosses"}
+	if _, err := o.SetGroupRole(t.Context(), operator(), o.id, group); err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range access.Roles() {
+		_, err := o.SetMember(t.Context(), by(user), o.id, accounts.Member{User: user, Role: role})
+		if domain.KindOf(err) != domain.AccessDenied {
+			t.Errorf("to become %s: %v", role, err)
+		}
+	}
+	if got := o.roles(); got != "ownerbosses" {
+		t.Errorf("the members are %q", got)
+	}
+	boss := o.set(access.Owner)
+	if _, err := o.SetMember(t.Context(), by(boss), o.id, accounts.Member{User: user, Role: access.Owner}); err != nil {
+		t.Errorf("by another owner: %v", err)
+	}
+	if _, err := o.SetMember(t.Context(), by(user), o.id, accounts.Member{User: user, Role: access.Editor}); err != nil {
+		t.Errorf("of a role that was given: %v", err)
+	}
+}
+
 // TestErasedAccountHasNoMembers checks that nothing changes the members of an erased account: the
 // erasure has ended all memberships, and the projection refuses to end one twice.
 func TestErasedAccountHasNoMembers(t *testing.T) {
