@@ -119,6 +119,9 @@ type SignIn struct {
 	Scopes       []string           // beyond openid, profile and email
 	GroupsClaim  string             // the claim with the groups of a person; empty: none
 	Groups       []access.GroupRole // what the members of groups are here
+	// Secret authenticates the cookies of sign-ins that are under way. It MUST have at least 16
+	// bytes and be the same on all nodes, because any node finishes a sign-in.
+	Secret []byte
 }
 
 // RequestLog selects the requests that are logged.
@@ -190,6 +193,9 @@ func (cfg *Config) check() error {
 	if cfg.SignIn != nil {
 		if err := openid.CheckIssuer(cfg.SignIn.Issuer); err != nil {
 			return err
+		}
+		if len(cfg.SignIn.Secret) < openid.MinSecret {
+			return fmt.Errorf("the secret of sign-ins has less than %d bytes", openid.MinSecret)
 		}
 	}
 	if err := CheckOrigins(cfg.Origins); err != nil {

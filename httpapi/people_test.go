@@ -46,7 +46,7 @@ func newSite(t *testing.T, groups string) *site {
 	s.stack = newStack(t, func(cfg *Config) {
 		cfg.SignIn = &SignIn{
 			Issuer: s.issuer.URL, ClientID: registered.ID, ClientSecret: registered.Secret, GroupsClaim: "groups",
-			Groups: roles,
+			Groups: roles, Secret: []byte("sixteen bytes or"),
 		}
 		s.issuer.Clock(cfg.Now)
 		s.people, second = cfg.People, *cfg

@@ -104,7 +104,7 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 		Provider: openid.New(openid.Config{
 			Issuer: cfg.SignIn.Issuer, ClientID: cfg.SignIn.ClientID,
 			ClientSecret: cfg.SignIn.ClientSecret, Scopes: cfg.SignIn.Scopes,
-			GroupsClaim: cfg.SignIn.GroupsClaim,
+			GroupsClaim: cfg.SignIn.GroupsClaim, Secret: cfg.SignIn.Secret,
 			RedirectURL: func(r *http.Request) string { return base.Of(r) + signin.CallbackPath },
 			Secure:      func(r *http.Request) bool { return session.IsSecure(base, r) },
 			Now:         cfg.Now,

@@ -1,12 +1,15 @@
 package openid
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,13 +18,15 @@ const (
 	// maxAge is how long a person may take to sign in.
 	maxAge = 10 * time.Minute
 	// cookieVersion begins the value of a cookie.
-	cookieVersion = "1"
-	// secretBytes is the length of the state, the nonce and the verifier.
-	secretBytes = 32
-	// maxCookie is the length of the longest value of a cookie.
-	maxCookie = len(cookieVersion) + 4 + 3*secretText + (maxPath*4+2)/3
-	// secretText is the length of a state, a nonce or a verifier as text.
+	cookieVersion = "2"
+	// secretBytes is the length of the state, the nonce, the verifier and the tag.
+	secretBytes = sha256.Size
+	// secretText is the length of one of them as text.
 	secretText = (secretBytes*4 + 2) / 3
+	// maxSeconds is the length of the longest time.
+	maxSeconds = len("-9223372036854775808")
+	// maxCookie is the length of the longest value of a cookie.
+	maxCookie = len(cookieVersion) + 6 + maxSeconds + 4*secretText + (maxPath*4+2)/3
 )
 
 // encoding is that of all that is in a cookie. It accepts one spelling of each value.
@@ -29,11 +34,14 @@ var encoding = base64.RawURLEncoding.Strict()
 
 // signIn is a sign-in that has begun. The cookie keeps it in the browser, so any node of the
 // service can finish it.
-type signIn struct{ state, nonce, verifier, returnTo string }
+type signIn struct {
+	begun                            int64 // seconds of the Unix epoch
+	state, nonce, verifier, returnTo string
+}
 
 // newSignIn returns a sign-in with new secrets.
-func newSignIn(returnTo string) signIn {
-	return signIn{newSecret(), newSecret(), newSecret(), LocalPath(returnTo)}
+func newSignIn(returnTo string, now time.Time) signIn {
+	return signIn{now.Unix(), newSecret(), newSecret(), newSecret(), LocalPath(returnTo)}
 }
 
 // newSecret returns 256 random bits as text.
@@ -43,46 +51,53 @@ func newSecret() string {
 	return encoding.EncodeToString(secret)
 }
 
-// encode returns the value of the cookie.
-func (s signIn) encode() string {
-	return strings.Join([]string{
-		cookieVersion, s.state, s.nonce, s.verifier, encoding.EncodeToString([]byte(s.returnTo)),
+// encode returns the value of the cookie, which ends with a tag over all of it: whoever has the
+// cookie can neither make its sign-in last longer nor make one of their own.
+func (s signIn) encode(secret []byte) string {
+	value := strings.Join([]string{
+		cookieVersion, strconv.FormatInt(s.begun, 10), s.state, s.nonce, s.verifier,
+		encoding.EncodeToString([]byte(s.returnTo)),
 	}, ".")
+	return value + "." + tagOf(value, secret)
+}
+
+// tagOf returns the tag of a value under a secret: HMAC-SHA-256.
+func tagOf(value string, secret []byte) string {
+	tag := hmac.New(sha256.New, secret)
+	tag.Write([]byte(value))
+	return encoding.EncodeToString(tag.Sum(nil))
 }
 
 // errCookie means that the value of a cookie was not made by encode. It does not say more: the
 // value has secrets.
 var errCookie = errors.New("the cookie is malformed")
 
-// parseSignIn returns the sign-in in the value of a cookie. It accepts what encode returns and
-// nothing else.
-func parseSignIn(value string) (signIn, error) {
+// parseSignIn returns the sign-in in the value of a cookie. It accepts what encode returns under
+// the same secret, and nothing else.
+func parseSignIn(value string, secret []byte) (signIn, error) {
 	if len(value) > maxCookie {
 		return signIn{}, errCookie
 	}
-	parts := strings.Split(value, ".")
-	if len(parts) != 5 || parts[0] != cookieVersion {
+	end := max(0, strings.LastIndexByte(value, '.'))
+	parts := strings.Split(value[:end], ".")
+	if len(parts) != 6 || parts[0] != cookieVersion ||
+		!same(value[end:], "."+tagOf(value[:end], secret)) {
 		return signIn{}, errCookie
 	}
-	for _, secret := range parts[1:4] {
-		if !isSecret(secret) {
-			return signIn{}, errCookie
-		}
-	}
-	returnTo, err := encoding.DecodeString(parts[4])
-	if err != nil || encoding.EncodeToString(returnTo) != parts[4] ||
-		LocalPath(string(returnTo)) != string(returnTo) {
+	begun, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
 		return signIn{}, errCookie
 	}
-	return signIn{parts[1], parts[2], parts[3], string(returnTo)}, nil
+	returnTo, err := encoding.DecodeString(parts[5])
+	if err != nil || LocalPath(string(returnTo)) != string(returnTo) {
+		return signIn{}, errCookie
+	}
+	return signIn{begun, parts[2], parts[3], parts[4], string(returnTo)}, nil
 }
 
-// isSecret reports whether a text is one that newSecret may return. Both lengths count: the decoder
-// skips ends of lines.
-func isSecret(text string) bool {
-	decoded, err := encoding.DecodeString(text)
-	return err == nil && len(decoded) == secretBytes && len(text) == secretText
-}
+// over reports whether a sign-in has taken too long. The clocks of two nodes may differ, but not by
+// more than a sign-in may take.
+func (s signIn) over(now time.Time) bool { return now.Sub(time.Unix(s.begun, 0)).Abs() > maxAge }
 
 // started returns the sign-in that the browser of a callback has begun.
 func (p *Provider) started(r *http.Request) (signIn, error) {
@@ -93,9 +108,12 @@ func (p *Provider) started(r *http.Request) (signIn, error) {
 	if len(cookies) > 1 {
 		return signIn{}, fmt.Errorf("%w: there are several cookies of sign-ins", ErrInvalid)
 	}
-	started, err := parseSignIn(cookies[0].Value)
+	started, err := parseSignIn(cookies[0].Value, p.cfg.Secret)
 	if err != nil {
 		return signIn{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if started.over(p.cfg.Now()) {
+		return signIn{}, fmt.Errorf("%w: it has taken more than %s", ErrInvalid, maxAge)
 	}
 	return started, nil
 }

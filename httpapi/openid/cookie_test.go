@@ -1,49 +1,67 @@
 package openid
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
+var (
+	cookieSecret = []byte("sixteen bytes or")
+	begunAt      = time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
+)
+
+// TestParseSignIn checks that no value of a cookie is read but one that was made under the secret.
 func TestParseSignIn(t *testing.T) {
 	t.Parallel()
-	longest := newSignIn("/v3/" + strings.Repeat("a", maxPath-4))
-	value := longest.encode()
-	if got, err := parseSignIn(value); err != nil || got != longest || len(value) != maxCookie {
+	longest := newSignIn("/v3/"+strings.Repeat("a", maxPath-4), begunAt)
+	longest.begun = math.MinInt64
+	value := longest.encode(cookieSecret)
+	if got, err := parseSignIn(value, cookieSecret); err != nil || got != longest || len(value) != maxCookie {
 		t.Fatalf("%v, %v, %d bytes; want %v in %d", got, err, len(value), longest, maxCookie)
 	}
-	parts := strings.Split(newSignIn("/console").encode(), ".")
+	begun := newSignIn("/console", begunAt)
+	parts := strings.Split(begun.encode(cookieSecret), ".")
 	with := func(at int, part string) string {
 		changed := slices.Clone(parts)
 		changed[at] = part
 		return strings.Join(changed, ".")
 	}
+	foreign := begun
+	foreign.returnTo = "//evil.example"
 	for name, malformed := range map[string]string{
-		"empty":                "",
-		"dots":                 "....",
-		"another version":      with(0, "2"),
-		"one part less":        strings.Join(parts[:4], "."),
-		"one part more":        strings.Join(parts, ".") + ".",
-		"empty state":          with(1, ""),
-		"short state":          with(1, parts[1][1:]),
-		"long state":           with(1, parts[1]+"AAAA"),
-		"state with a line":    with(1, parts[1]+"\n"),
-		"line in the state":    with(1, strings.Repeat("A", secretText-1)+"\n"),
-		"padded state":         with(1, parts[1]+"="),
-		"state of other form":  with(1, strings.Repeat("+", secretText)),
-		"state of loose bits":  with(1, strings.Repeat("B", secretText)),
-		"empty nonce":          with(2, ""),
-		"empty verifier":       with(3, ""),
-		"no path":              with(4, ""),
-		"path that is no text": with(4, "/console"),
-		"path with a line":     with(4, parts[4]+"\n"),
-		"path to another host": with(4, encoding.EncodeToString([]byte("//evil.example"))),
-		"too long":             value + "A",
+		"empty":                 "",
+		"dots":                  "......",
+		"another version":       with(0, "1"),
+		"a later time":          with(1, strconv.FormatInt(begun.begun+600, 10)),
+		"another spelling":      with(1, "+"+parts[1]),
+		"another state":         with(2, newSecret()),
+		"another nonce":         with(3, newSecret()),
+		"another verifier":      with(4, newSecret()),
+		"empty state":           with(2, ""),
+		"state with a line":     with(2, parts[2]+"\n"),
+		"no path":               with(5, ""),
+		"another path":          with(5, encoding.EncodeToString([]byte("/console/links"))),
+		"no tag":                with(6, ""),
+		"another tag":           with(6, newSecret()),
+		"tag with a line":       with(6, parts[6]+"\n"),
+		"of a shorter value":    parts[0] + "." + parts[6],
+		"one part less":         strings.Join(parts[:6], "."),
+		"one part more":         strings.Join(parts, ".") + ".",
+		"under another secret":  begun.encode([]byte("sixteen bytes of")),
+		"under no secret":       begun.encode(nil),
+		"path to another host":  foreign.encode(cookieSecret),
+		"too long":              value + "A",
+		"a former version":      "1." + strings.Join(parts[2:6], "."),
+		"a former one, tagged":  "1." + strings.Join(parts[2:], "."),
+		"two values, one after": strings.Join(parts, ".") + "." + strings.Join(parts, "."),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := parseSignIn(malformed); err == nil {
+			if got, err := parseSignIn(malformed, cookieSecret); err == nil {
 				t.Errorf("%q is %v", malformed, got)
 			}
 		})
@@ -52,22 +70,29 @@ func TestParseSignIn(t *testing.T) {
 
 func FuzzParseSignIn(f *testing.F) {
 	f.Add("")
-	f.Add("1....")
-	f.Add(newSignIn("/console?a=b").encode())
-	f.Add(newSignIn("/v3/" + strings.Repeat("a", maxPath-4)).encode())
+	f.Add("2......")
+	f.Add(newSignIn("/console?a=b", begunAt).encode(cookieSecret))
+	f.Add(newSignIn("/v3/"+strings.Repeat("a", maxPath-4), begunAt).encode(cookieSecret))
 	f.Fuzz(func(t *testing.T, value string) {
-		parsed, err := parseSignIn(value)
-		if err != nil {
-			if strings.Contains(err.Error(), value) && value != "" && len(value) > 9 {
-				t.Errorf("the error repeats %q", value)
+		// A value that is not authentic is also read with the tag that makes it so.
+		tagged := value
+		if end := strings.LastIndexByte(value, '.'); end >= 0 {
+			tagged = value[:end] + "." + tagOf(value[:end], cookieSecret)
+		}
+		for _, value := range []string{value, tagged} {
+			parsed, err := parseSignIn(value, cookieSecret)
+			if err != nil {
+				if strings.Contains(err.Error(), value) && value != "" && len(value) > 9 {
+					t.Errorf("the error repeats %q", value)
+				}
+				continue
 			}
-			return
-		}
-		if again := parsed.encode(); again != value {
-			t.Errorf("%q becomes %q", value, again)
-		}
-		if LocalPath(parsed.returnTo) != parsed.returnTo {
-			t.Errorf("path %q is not one of this service", parsed.returnTo)
+			if value != tagged {
+				t.Errorf("%q is read without its tag", value)
+			}
+			if LocalPath(parsed.returnTo) != parsed.returnTo {
+				t.Errorf("path %q is not one of this service", parsed.returnTo)
+			}
 		}
 	})
 }

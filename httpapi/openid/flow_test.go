@@ -40,6 +40,7 @@ func newSite(t *testing.T, change func(*openid.Config)) *site {
 		Issuer: at.URL, ClientID: client.ID, ClientSecret: client.Secret, GroupsClaim: "groups",
 		RedirectURL: func(*http.Request) string { return callbackURL },
 		Secure:      func(*http.Request) bool { return true },
+		Secret:      []byte("sixteen bytes or"),
 		Now:         time.Now,
 	}
 	if change != nil {

@@ -13,7 +13,10 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Config of a Provider. Issuer, ClientID, RedirectURL, Secure and Now are required.
+// MinSecret is the least length of the secret of a Provider, in bytes.
+const MinSecret = 16
+
+// Config of a Provider. Issuer, ClientID, Secret, RedirectURL, Secure and Now are required.
 type Config struct {
 	// Issuer is a URL that CheckIssuer accepts.
 	Issuer   string
@@ -31,6 +34,9 @@ type Config struct {
 	// Secure reports whether browsers reach the service over HTTPS. It decides the name of the
 	// cookie and its attribute Secure.
 	Secure func(*http.Request) bool
+	// Secret authenticates the cookies of sign-ins. It MUST have at least MinSecret bytes, and be
+	// the same wherever a sign-in may be finished.
+	Secret []byte
 	Now    func() time.Time
 }
 
@@ -76,16 +82,18 @@ func (p *Provider) Begin(
 	if err != nil {
 		return "", err
 	}
-	started := newSignIn(returnTo)
-	http.SetCookie(w, p.cookie(r, started.encode(), int(maxAge.Seconds())))
+	started := newSignIn(returnTo, p.cfg.Now())
+	value := started.encode(p.cfg.Secret)
+	http.SetCookie(w, p.cookie(r, value, int(maxAge.Seconds())))
 	return p.oauth(r, at).AuthCodeURL(
 		started.state, oidc.Nonce(started.nonce), oauth2.S256ChallengeOption(started.verifier),
 	), nil
 }
 
 // Finish ends a sign-in at its callback. It deletes the cookie of the sign-in whatever happens, so
-// each sign-in has one callback. returnTo is the path that Begin was given, or DefaultPath. If
-// there is an error, the results are empty.
+// each sign-in has one callback. A sign-in that began more than ten minutes ago fails with
+// ErrInvalid, whatever the browser does with the cookie. returnTo is the path that Begin was given,
+// or DefaultPath. If there is an error, the results are empty.
 func (p *Provider) Finish(
 	w http.ResponseWriter, r *http.Request,
 ) (identity Identity, returnTo string, err error) {

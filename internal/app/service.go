@@ -24,13 +24,10 @@ import (
 	"linkledger/commands/destination"
 	"linkledger/commands/linkquota"
 	"linkledger/commands/metering"
-	"linkledger/commands/people"
 	"linkledger/commands/proofs"
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
-	"linkledger/httpapi/peer"
-	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
@@ -57,7 +54,6 @@ const (
 	// databaseConnections bounds the PostgreSQL connections of one process.
 	databaseConnections = 24
 	visitorKeySize      = 32 // bytes
-	identitySecretSize  = 32 // bytes
 )
 
 // Service is a running service: API, redirects and projections over an event store and a database.
@@ -194,14 +190,9 @@ func (s *Service) wire(ctx context.Context) error {
 			return err
 		}
 	}
-	var country func(netip.Addr) string
-	if s.has(config.RoleRedirect) && cfg.Countries != "" {
-		if s.countries, err = countries.Read(cfg.Countries, s.logger); err != nil {
-			return usage.Errorf(
-				"%w; name another file with --countries (%s)", err, usage.Env("countries"),
-			)
-		}
-		country = s.countries.Of
+	country, err := s.openCountries()
+	if err != nil {
+		return err
 	}
 	s.clicks = clicks.New(clicks.Config{
 		Store: s.Store, Spool: s.spool, StoreTimeout: cfg.ClickPatience, Tracer: s.traces.Tracer(),
@@ -216,10 +207,14 @@ func (s *Service) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	signIn, err := s.signIn(ctx)
+	if err != nil {
+		return err
+	}
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Audit: history, Prover: prover, Queries: s.queries,
 		Lists: linklist.New(s.db), Accounts: s.Accounts, People: known, Logins: logins,
-		Sessions: s.db.Keys, SignIn: cfg.Public(), RedirectCache: s.redirects,
+		Sessions: s.db.Keys, SignIn: signIn, RedirectCache: s.redirects,
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
@@ -240,27 +235,19 @@ func (s *Service) wire(ctx context.Context) error {
 	return err
 }
 
-// operatorsConsole returns the console of operators. Its sessions are those of the owners' console,
-// at another address and with its cookies.
-func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error) {
-	return operators.New(operators.Config{
-		DB: s.db, Store: s.Store, Queries: s.queries,
-		Sessions: &session.Sessions{
-			Store: s.db.Keys, Queries: s.queries, Pseudonyms: peer.NewPseudonyms(visitorKey),
-			Proxies: s.cfg.TrustedProxies,
-			Origins: http.NewCrossOriginProtection(), Now: time.Now, Logger: s.logger,
-		},
-		Process: operators.Process{
-			Version: s.cfg.Version, Roles: fmt.Sprint(s.cfg.Roles), Settings: s.cfg.Settings,
-			Spool: func() string {
-				if s.spool == nil {
-					return ""
-				}
-				return s.clicks.Stats().Backlog.String()
-			},
-		},
-		Hosts: s.cfg.AdminHosts, Logger: s.logger,
-	})
+// openCountries opens the file with the countries of networks. It returns what finds the country of
+// an address, or nil if there is no file.
+func (s *Service) openCountries() (func(netip.Addr) string, error) {
+	if !s.has(config.RoleRedirect) || s.cfg.Countries == "" {
+		return nil, nil //nolint:nilnil // the redirects take nil for none
+	}
+	var err error
+	if s.countries, err = countries.Read(s.cfg.Countries, s.logger); err != nil {
+		return nil, usage.Errorf(
+			"%w; name another file with --countries (%s)", err, usage.Env("countries"),
+		)
+	}
+	return s.countries.Of, nil
 }
 
 // quotas returns what keeps the links of accounts within their plans.
@@ -291,27 +278,6 @@ func (s *Service) prover(history *audit.Reader) (*proofs.Prover, error) {
 		)
 	}
 	return prover, nil
-}
-
-// identitySecret is the name of the secret that hashes identities.
-const identitySecret = "identity"
-
-// people returns what records the persons who sign in.
-func (s *Service) people(ctx context.Context, written *streams.Streams) (*people.People, error) {
-	secret, err := s.db.Keys.Secret(ctx, identitySecret, identitySecretSize)
-	if err != nil {
-		return nil, err
-	}
-	if s.db.Keys.Master != nil {
-		return people.New(written, s.db.Keys, secret), nil
-	}
-	if s.cfg.OIDCIssuer != "" {
-		return nil, usage.Errorf(
-			"details of people are stored encrypted only: give --master-key (%s) with "+
-				"--oidc-issuer", usage.Env("master-key"),
-		)
-	}
-	return people.New(written, nil, secret), nil
 }
 
 // destinationRules returns the rules for the destinations of links.

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"linkledger/commands/people"
+	"linkledger/commands/streams"
+	"linkledger/httpapi"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/session"
+	"linkledger/internal/operators"
+	"linkledger/internal/usage"
+)
+
+// The secrets that all nodes share, by their names.
+const (
+	identitySecret = "identity" // hashes identities
+	signInSecret   = "sign-in"  // authenticates the cookies of sign-ins
+
+	sharedSecretSize = 32 // bytes
+)
+
+// people returns what records the persons who sign in.
+func (s *Service) people(ctx context.Context, written *streams.Streams) (*people.People, error) {
+	secret, err := s.db.Keys.Secret(ctx, identitySecret, sharedSecretSize)
+	if err != nil {
+		return nil, err
+	}
+	if s.db.Keys.Master != nil {
+		return people.New(written, s.db.Keys, secret), nil
+	}
+	if s.cfg.OIDCIssuer != "" {
+		return nil, usage.Errorf(
+			"details of people are stored encrypted only: give --master-key (%s) with "+
+				"--oidc-issuer", usage.Env("master-key"),
+		)
+	}
+	return people.New(written, nil, secret), nil
+}
+
+// signIn returns how people sign in, or nil if nobody can.
+func (s *Service) signIn(ctx context.Context) (*httpapi.SignIn, error) {
+	signIn := s.cfg.Public()
+	if signIn == nil {
+		return nil, nil //nolint:nilnil // the public listener takes nil for none
+	}
+	var err error
+	signIn.Secret, err = s.db.Keys.Secret(ctx, signInSecret, sharedSecretSize)
+	return signIn, err
+}
+
+// operatorsConsole returns the console of operators. Its sessions are those of the owners' console,
+// at another address and with its cookies.
+func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error) {
+	return operators.New(operators.Config{
+		DB: s.db, Store: s.Store, Queries: s.queries,
+		Sessions: &session.Sessions{
+			Store: s.db.Keys, Queries: s.queries, Pseudonyms: peer.NewPseudonyms(visitorKey),
+			Proxies: s.cfg.TrustedProxies,
+			Origins: http.NewCrossOriginProtection(),
+			Now:     time.Now, Logger: s.logger,
+		},
+		Process: operators.Process{
+			Version: s.cfg.Version, Roles: fmt.Sprint(s.cfg.Roles), Settings: s.cfg.Settings,
+			Spool: func() string {
+				if s.spool == nil {
+					return ""
+				}
+				return s.clicks.Stats().Backlog.String()
+			},
+		},
+		Hosts: s.cfg.AdminHosts, Logger: s.logger,
+	})
+}
