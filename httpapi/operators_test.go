@@ -21,6 +21,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi/login"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/session"
 	"linkledger/internal/operators"
@@ -41,12 +42,22 @@ func newOperatorsThat(
 ) (*stack, *operators.Handler) {
 	t.Helper()
 	s := newStackThat(t, projecting, eventstoretest.Serve(t))
+	return s, s.operators(t, projecting, patience, adjust...)
+}
+
+// operators returns the console of operators of a stack.
+func (s *stack) operators(
+	t *testing.T, projecting engine.Config, patience time.Duration, adjust ...func(*operators.Config),
+) *operators.Handler {
+	t.Helper()
+	clock := func() time.Time { return *s.now.Load() }
+	logger := slog.New(slog.NewTextHandler(s.log, nil))
 	cfg := operators.Config{
 		DB: s.db, Store: s.store, Queries: queries.New(s.db),
 		Sessions: &session.Sessions{
 			Store: s.db.Keys, Queries: queries.New(s.db), Pseudonyms: peer.NewPseudonyms([]byte(strings.Repeat("k", 32))),
-			Origins: http.NewCrossOriginProtection(), Now: func() time.Time { return *s.now.Load() },
-			Logger: slog.New(slog.DiscardHandler),
+			Origins: http.NewCrossOriginProtection(), Now: clock, Logger: slog.New(slog.DiscardHandler),
+			Guard: login.New(login.Config{Refused: func(string) {}, Now: clock, Logger: logger}),
 		},
 		Process: operators.Process{
 			Version: "v1.2.3", Roles: "api", Spool: func() string {
@@ -57,7 +68,7 @@ func newOperatorsThat(
 			},
 			Settings: []operators.Setting{{Flag: "--listen", Environment: "LINKLEDGER_LISTEN", Value: "127.0.0.1:0", From: "flag"}},
 		},
-		Hosts: operators.Hosts{shortHost}, Patience: patience, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+		Hosts: operators.Hosts{shortHost}, Patience: patience, Logger: logger,
 	}
 	for _, change := range adjust {
 		change(&cfg)
@@ -68,7 +79,7 @@ func newOperatorsThat(
 	}
 	pageBranches.watch(t, "operators", h.Templates())
 	s.start(t, h.Run)
-	return s, h
+	return h
 }
 
 // operator returns a browser with the session of an operator.
@@ -252,7 +263,7 @@ func TestOperatorsSeeOutages(t *testing.T) {
 }
 
 // operatorPaths are the addresses of all pages, by their route.
-var operatorPaths = strings.NewReplacer(":name", "links", ":secret", "none")
+var operatorPaths = strings.NewReplacer(":name", "links", ":secret", "none", ":id", "none")
 
 // TestOperatorsPagesNeedAnOperator requests every page and action without a session, as the owner of an account, from
 // another origin and by a host name of others.

@@ -32,7 +32,7 @@ type site struct {
 }
 
 // newSite returns a site where the members of groups are what groups says.
-func newSite(t *testing.T, groups string) *site {
+func newSite(t *testing.T, groups string, adjust ...func(*Config)) *site {
 	t.Helper()
 	roles, err := access.ParseGroupRoles(groups)
 	if err != nil {
@@ -49,6 +49,9 @@ func newSite(t *testing.T, groups string) *site {
 			Groups: roles, Secret: []byte("sixteen bytes or"),
 		}
 		s.issuer.Clock(cfg.Now)
+		for _, change := range adjust {
+			change(cfg)
+		}
 		s.people, second = cfg.People, *cfg
 	})
 	pageBranches.watchHandler(t, s.handler)

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/console"
+	"linkledger/httpapi/login"
 	"linkledger/httpapi/openapi"
 	"linkledger/httpapi/openid"
 	"linkledger/httpapi/peer"
@@ -94,6 +95,10 @@ func (cfg *Config) newSessions(addresses *peer.Pseudonyms) (*session.Sessions, e
 	return &session.Sessions{
 		Store: cfg.Sessions, Queries: cfg.Queries, Pseudonyms: addresses,
 		Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL), Origins: origins,
+		Guard: login.New(login.Config{
+			Refused: cfg.LoginRefused, Proxies: cfg.TrustedProxies, Now: cfg.Now,
+			Logger: cfg.Logger,
+		}),
 		Now: cfg.Now, Logger: cfg.Logger,
 	}, nil
 }
@@ -110,8 +115,9 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 			Now:         cfg.Now,
 		}),
 		People: cfg.People, Accounts: cfg.Accounts, Queries: cfg.Queries, Sessions: sessions,
-		Groups: cfg.SignIn.Groups, AwaitAccounts: api.AwaitAccounts,
-		Proxies: cfg.TrustedProxies, Now: cfg.Now, Refused: cfg.LoginRefused,
+		Groups: cfg.SignIn.Groups, AskPath: console.SignInPath,
+		AwaitAccounts: api.AwaitAccounts,
+		Proxies:       cfg.TrustedProxies, Now: cfg.Now, Refused: cfg.LoginRefused,
 		Logger: cfg.Logger,
 	})
 }
@@ -134,7 +140,7 @@ func (cfg *Config) newAPI(addresses *peer.Pseudonyms, sessions *session.Sessions
 		MaxPageSize:      cfg.MaxPageSize,
 		RedirectStatus:   cfg.RedirectStatus,
 
-		LoginRefused: cfg.LoginRefused, KeyUsed: cfg.KeyUsed, Now: cfg.Now, Logger: cfg.Logger,
+		KeyUsed: cfg.KeyUsed, Now: cfg.Now, Logger: cfg.Logger,
 	})
 }
 

@@ -1,9 +1,9 @@
-// Package auth authenticates calls of the API and throttles clients that guess credentials.
+// Package auth authenticates calls of the API.
 package auth
 
 import (
+	"cmp"
 	"errors"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -12,7 +12,7 @@ import (
 	"linkledger/commands/access"
 	"linkledger/commands/accounts"
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/peer"
+	"linkledger/httpapi/login"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/session"
 	"linkledger/queries"
@@ -35,31 +35,19 @@ func credentials(r *http.Request) (username, key string, ok bool) {
 	return username, key, username != "" && key != ""
 }
 
-// Config of an Authenticator. All fields are required, but for Proxies.
+// Config of an Authenticator. All fields are required.
 type Config struct {
 	Logins   *cache.Logins
-	Sessions *session.Sessions
-	// Refused is called for each call that is refused because of its credentials. reason is one of
-	// a small set of constants, so it can label a metric.
-	Refused func(reason string)
+	Sessions *session.Sessions // whose Guard refuses logins
 	// Used is called for each call that is accepted, with the key that was used.
-	Used    func(account uuid.UUID, key string)
-	Proxies peer.Proxies
-	Now     func() time.Time
-	Logger  *slog.Logger
+	Used func(account uuid.UUID, key string)
 }
 
 // Authenticator identifies the account of a call. It is safe for concurrent use.
-type Authenticator struct {
-	cfg      Config
-	throttle *peer.Throttle
-	loginLog *loginLog
-}
+type Authenticator struct{ cfg Config }
 
-// New returns an authenticator that throttles no client yet.
-func New(cfg Config) *Authenticator {
-	return &Authenticator{cfg: cfg, throttle: peer.NewThrottle(), loginLog: newLoginLog()}
-}
+// New returns an authenticator.
+func New(cfg Config) *Authenticator { return &Authenticator{cfg: cfg} }
 
 // Authenticate sets c.Account and c.Key by user name and API key, or by the session of a browser if
 // the request has neither, or returns an error. The key is compared before the throttle is
@@ -71,7 +59,7 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 		return a.authenticateSession(c)
 	}
 	if !ok {
-		a.cfg.Refused(loginWithoutCredentials)
+		a.cfg.Sessions.Guard.Count(login.WithoutCredentials)
 		return &apierror.Error{
 			Code: apierror.CodeInvalidKey,
 			Details: "Send the user name and the API key by HTTP Basic authentication, " +
@@ -79,13 +67,14 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 		}
 	}
 	began := time.Now()
-	login, refused, err := a.identify(c, username, key)
+	found, refused, err := a.identify(c, username, key)
 	if err != nil {
 		return apierror.Unavailable(err)
 	}
 	if refused == nil {
-		c.Account, c.Key = login.Account, login.key
-		refused = a.checkUsable(c)
+		c.Account, c.Key = found.Account, found.key
+		guard := a.cfg.Sessions.Guard
+		refused = cmp.Or(guard.CheckAccount(c), guard.CheckKey(c))
 	}
 	if refused == nil {
 		a.cfg.Used(c.Account.ID, c.Key.ID)
@@ -95,22 +84,12 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 	case <-time.After(minFailureTime - time.Since(began)):
 	case <-c.Context().Done():
 	}
-	return a.refuseLogin(c, username, refused)
-}
-
-// Resume sets c.Session as Sessions.Resume does, also of a person who is a member of no account and
-// of an account that is not active, or returns an error.
-func (a *Authenticator) Resume(c *request.Context) error {
-	err := a.cfg.Sessions.Resume(c)
-	if _, refused := apierror.Refusal(err); refused {
-		a.cfg.Refused(loginBadSession)
-	}
-	return err
+	return a.cfg.Sessions.Guard.Refuse(c, username, refused)
 }
 
 // authenticateSession is Authenticate by the session of a browser.
 func (a *Authenticator) authenticateSession(c *request.Context) error {
-	if err := a.Resume(c); err != nil {
+	if err := a.cfg.Sessions.Resume(c); err != nil {
 		return err
 	}
 	if c.Account.ID == uuid.Nil {
@@ -118,9 +97,8 @@ func (a *Authenticator) authenticateSession(c *request.Context) error {
 			Code: apierror.CodeAccessDenied, Details: "You are a member of no account",
 		}
 	}
-	if refused := a.checkUsable(c); refused != nil {
-		a.cfg.Refused(refused.reason)
-		return &apierror.Error{Code: refused.code, Details: refused.details}
+	if refused := a.cfg.Sessions.Guard.CheckAccount(c); refused != nil {
+		return a.cfg.Sessions.Guard.Refuse(c, c.Account.Username, refused)
 	}
 	if c.Key.ID != "" {
 		a.cfg.Used(c.Account.ID, c.Key.ID)
@@ -140,33 +118,12 @@ func bind(c *request.Context) (err error) {
 // times do not reveal which check failed.
 const minFailureTime = 5 * time.Millisecond
 
-// refusedLogin says why a login fails.
-type refusedLogin struct {
-	reason  string // one of the constants below
-	code    apierror.Code
-	details string // for the client
-}
-
-// The reasons of failed logins in log and metrics.
-const (
-	loginWithoutCredentials = "no_credentials"
-	loginUnknownUser        = "unknown_user"
-	loginWrongKey           = "wrong_key"
-	loginInactive           = "inactive" // deactivated, expired or erased
-	loginExpiredKey         = "expired_key"
-	loginForeignNetwork     = "foreign_network" // a key that is bound to other networks
-	loginBadSession         = "bad_session"     // none, an ended one, or a page of another origin
-	// loginThrottled is an unknown user name or a wrong key whose response does not state the
-	// reason.
-	loginThrottled = "throttled"
-)
-
 // identify finds the account and compares the key. The cache can only accept a login. An unknown
 // user name and a wrong key are both refused after the same query of the database, for two reasons:
 // the cache may be stale, and equal work does not reveal which user names exist.
 func (a *Authenticator) identify(
 	c *request.Context, username, key string,
-) (login, *refusedLogin, error) {
+) (known, *login.Refusal, error) {
 	hash := accounts.HashKey(key)
 	remembered, _ := a.cfg.Logins.Remembered(username)
 	if found, ok := keyOf(remembered, hash); ok {
@@ -175,89 +132,36 @@ func (a *Authenticator) identify(
 	stored, err := a.cfg.Logins.LookUp(c.Context(), username)
 	unknown := errors.Is(err, queries.ErrNotFound)
 	if err != nil && !unknown {
-		return login{}, nil, err
+		return known{}, nil, err
 	}
 	found, ok := keyOf(stored, hash)
 	switch {
 	case ok:
 		return found, nil, nil
 	case unknown:
-		return login{}, &refusedLogin{
-			loginUnknownUser, apierror.CodeInvalidUsername,
-			"There is no account with this user name",
+		return known{}, &login.Refusal{
+			Reason: login.UnknownUser, Code: apierror.CodeInvalidUsername,
+			Details: "There is no account with this user name", Guess: true,
 		}, nil
 	}
-	return login{}, &refusedLogin{
-		loginWrongKey, apierror.CodeInvalidKey, "The API key is not one of this account",
+	return known{}, &login.Refusal{
+		Reason: login.WrongKey, Code: apierror.CodeInvalidKey,
+		Details: "The API key is not one of this account", Guess: true,
 	}, nil
 }
 
-// login is an account and the key of a call.
-type login struct {
+// known is an account and the key of a call.
+type known struct {
 	queries.Account
 	key queries.Key
 }
 
 // keyOf returns the key with a hash. It compares all keys of the account, each in constant time.
-func keyOf(of queries.Login, hash string) (found login, ok bool) {
+func keyOf(of queries.Login, hash string) (found known, ok bool) {
 	for _, key := range of.Keys {
 		if accounts.SameKey(hash, key.Hash) {
-			found, ok = login{of.Account, key}, true
+			found, ok = known{of.Account, key}, true
 		}
 	}
 	return found, ok
-}
-
-// checkUsable refuses accounts that are erased, deactivated or expired, and keys that have expired
-// or are bound to other networks.
-func (a *Authenticator) checkUsable(c *request.Context) *refusedLogin {
-	now, terms := a.cfg.Now(), c.Key.Terms()
-	switch {
-	case c.Account.Erased:
-		return &refusedLogin{
-			loginInactive, apierror.CodeAccessDenied, "The account has been erased",
-		}
-	case !c.Account.Active:
-		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account is not active"}
-	case c.Account.Expired(now):
-		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account has expired"}
-	case access.Over(terms.Expires, now):
-		return &refusedLogin{loginExpiredKey, apierror.CodeAccessDenied, "The key has expired"}
-	case len(terms.Networks) > 0 &&
-		!access.AllowFrom(terms.Networks, a.cfg.Proxies.ClientAddress(c.Request)):
-		return &refusedLogin{
-			loginForeignNetwork, apierror.CodeAccessDenied,
-			"The key may not be used from this address",
-		}
-	}
-	return nil
-}
-
-// refuseLogin counts and logs a failed login, and returns its error. The throttle does not apply to
-// the right key of an unusable account: its error always states the reason.
-func (a *Authenticator) refuseLogin(
-	c *request.Context, username string, refused *refusedLogin,
-) error {
-	now, client := a.cfg.Now(), a.cfg.Proxies.ClientAddress(c.Request)
-	wrongCredentials := refused.code != apierror.CodeAccessDenied
-	throttled := wrongCredentials && a.throttle.Exceeded(client, now)
-	reason := refused.reason
-	if throttled {
-		reason = loginThrottled
-	}
-	a.cfg.Refused(reason)
-	if entry, ok := a.loginLog.add(loginSource{clipName(username), client}, now); ok {
-		a.cfg.Logger.WarnContext(c.Context(), "login refused",
-			slog.String("reason", refused.reason), slog.Bool("throttled", throttled),
-			slog.String("account", entry.account), slog.String("address", entry.address),
-			slog.Int("suppressed", entry.suppressed), slog.Int("suppressed_others", entry.others),
-			slog.String("request", c.ID))
-	}
-	if throttled {
-		return &apierror.Error{
-			Code:    apierror.CodeCallLimit,
-			Details: "There were too many bad logins from this address, wait a second",
-		}
-	}
-	return &apierror.Error{Code: refused.code, Details: refused.details}
 }

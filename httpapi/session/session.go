@@ -15,6 +15,7 @@ import (
 
 	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/login"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/shortlink"
@@ -23,7 +24,8 @@ import (
 
 // Store stores the sessions of browsers.
 type Store interface {
-	// StartSession stores a session, and returns its id and the secret that the browser gets.
+	// StartSession stores a session, and returns its id and the secret that the browser gets. The
+	// other sessions of the person become those of an operator or of none, as this one is.
 	StartSession(
 		ctx context.Context, s queries.NewSession, now time.Time,
 	) (id uuid.UUID, secret string, err error)
@@ -31,6 +33,8 @@ type Store interface {
 	UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error
 	// MoveSession moves a session of a person to another account of theirs.
 	MoveSession(ctx context.Context, id, account uuid.UUID, memberAt int64) error
+	// EndOperator takes the role of an operator from all sessions of a person, on all nodes.
+	EndOperator(ctx context.Context, user uuid.UUID) error
 	// EndSession ends a session on all nodes.
 	EndSession(ctx context.Context, id uuid.UUID) error
 	// UseSignInLink returns whom a one-time link signs in, or false if there is no such link. The
@@ -48,6 +52,7 @@ type Sessions struct {
 	Proxies    peer.Proxies
 	Base       shortlink.Base
 	Origins    *http.CrossOriginProtection
+	Guard      *login.Guard
 	Now        func() time.Time
 	Logger     *slog.Logger
 }
@@ -108,13 +113,19 @@ var ErrOtherOrigin = &apierror.Error{
 	Code: apierror.CodeAccessDenied, Details: "The call comes from a page of another origin",
 }
 
+// IsForeign reports whether a page of another site causes a request, by a link too.
+func IsForeign(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "cross-site" || site == "same-site"
+}
+
 // Resume sets c.Session, c.Account and c.Key by the cookie of the request, or refuses. c.Account
-// has no id if the person is a member of no account. Pages of others may not even cause calls that
-// read.
+// has no id if the person is a member of no account, and need not be active. A session that a key
+// started obeys the last day and the networks of the key. Pages of others may not even cause calls
+// that read.
 func (s *Sessions) Resume(c *request.Context) error {
-	site := c.Request.Header.Get("Sec-Fetch-Site")
-	if s.Has(c.Request) && (site == "cross-site" || site == "same-site") {
-		return ErrOtherOrigin
+	if err := s.refuseForeign(c); err != nil {
+		return err
 	}
 	return s.ResumePage(c)
 }
@@ -122,21 +133,62 @@ func (s *Sessions) Resume(c *request.Context) error {
 // ResumePage is Resume for a page, which links of other sites may lead to. They may not cause its
 // actions.
 func (s *Sessions) ResumePage(c *request.Context) error {
-	secret := s.secret(c.Request)
-	if secret == "" {
-		return errNoSession
-	}
-	if err := s.CheckOrigin(c.Request); err != nil {
+	if err := s.find(c); err != nil {
 		return err
 	}
-	now := s.Now()
-	session, err := s.Queries.Session(c.Context(), secret, now)
-	if errors.Is(err, queries.ErrNotFound) {
-		s.forget(c)
-		return errNoSession
+	if refused := s.Guard.CheckKey(c); refused != nil {
+		return s.Guard.Refuse(c, c.Account.Username, refused)
 	}
+	s.use(c)
+	return nil
+}
+
+// ResumeOperator is ResumePage for the session of an operator, or refuses. A session that a key
+// started also needs an account that may be used. The role of a person depends on no account.
+func (s *Sessions) ResumeOperator(c *request.Context) error {
+	if err := s.ResumePage(c); err != nil {
+		return err
+	}
+	if c.Session.Key != nil {
+		if refused := s.Guard.CheckAccount(c); refused != nil {
+			return s.Guard.Refuse(c, c.Account.Username, refused)
+		}
+	}
+	if !c.Session.Operator {
+		return errNoOperator
+	}
+	return nil
+}
+
+var errNoOperator = &apierror.Error{
+	Code:    apierror.CodeAccessDenied,
+	Details: "The session is not that of an operator: linkledger console link --operator makes one",
+}
+
+// ResumeToEnd is Resume for a call that ends the session, also if its key may not be used any more.
+func (s *Sessions) ResumeToEnd(c *request.Context) error {
+	if err := s.refuseForeign(c); err != nil {
+		return err
+	}
+	return s.find(c)
+}
+
+func (s *Sessions) refuseForeign(c *request.Context) error {
+	if s.Has(c.Request) && IsForeign(c.Request) {
+		s.Guard.Count(login.BadSession)
+		return ErrOtherOrigin
+	}
+	return nil
+}
+
+// find sets c.Session, c.Account and c.Key by the cookie of the request, or counts a refusal.
+func (s *Sessions) find(c *request.Context) error {
+	session, err := s.load(c)
 	if err != nil {
-		return apierror.Unavailable(err)
+		if _, refused := apierror.Refusal(err); refused {
+			s.Guard.Count(login.BadSession)
+		}
+		return err
 	}
 	c.Session, c.Account = session, session.Account
 	if session.Key != nil {
@@ -145,15 +197,37 @@ func (s *Sessions) ResumePage(c *request.Context) error {
 		terms := access.Role(session.Role).Terms()
 		c.Key = queries.Key{Restricted: &terms}
 	}
-	if request.IsWatch(c.Request) { // a page that is left open does not keep its session
-		return nil
+	return nil
+}
+
+func (s *Sessions) load(c *request.Context) (queries.Session, error) {
+	secret := s.secret(c.Request)
+	if secret == "" {
+		return queries.Session{}, errNoSession
 	}
-	if err := s.Store.UseSession(c.Context(), session.ID, session.Used, now); err != nil {
+	if err := s.CheckOrigin(c.Request); err != nil {
+		return queries.Session{}, err
+	}
+	session, err := s.Queries.Session(c.Context(), secret, s.Now())
+	if errors.Is(err, queries.ErrNotFound) {
+		s.forget(c)
+		return queries.Session{}, errNoSession
+	}
+	return session, apierror.Unavailable(err)
+}
+
+// use records that the session of a request is used. A page that is left open does not keep its
+// session.
+func (s *Sessions) use(c *request.Context) {
+	if request.IsWatch(c.Request) {
+		return
+	}
+	err := s.Store.UseSession(c.Context(), c.Session.ID, c.Session.Used, s.Now())
+	if err != nil {
 		s.Logger.WarnContext(
 			c.Context(), "the use of a session is not stored", slog.Any("error", err),
 		)
 	}
-	return nil
 }
 
 var errNoSession = &apierror.Error{
@@ -182,25 +256,25 @@ func (s *Sessions) Start(c *request.Context, of queries.NewSession) (uuid.UUID, 
 	return id, nil
 }
 
-// StartByLink starts a session for whom a one-time link is, or refuses.
+// StartByLink starts the session that a one-time link is for, or refuses. A wrong link is a guess
+// of credentials.
 func (s *Sessions) StartByLink(c *request.Context, secret string) error {
-	if !secrets.MatchString(secret) {
-		return errUsedLink
+	var of queries.NewSession
+	known := secrets.MatchString(secret)
+	if known {
+		var err error
+		if of, known, err = s.Store.UseSignInLink(c.Context(), secret, s.Now()); err != nil {
+			return apierror.Unavailable(err)
+		}
 	}
-	of, ok, err := s.Store.UseSignInLink(c.Context(), secret, s.Now())
-	if err != nil {
-		return apierror.Unavailable(err)
+	if !known {
+		return s.Guard.Refuse(c, "", &login.Refusal{
+			Reason: login.BadLink, Code: apierror.CodeAccessDenied,
+			Details: "This link was used before or has expired: ask for another", Guess: true,
+		})
 	}
-	if !ok {
-		return errUsedLink
-	}
-	_, err = s.Start(c, of)
+	_, err := s.Start(c, of)
 	return err
-}
-
-var errUsedLink = &apierror.Error{
-	Code:    apierror.CodeAccessDenied,
-	Details: "This link was used before or has expired: ask for another",
 }
 
 // End ends a session. If it is that of the call, the browser forgets it.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -44,6 +45,7 @@ type Config struct {
 	Queries  *queries.DB
 	Sessions *session.Sessions
 	Groups   []access.GroupRole // the first one counts if several give a role in one account
+	AskPath  string             // of the page that asks people to sign in
 	// AwaitAccounts waits until the read models show a commit position, or returns false.
 	AwaitAccounts func(c *request.Context, position uint64) bool
 	Proxies       peer.Proxies
@@ -129,8 +131,14 @@ func (h *Handler) explained(c *request.Context, err error) error {
 	return err
 }
 
+// begin leads to the issuer. A page of another site cannot make a browser sign in: its links lead
+// to the page that asks.
 func (h *Handler) begin(c *request.Context) (string, error) {
-	return h.Provider.Begin(c, c.Request, c.Request.URL.Query().Get("return"))
+	back := c.Request.URL.Query().Get("return")
+	if session.IsForeign(c.Request) {
+		return h.AskPath + "?return=" + url.QueryEscape(openid.LocalPath(back)), nil
+	}
+	return h.Provider.Begin(c, c.Request, back)
 }
 
 func (h *Handler) finish(c *request.Context) (string, error) {
@@ -144,11 +152,12 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	user, err := h.record(c, identity)
+	operator := h.isOperator(identity)
+	user, err := h.record(c, identity, operator)
 	if err != nil {
 		return "", err
 	}
-	started := queries.NewSession{User: user, Operator: h.isOperator(identity)}
+	started := queries.NewSession{User: user, Operator: operator}
 	if err := h.choose(c.Context(), &started); err != nil {
 		return "", apierror.Unavailable(err)
 	}
@@ -172,8 +181,11 @@ func (h *Handler) choose(ctx context.Context, s *queries.NewSession) error {
 	return err
 }
 
-// record records a person and their roles, and returns their id once the read models show both.
-func (h *Handler) record(c *request.Context, identity openid.Identity) (uuid.UUID, error) {
+// record records a person and their roles, and returns their id once the read models show both. A
+// person who is no operator any more loses that role first: nothing that fails later keeps it.
+func (h *Handler) record(
+	c *request.Context, identity openid.Identity, operator bool,
+) (uuid.UUID, error) {
 	command := uuid.New()
 	r := domain.Request{
 		Operator: true, Via: events.ViaConsole, ID: c.ID, Command: command,
@@ -189,6 +201,11 @@ func (h *Handler) record(c *request.Context, identity openid.Identity) (uuid.UUI
 	user, err := uuid.Parse(known.Person.ID)
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("id of a person: %w", err)
+	}
+	if !operator {
+		if err := h.Sessions.Store.EndOperator(c.Context(), user); err != nil {
+			return uuid.Nil, apierror.Unavailable(err)
+		}
 	}
 	if !h.AwaitAccounts(c, known.Position.Commit) {
 		return uuid.Nil, errLate
@@ -214,8 +231,8 @@ var errLate = &apierror.Error{
 	Details: "The sign-in takes too long, try again",
 }
 
-// applyGroups gives a person the roles of their groups, and ends the memberships that they have by
-// groups that they have left. It returns the position of the last change, or 0.
+// applyGroups ends the memberships that a person has by groups that they have left, and gives them
+// the roles of their groups. It returns the position of the last change, or 0.
 func (h *Handler) applyGroups(
 	ctx context.Context, r domain.Request, user uuid.UUID, groups []string,
 ) (last uint64, err error) {
@@ -226,6 +243,16 @@ func (h *Handler) applyGroups(
 	wanted, err := h.rolesOf(ctx, groups)
 	if err != nil {
 		return 0, err
+	}
+	for _, m := range memberships {
+		if _, still := wanted[m.Account.String()]; still || m.Group == "" {
+			continue
+		}
+		at, err := h.Accounts.EndGroupRole(ctx, r, m.Account.String(), user.String())
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, at.Commit)
 	}
 	for _, account := range slices.Sorted(maps.Keys(wanted)) {
 		member := wanted[account]
@@ -238,16 +265,6 @@ func (h *Handler) applyGroups(
 			)
 			continue
 		}
-		if err != nil {
-			return 0, err
-		}
-		last = max(last, at.Commit)
-	}
-	for _, m := range memberships {
-		if _, still := wanted[m.Account.String()]; still || m.Group == "" {
-			continue
-		}
-		at, err := h.Accounts.EndGroupRole(ctx, r, m.Account.String(), user.String())
 		if err != nil {
 			return 0, err
 		}

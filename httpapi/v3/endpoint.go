@@ -10,6 +10,7 @@ import (
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
+	"linkledger/httpapi/session"
 )
 
 // endpoint returns the HTTP handler of an endpoint. handle is called for authenticated calls whose
@@ -64,11 +65,15 @@ func (a *API) endpointAt(
 }
 
 // ofSession returns the HTTP handler of an endpoint about the session of the browser that calls,
-// also of a person who is a member of no account. Such calls are not metered.
-func (a *API) ofSession(handle func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
+// also of a person who is a member of no account. resume finds the session. Such calls are not
+// metered.
+func (a *API) ofSession(
+	resume func(*session.Sessions, *request.Context) error,
+	handle func(c *request.Context) (any, error),
+) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
-		if err := a.auth.Resume(c); err != nil {
+		if err := resume(a.sessions.Sessions, c); err != nil {
 			return err
 		}
 		return answer(c, handle)

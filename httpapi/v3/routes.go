@@ -8,6 +8,7 @@ import (
 	"linkledger/commands/access"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/router"
+	"linkledger/httpapi/session"
 )
 
 // anyScope is for calls that every key may make.
@@ -15,6 +16,7 @@ const anyScope access.Scopes = 0
 
 // Routes returns all routes under /v3 but those of the description.
 func (a *API) Routes() []router.Route {
+	resume, resumeToEnd := (*session.Sessions).Resume, (*session.Sessions).ResumeToEnd
 	return []router.Route{
 		router.Get("/v3/account", a.endpointAt(anyScope, a.account.Read)),
 		router.Get("/v3/domains", a.endpoint(anyScope, a.domains.listDomains)),
@@ -55,9 +57,9 @@ func (a *API) Routes() []router.Route {
 		router.Post("/v3/sessions", a.endpoint(anyScope, a.sessions.Start)),
 		router.Get("/v3/sessions", a.endpoint(anyScope, a.sessions.List)),
 		router.Delete("/v3/sessions/:id", a.endpoint(anyScope, a.sessions.End)),
-		router.Get("/v3/session", a.ofSession(a.sessions.Current)),
-		router.Patch("/v3/session", a.ofSession(a.sessions.Move)),
-		router.Delete("/v3/session", a.ofSession(a.sessions.EndCurrent)),
+		router.Get("/v3/session", a.ofSession(resume, a.sessions.Current)),
+		router.Patch("/v3/session", a.ofSession(resume, a.sessions.Move)),
+		router.Delete("/v3/session", a.ofSession(resumeToEnd, a.sessions.EndCurrent)),
 
 		router.Get("/v3/head", a.unbound(access.HistoryRead, a.proofs.Head)),
 		router.Post("/v3/proofs", a.unbound(access.HistoryRead, a.proofs.Check)),

@@ -71,8 +71,6 @@ type Config struct {
 	MaxPageSize      int           // the most entries of a list
 	RedirectStatus   int
 
-	// LoginRefused is called for each call that is refused because of its credentials.
-	LoginRefused func(reason string)
 	// KeyUsed is called for each call that is accepted.
 	KeyUsed func(account uuid.UUID, key string)
 
@@ -118,8 +116,7 @@ func New(cfg Config) *API {
 	return &API{
 		waiter: waiter,
 		auth: auth.New(auth.Config{
-			Logins: cfg.Logins, Sessions: cfg.Sessions, Refused: cfg.LoginRefused,
-			Used: cfg.KeyUsed, Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
+			Logins: cfg.Logins, Sessions: cfg.Sessions, Used: cfg.KeyUsed,
 		}),
 		members: &members.Handler{
 			Accounts: cfg.Accounts, Queries: cfg.Queries, Requests: requests, Waiter: waiter,

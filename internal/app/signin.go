@@ -9,6 +9,7 @@ import (
 	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/httpapi"
+	"linkledger/httpapi/login"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/session"
 	"linkledger/internal/operators"
@@ -61,7 +62,11 @@ func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error
 			Store: s.db.Keys, Queries: s.queries, Pseudonyms: peer.NewPseudonyms(visitorKey),
 			Proxies: s.cfg.TrustedProxies,
 			Origins: http.NewCrossOriginProtection(),
-			Now:     time.Now, Logger: s.logger,
+			Guard: login.New(login.Config{
+				Refused: s.metrics.Login, Proxies: s.cfg.TrustedProxies, Now: time.Now,
+				Logger: s.logger,
+			}),
+			Now: time.Now, Logger: s.logger,
 		},
 		Process: operators.Process{
 			Version: s.cfg.Version, Roles: fmt.Sprint(s.cfg.Roles), Settings: s.cfg.Settings,

@@ -20,7 +20,8 @@ const (
 	sessionUsed = time.Minute
 )
 
-// maxSessions bounds the sessions of one person, or of one key. A further one ends the oldest.
+// maxSessions bounds the sessions of one person, of one key, and those that are of neither. A
+// further one ends the oldest.
 const maxSessions = 100
 
 // Session is who signed in with a browser.
@@ -50,12 +51,19 @@ func HashSession(secret string) []byte {
 }
 
 // StartSession stores a session under a new id, and returns the id and the secret that the browser
-// gets. The secret is not stored.
+// gets. The secret is not stored. The other sessions of its person become those of an operator or
+// of none, as this one is. When it returns, that holds on all nodes, also after a crash of the
+// database.
 func (k *Keys) StartSession(
 	ctx context.Context, s Session, now time.Time,
 ) (id uuid.UUID, secret string, err error) {
 	id, secret = uuid.New(), newSecret()
-	err = pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
+	err = k.durably(ctx, func(tx pgx.Tx) error {
+		if s.User != uuid.Nil {
+			if err := setOperator(ctx, tx, s.User, s.Operator); err != nil {
+				return err
+			}
+		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO linkledger_keys.sessions (hash, id, account_id, key_id, user_id, member_at,
 				operator, address, agent, created_at, used_at)
@@ -68,9 +76,34 @@ func (k *Keys) StartSession(
 		return k.trimSessions(ctx, tx, s, now)
 	})
 	if err != nil {
-		return uuid.Nil, "", fmt.Errorf("start a session: %w", explain(err))
+		return uuid.Nil, "", fmt.Errorf("start a session: %w", err)
 	}
 	return id, secret, nil
+}
+
+// setOperator makes all sessions of a person those of an operator, or of none. Until the end of the
+// transaction it holds the row of the person's key, which everybody who signs in has: of two
+// sign-ins at once, the second sees the session of the first.
+func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) error {
+	if _, err := tx.Exec(ctx, `
+		SELECT FROM linkledger_keys.account_keys WHERE account_id = $1 FOR NO KEY UPDATE`,
+		user); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE linkledger_keys.sessions SET operator = $2
+		WHERE user_id = $1 AND operator <> $2`, user, operator)
+	return err
+}
+
+// EndOperator takes the role of an operator from all sessions of a person. When it returns, they
+// have it on no node, also after a crash of the database.
+func (k *Keys) EndOperator(ctx context.Context, user uuid.UUID) error {
+	err := k.durably(ctx, func(tx pgx.Tx) error { return setOperator(ctx, tx, user, false) })
+	if err != nil {
+		return fmt.Errorf("end the role of an operator: %w", err)
+	}
+	return nil
 }
 
 // trimSessions deletes the oldest sessions of somebody who has too many, and some of those that are
@@ -87,8 +120,9 @@ func (k *Keys) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now time
 		_, err = tx.Exec(ctx, `
 			DELETE FROM linkledger_keys.sessions WHERE id IN (
 				SELECT id FROM linkledger_keys.sessions
-				WHERE account_id = $1 AND key_id = $3 AND user_id IS NULL `+oldest+`)`,
-			of.Account, maxSessions, of.Key)
+				WHERE account_id IS NOT DISTINCT FROM nullif($1, $4::uuid) AND key_id = $3
+					AND user_id IS NULL `+oldest+`)`,
+			of.Account, maxSessions, of.Key, uuid.Nil)
 	}
 	if err != nil {
 		return err

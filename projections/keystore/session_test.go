@@ -1,6 +1,7 @@
 package keystore_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -47,6 +48,10 @@ func TestSessions(t *testing.T) {
 	if n := scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions WHERE id = $1", oldest); n != 0 {
 		t.Error("the oldest session stays")
 	}
+	for range 101 {
+		start(keystore.Session{Operator: true}, now)
+	}
+	count("with too many of operators", 202)
 	last := start(keystore.Session{User: uuid.New()}, now.Add(keystore.SessionIdle+30*time.Minute))
 	count("after half a day", 2) // that of the last hour, and this one
 	if err := keys.UseSession(ctx, last, now, now.Add(keystore.SessionMax)); err != nil {
@@ -54,4 +59,36 @@ func TestSessions(t *testing.T) {
 	}
 	start(keystore.Session{User: uuid.New()}, now.Add(keystore.SessionMax+keystore.SessionIdle+time.Hour))
 	count("after a week", 1)
+}
+
+// TestOperatorsAtOnce signs a person in twice at once, as an operator and as none. All sessions get the role of the
+// sign-in that ends last.
+func TestOperatorsAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx, keys := withTimeout(t), create(t)
+	now := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
+	for range 20 {
+		user := uuid.New()
+		keys.exec(t, "INSERT INTO linkledger_keys.account_keys (account_id) VALUES ($1)", user)
+		var both sync.WaitGroup
+		for _, operator := range []bool{true, false} {
+			both.Go(func() {
+				if _, _, err := keys.StartSession(ctx, keystore.Session{User: user, Operator: operator}, now); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		const roles = "SELECT count(DISTINCT operator) FROM linkledger_keys.sessions WHERE user_id = $1"
+		if n := scan[int](t, keys, roles, user); n != 1 {
+			t.Fatalf("the sessions of a person have %d roles", n)
+		}
+		if err := keys.EndOperator(ctx, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const left = "SELECT count(*) FROM linkledger_keys.sessions WHERE operator"
+	if n := scan[int](t, keys, left); n != 0 {
+		t.Errorf("%d sessions are left of operators", n)
+	}
 }
