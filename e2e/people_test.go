@@ -340,6 +340,7 @@ func TestPeople(t *testing.T) { //nolint:tparallel // the scenarios share one in
 		run  func(*site)
 	}{
 		{"members", (*site).haveMembers},
+		{"operators", (*site).endOperators},
 		{"races", (*site).endSessionsInUse},
 		{"killed after the answer", (*site).killAfterEnd},
 		{"killed during sign-ins", (*site).killDuringSignIns},

@@ -19,7 +19,7 @@ type commandLine struct {
 	Eventstore eventstoreCommand `cmd:"" help:"Run the embedded event store alone."`
 	Account    accountCommand    `cmd:"" help:"Open and manage accounts."`
 	Person     personCommand     `cmd:"" help:"List and erase the persons who sign in."`
-	Console    consoleCommand    `cmd:"" help:"Make links that sign in to the console."`
+	Console    consoleCommand    `cmd:"" help:"Make links to sign in, and end sessions."`
 
 	Projections projectionsCommand `cmd:"" help:"Show and operate the projections."`
 	Audit       auditCommand       `cmd:"" help:"Show what happened, when, and who caused it."`

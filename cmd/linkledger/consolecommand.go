@@ -11,7 +11,8 @@ import (
 
 // consoleCommand groups the commands about the console.
 type consoleCommand struct {
-	Link consoleLink `cmd:"" help:"Print a link that signs a browser in once."`
+	Link    consoleLink    `cmd:"" help:"Print a link that signs a browser in once."`
+	Session consoleSession `cmd:"" help:"List and end the sessions of operators."`
 }
 
 type consoleLink struct {
@@ -34,4 +35,29 @@ func (c *consoleLink) Run(ctx context.Context, p *process) error {
 	return accountadmin.MakeSignInLink(ctx, c.by(p), signinlink.Wanted{
 		Username: c.Username, Key: c.Key, Operator: c.Operator, ValidFor: c.ValidFor,
 	}, c.BaseURL)
+}
+
+// consoleSession groups the commands about the sessions that no account lists.
+type consoleSession struct {
+	List consoleSessionList `cmd:"" help:"${session_list}"`
+	End  consoleSessionEnd  `cmd:"" help:"End a session on all nodes."`
+}
+
+type consoleSessionList struct {
+	operatorFlags
+}
+
+// Run lists the sessions of operators and the sessions without an account.
+func (c *consoleSessionList) Run(ctx context.Context, p *process) error {
+	return accountadmin.ListSessions(ctx, c.by(p))
+}
+
+type consoleSessionEnd struct {
+	operatorFlags
+	ID string `arg:"" help:"Id of the session, as console session list shows it."`
+}
+
+// Run ends a session.
+func (c *consoleSessionEnd) Run(ctx context.Context, p *process) error {
+	return accountadmin.EndSession(ctx, c.by(p), c.ID)
 }

@@ -76,6 +76,7 @@ var helpTexts = config.HelpTexts{
 	"session_key": "Id of the API key of the account that the session is for. By default the " +
 		"oldest that may do everything.",
 	"session_operator": "Sign in as an operator of the installation.",
+	"session_list":     "List the sessions of operators, and the sessions without an account.",
 	"link_base": "Scheme and host of the service, as serve --base-url has it. By default that " +
 		"of the dev that runs on --data.",
 

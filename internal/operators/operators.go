@@ -32,6 +32,7 @@ const (
 	projectionsPath = root + "/projections"
 	streamsPath     = root + "/streams"
 	accountsPath    = root + "/accounts"
+	sessionsPath    = root + "/sessions"
 	processesPath   = root + "/processes"
 )
 
@@ -65,7 +66,8 @@ var templates embed.FS
 
 // names are those of the pages and of their templates.
 var names = []string{
-	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts", "processes",
+	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts", "sessions",
+	"processes",
 }
 
 // New returns the console, or an error if a template is wrong. Its verifications and charts
@@ -128,6 +130,8 @@ func (h *Handler) Routes() []router.Route {
 		router.Get(streamsPath, h.open("streams", h.stream)),
 		router.Get(streamsPath+"/event", h.open("event", h.event)),
 		router.Get(accountsPath, h.open("accounts", h.accounts)),
+		router.Get(sessionsPath, h.open("sessions", h.sessions)),
+		router.Post(sessionsPath+"/:id/end", h.open("sessions", h.endSession)),
 		router.Get(processesPath, h.open("processes", h.processes)),
 	)
 }
