@@ -459,7 +459,7 @@ func TestOperatorsInABrowser(t *testing.T) {
 	b.looksRightNow("operators-projection")
 	b.looksRight(map[string]string{
 		"operators-streams": "/console/streams?stream=hash-one", "operators-streams-empty": "/console/streams",
-		"operators-accounts": "/console/accounts", "operators-processes": "/console/processes",
+		"operators-accounts": "/console/accounts", "operators-sessions": "/console/sessions", "operators-processes": "/console/processes",
 	})
 	b.quiet()
 }
