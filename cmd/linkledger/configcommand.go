@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/internal/config"
 	"linkledger/internal/console"
@@ -35,12 +34,12 @@ func (c *configCommand) Run(p *process) error {
 	if err != nil {
 		return usage.Errorf("%s", secret.Redact(err.Error()))
 	}
-	var rows []table.Row
+	var rows []console.Row
 	for _, s := range settings(call) {
-		rows = append(rows, table.Row{s.Flag, s.Environment, s.Value, s.From})
+		rows = append(rows, console.Row{s.Flag, s.Environment, s.Value, s.From})
 	}
 	if err := console.Table(
-		p.Stdout, table.Row{"flag", "environment", "value", "from"}, rows,
+		p.Stdout, console.Row{"flag", "environment", "value", "from"}, rows,
 	); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -34,10 +33,15 @@ func runProcess() int {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "linkledger:", console.Escape(err.Error()))
+		printError(os.Stderr, err)
 		return exitCode(err)
 	}
 	return 0
+}
+
+// printError prints the error with which the program ends. Errors have texts of servers and logs.
+func printError(stderr io.Writer, err error) {
+	_, _ = io.WriteString(stderr, "linkledger: "+console.Error(err)+"\n") // closed: nobody reads it
 }
 
 func exitCode(err error) int {
@@ -56,7 +60,7 @@ func run(
 	ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer,
 ) (err error) {
 	var cli commandLine
-	p := &process{getenv: getenv, Console: console.Console{Stdout: stdout, Stderr: stderr}}
+	p := &process{getenv: getenv, Console: console.New(stdout, stderr)}
 	parser, err := newParser(&cli, p)
 	if err != nil {
 		return err
@@ -76,7 +80,7 @@ func run(
 	if err != nil {
 		return usage.Errorf("%s (linkledger --help lists the commands)", secret.Redact(err.Error()))
 	}
-	p.Logger = console.NewLogger(stderr, cli.LogFormat, cli.LogLevel)
+	p.Logger = console.NewLogger(p.Stderr, cli.LogFormat, cli.LogLevel)
 	call.BindTo(ctx, (*context.Context)(nil))
 	return call.Run(p)
 }

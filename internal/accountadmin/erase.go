@@ -12,6 +12,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/people"
 	"linkledger/events/eventstore"
+	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/projections"
@@ -60,7 +61,7 @@ func ErasePerson(ctx context.Context, o installation.Operator, user string) erro
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Stdout, "the person %s is erased\n", id)
+	err = console.Printf(o.Stdout, "the person %s is erased\n", id)
 	return err
 }
 

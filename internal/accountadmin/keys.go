@@ -5,16 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/queries"
@@ -36,16 +34,24 @@ type printedKey struct {
 	APIKey    string     `json:"api_key,omitempty"` // of a new key only
 }
 
-func (k printedKey) row() table.Row {
+func (k printedKey) row() console.Row {
 	used := "never"
 	if k.LastUsed != nil {
 		used = k.LastUsed.UTC().Format(time.DateTime)
 	}
-	return table.Row{
-		k.ID, k.Name, cmp.Or(strings.Join(k.Scopes, "\n"), "all"), cmp.Or(k.Tags, "all links"),
-		cmp.Or(strings.Join(k.Networks, "\n"), "all"), cmp.Or(k.Expires, "never"),
+	return console.Row{
+		k.ID, k.Name, listOr(k.Scopes, "all"), cmp.Or(k.Tags, "all links"),
+		listOr(k.Networks, "all"), cmp.Or(k.Expires, "never"),
 		k.CreatedAt.UTC().Format(time.DateTime), used,
 	}
+}
+
+// listOr returns a list, or another word for an empty one.
+func listOr(list []string, empty string) []string {
+	if len(list) == 0 {
+		return []string{empty}
+	}
+	return list
 }
 
 // runFor runs a command on the keys of an account, as run does.
@@ -91,9 +97,7 @@ func AddKey(
 		//nolint:gosec // the new key is what the operator asked for
 		return json.NewEncoder(o.Stdout).Encode(key)
 	}
-	rows := table.NewWriter()
-	rows.SetStyle(table.StyleLight)
-	rows.AppendRows([]table.Row{
+	return console.Drawn(o.Stdout, nil, []console.Row{
 		{"id", key.ID},
 		{"name", key.Name},
 		{"scopes", cmp.Or(strings.Join(key.Scopes, ", "), "all")},
@@ -103,8 +107,6 @@ func AddKey(
 		{"API key", key.APIKey},
 		{"", "shown once, it is stored nowhere"},
 	})
-	_, err = fmt.Fprintln(o.Stdout, rows.Render())
-	return err
 }
 
 // ListKeys prints the API keys of an account that are not revoked.
@@ -136,18 +138,13 @@ func ListKeys(ctx context.Context, o installation.Operator, username string) err
 		//nolint:gosec // without the keys themselves, which are stored nowhere
 		return json.NewEncoder(o.Stdout).Encode(printed)
 	}
-	rows := table.NewWriter()
-	rows.SetStyle(table.StyleLight)
-	rows.AppendHeader(
-		table.Row{
-			"id", "name", "scopes", "tags", "networks", "expires", "added", "last used",
-		},
-	)
-	for _, key := range printed {
-		rows.AppendRow(key.row())
+	rows := make([]console.Row, len(printed))
+	for i, key := range printed {
+		rows[i] = key.row()
 	}
-	_, err = fmt.Fprintln(o.Stdout, rows.Render())
-	return err
+	return console.Drawn(o.Stdout, console.Row{
+		"id", "name", "scopes", "tags", "networks", "expires", "added", "last used",
+	}, rows)
 }
 
 // RevokeKey revokes an API key of an account. When it returns, no node accepts the key any more.
@@ -161,6 +158,6 @@ func RevokeKey(ctx context.Context, o installation.Operator, username, id string
 		return err
 	}
 	awaitNodes(ctx)
-	_, err = fmt.Fprintf(o.Stdout, "the key %s of %s is revoked\n", id, username)
+	err = console.Printf(o.Stdout, "the key %s of %s is revoked\n", id, username)
 	return err
 }

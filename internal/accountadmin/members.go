@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands/access"
 	"linkledger/commands/accounts"
@@ -47,18 +44,18 @@ func ListMembers(ctx context.Context, o installation.Operator, username string) 
 		return err
 	}
 	printed := make([]printedMember, len(members))
-	rows := make([]table.Row, len(members))
+	rows := make([]console.Row, len(members))
 	for i, m := range members {
 		printed[i] = printedMember{
 			ID: m.User.String(), Name: m.Name, Mail: m.Mail, Role: m.Role, Group: m.Group,
 			Since: m.Since.UTC(),
 		}
-		rows[i] = table.Row{
+		rows[i] = console.Row{
 			m.User, m.Name, m.Mail, m.Role,
 			m.Group, console.Time(m.Since),
 		}
 	}
-	return printList(o, printed, table.Row{"id", "name", "mail", "role", "group", "since"}, rows)
+	return printList(o, printed, console.Row{"id", "name", "mail", "role", "group", "since"}, rows)
 }
 
 // SetMember gives a person a role in an account.
@@ -93,7 +90,7 @@ func SetMember(
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%s is %s of %s\n", id, checked, username)
+	err = console.Printf(o.Stdout, "%s is %s of %s\n", id, checked, username)
 	return err
 }
 
@@ -117,13 +114,13 @@ func RemoveMember(ctx context.Context, o installation.Operator, username, user s
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%s is no member of %s any more\n", id, username)
+	err = console.Printf(o.Stdout, "%s is no member of %s any more\n", id, username)
 	return err
 }
 
 // printList prints a list as JSON or as a table.
 func printList(
-	o installation.Operator, list any, header table.Row, rows []table.Row,
+	o installation.Operator, list any, header console.Row, rows []console.Row,
 ) error {
 	if o.JSON {
 		return json.NewEncoder(o.Stdout).Encode(list)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/queries"
@@ -40,19 +38,19 @@ func ListPeople(ctx context.Context, o installation.Operator) error {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID.String(), b.ID.String()))
 	})
 	printed := make([]printedPerson, len(people))
-	rows := make([]table.Row, len(people))
+	rows := make([]console.Row, len(people))
 	for i, p := range people {
 		printed[i] = printedPerson{
 			ID: p.ID.String(), Issuer: p.Issuer, Subject: p.Subject, Name: p.Name, Mail: p.Mail,
 			KnownAt: p.KnownAt.UTC(),
 		}
-		rows[i] = table.Row{
+		rows[i] = console.Row{
 			p.ID, p.Name, p.Mail,
 			p.Issuer, p.Subject,
 			console.Time(p.KnownAt),
 		}
 	}
 	return printList(
-		o, printed, table.Row{"id", "name", "mail", "issuer", "subject", "known since"}, rows,
+		o, printed, console.Row{"id", "name", "mail", "issuer", "subject", "known since"}, rows,
 	)
 }

@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/metering"
+	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/queries"
@@ -37,8 +35,8 @@ func newPrintedAccount(a queries.Account) printedAccount {
 }
 
 // rows returns the rows of a table that shows the account.
-func (v printedAccount) rows() []table.Row {
-	rows := []table.Row{
+func (v printedAccount) rows() []console.Row {
+	rows := []console.Row{
 		{"account id", v.ID},
 		{"user name", v.Username},
 		{"plan", v.Plan},
@@ -46,7 +44,7 @@ func (v printedAccount) rows() []table.Row {
 		{"expires", cmp.Or(v.Expires, "never")},
 	}
 	if v.Erased {
-		rows = append(rows, table.Row{"erased", v.Erased})
+		rows = append(rows, console.Row{"erased", v.Erased})
 	}
 	return rows
 }
@@ -65,16 +63,14 @@ func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 		//nolint:gosec // the new key is what the operator asked for
 		return json.NewEncoder(o.Stdout).Encode(account)
 	}
-	rows := table.NewWriter()
-	rows.SetStyle(table.StyleLight)
-	rows.AppendRows(account.rows())
+	rows := account.rows()
 	if account.APIKey != "" {
-		rows.AppendRows(
-			[]table.Row{{"API key", account.APIKey}, {"", "shown once, it is stored nowhere"}},
+		rows = append(
+			rows, console.Row{"API key", account.APIKey},
+			console.Row{"", "shown once, it is stored nowhere"},
 		)
 	}
-	_, err := fmt.Fprintln(o.Stdout, rows.Render())
-	return err
+	return console.Drawn(o.Stdout, nil, rows)
 }
 
 // List prints all accounts.
@@ -95,21 +91,16 @@ func List(ctx context.Context, o installation.Operator) error {
 		//nolint:gosec // without keys, which are stored nowhere
 		return json.NewEncoder(o.Stdout).Encode(views)
 	}
-	rows := table.NewWriter()
-	rows.SetStyle(table.StyleLight)
-	rows.AppendHeader(
-		table.Row{"user name", "plan", "active", "expires", "erased", "opened", "account id"},
-	)
-	for _, a := range accounts {
-		rows.AppendRow(
-			table.Row{
-				a.Username, a.Plan, a.Active, a.ExpirationDate, a.Erased,
-				a.CreatedAt.UTC().Format(time.DateTime), a.ID,
-			},
-		)
+	rows := make([]console.Row, len(accounts))
+	for i, a := range accounts {
+		rows[i] = console.Row{
+			a.Username, a.Plan, a.Active, a.ExpirationDate, a.Erased,
+			a.CreatedAt.UTC().Format(time.DateTime), a.ID,
+		}
 	}
-	_, err = fmt.Fprintln(o.Stdout, rows.Render())
-	return err
+	return console.Drawn(o.Stdout, console.Row{
+		"user name", "plan", "active", "expires", "erased", "opened", "account id",
+	}, rows)
 }
 
 // printedUsage is an account with its usage as it is printed.
@@ -155,16 +146,10 @@ func Show(ctx context.Context, o installation.Operator, username string) error {
 	if o.JSON {
 		return json.NewEncoder(o.Stdout).Encode(account)
 	}
-	rows := table.NewWriter()
-	rows.SetStyle(table.StyleLight)
-	rows.AppendRows(account.rows())
-	rows.AppendRows(
-		[]table.Row{
-			{"links", account.URLs},
-			{"links created this month", account.MonthURLs},
-			{"API calls today", account.TodayAPICalls},
-		},
-	)
-	_, err = fmt.Fprintln(o.Stdout, rows.Render())
-	return err
+	return console.Drawn(o.Stdout, nil, append(
+		account.rows(),
+		console.Row{"links", account.URLs},
+		console.Row{"links created this month", account.MonthURLs},
+		console.Row{"API calls today", account.TodayAPICalls},
+	))
 }

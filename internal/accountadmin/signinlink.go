@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
+	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/signinlink"
 	"linkledger/internal/usage"
@@ -42,7 +42,7 @@ func MakeSignInLink(
 			"link": base + link.Path, "expires": link.Expires.UTC(),
 		})
 	}
-	_, err = fmt.Fprintf(
+	err = console.Printf(
 		o.Stdout, "%s\n\nIt works once, until %s UTC.\n", base+link.Path,
 		link.Expires.UTC().Format(time.DateTime),
 	)

@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/internal/console"
@@ -88,7 +86,7 @@ func readableRange(ctx context.Context, store *eventstore.Store, stream string) 
 
 func (v printedCuts) print(w io.Writer) error {
 	for _, stream := range v.Notices {
-		if _, err := fmt.Fprintf(
+		if err := console.Printf(
 			w, "stream %s sets who may read streams in general\n", stream,
 		); err != nil {
 			return err
@@ -97,14 +95,14 @@ func (v printedCuts) print(w io.Writer) error {
 	if len(v.Cuts) == 0 {
 		return nil
 	}
-	rows := make([]table.Row, len(v.Cuts))
+	rows := make([]console.Row, len(v.Cuts))
 	for i, c := range v.Cuts {
-		rows[i] = table.Row{
-			c.Kind, console.Printable(c.Stream), c.Position, c.Log, c.Readable, c.Details,
+		rows[i] = console.Row{
+			c.Kind, c.Stream, c.Position, c.Log, c.Readable, c.Details,
 		}
 	}
 	return console.Table(
-		w, table.Row{"kind", "stream", "position", "in the log", "readable", "details"}, rows,
+		w, console.Row{"kind", "stream", "position", "in the log", "readable", "details"}, rows,
 	)
 }
 
@@ -118,7 +116,7 @@ func (v printedCuts) explain() error {
 	for _, c := range v.Cuts {
 		if !seen[c.Stream] {
 			seen[c.Stream] = true
-			streams = append(streams, console.Printable(c.Stream))
+			streams = append(streams, c.Stream)
 		}
 	}
 	const most = 5

@@ -3,7 +3,6 @@ package attestation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"linkledger/commands/proofs"
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
+	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
@@ -33,12 +33,11 @@ func NewKey(path, name string, stdout io.Writer) error {
 	if err != nil {
 		return usage.Wrap(err)
 	}
-	_, err = fmt.Fprintln(file, private)
+	_, err = io.WriteString(file, private+"\n")
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(stdout, public)
-	return err
+	return console.Printf(stdout, "%s\n", public)
 }
 
 // Checkpoint prints the signed head of the log.
@@ -48,7 +47,7 @@ func Checkpoint(ctx context.Context, o installation.Operator, key secret.Text) e
 	) error {
 		head, err := signHead(ctx, db, store, key)
 		if err == nil {
-			_, err = fmt.Fprintln(o.Stdout, head.Signed)
+			_, err = io.WriteString(console.Exact(o.Stdout), head.Signed+"\n")
 		}
 		return err
 	})

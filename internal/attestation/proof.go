@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"linkledger/commands"
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
@@ -135,8 +133,7 @@ func missingText(logged streams.Logged) string {
 	var texts []string
 	for _, stream := range slices.Sorted(maps.Keys(missing)) {
 		for _, part := range missing[stream] {
-			name := console.Printable(stream)
-			texts = append(texts, fmt.Sprintf("events %d to %d of %s", part[0], part[1], name))
+			texts = append(texts, fmt.Sprintf("events %d to %d of %s", part[0], part[1], stream))
 		}
 	}
 	return strings.Join(texts, ", ")
@@ -147,7 +144,7 @@ func (r ProofRequest) write(
 	ctx context.Context, o installation.Operator, db *readmodel.DB, head proof.Head,
 	older []proof.Head, recorded []eventstore.Recorded,
 ) error {
-	later, err := proofs.Write(ctx, o.Stdout, logtree.New(db), head, older, recorded)
+	later, err := proofs.Write(ctx, console.Exact(o.Stdout), logtree.New(db), head, older, recorded)
 	if err == nil && later > 0 {
 		o.Logger.WarnContext(
 			ctx, "events after the head are left out", slog.Int("events", later),
@@ -184,14 +181,14 @@ func VerifyProof(name, publicKey string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if _, err := fmt.Fprintf(
+	if err := console.Printf(
 		stdout, "%s: of the %d events of the signed log these are %d\n", name, proven.Head.N,
 		len(proven.Events),
 	); err != nil {
 		return err
 	}
 	for _, older := range proven.Since {
-		if _, err := fmt.Fprintf(
+		if err := console.Printf(
 			stdout, "the log continues the head of %d events, root hash %s\n", older.N,
 			older.Hash,
 		); err != nil {
@@ -201,13 +198,13 @@ func VerifyProof(name, publicKey string, stdout io.Writer) error {
 	if len(proven.Events) == 0 {
 		return nil
 	}
-	rows := make([]table.Row, len(proven.Events))
+	rows := make([]console.Row, len(proven.Events))
 	for i, e := range proven.Events {
-		rows[i] = table.Row{
+		rows[i] = console.Row{
 			e.Index, e.Position.Commit, console.Time(e.Time), e.Stream, e.Revision, e.Type,
 		}
 	}
 	return console.Table(
-		stdout, table.Row{"index", "position", "time (UTC)", "stream", "revision", "type"}, rows,
+		stdout, console.Row{"index", "position", "time (UTC)", "stream", "revision", "type"}, rows,
 	)
 }

@@ -145,7 +145,7 @@ func printFindings(o installation.Operator, found proof.Findings, cuts printedCu
 	if o.JSON {
 		err = console.JSON(o.Stdout, view)
 	} else {
-		_, err = fmt.Fprintf(o.Stdout, "%d events up to position %d, root hash %s; signed heads "+
+		err = console.Printf(o.Stdout, "%d events up to position %d, root hash %s; signed heads "+
 			"that fit: %d\n", view.Events, view.Position, view.Root, len(view.Fitting))
 		err = errors.Join(err, cuts.print(o.Stdout))
 	}

@@ -2,11 +2,8 @@ package auditor
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands/audit"
 	"linkledger/events"
@@ -34,7 +31,7 @@ func LinkAt(
 		if o.JSON {
 			return console.JSON(o.Stdout, view)
 		}
-		return console.Table(o.Stdout, table.Row{"field", "value"}, view.rows())
+		return console.Table(o.Stdout, console.Row{"field", "value"}, view.rows())
 	})
 }
 
@@ -67,28 +64,28 @@ func newPrintedLink(m audit.AsOf) printedLink {
 	}
 }
 
-func (v printedLink) rows() []table.Row {
+func (v printedLink) rows() []console.Row {
 	until := "now"
 	if !v.Until.IsZero() {
 		until = console.Time(v.Until)
 	}
-	note := fmt.Sprintf("%q", v.Note)
+	note := valueText(v.Note)
 	if v.NoteErased {
 		note = v.Note // without quotes, to differ from a note with this text
 	}
-	rows := []table.Row{
-		{"long_url", fmt.Sprintf("%q", v.LongURL)},
+	rows := []console.Row{
+		{"long_url", valueText(v.LongURL)},
 		{"note", note},
 		{"tags", strings.Join(v.Tags, ", ")},
 	}
 	for _, s := range events.AllSettings {
-		rows = append(rows, table.Row{s.Name, valueText(audit.Value(s.Get(&v.settings)))})
+		rows = append(rows, console.Row{s.Name, valueText(audit.Value(s.Get(&v.settings)))})
 	}
 	return append(rows,
-		table.Row{"created_at", console.Time(v.CreatedAt)},
-		table.Row{"modified_at", console.Time(v.ModifiedAt)},
-		table.Row{"like this (UTC)", console.Time(v.Since) + " until " + until},
-		table.Row{"link", v.ID},
-		table.Row{"account", v.Account},
+		console.Row{"created_at", console.Time(v.CreatedAt)},
+		console.Row{"modified_at", console.Time(v.ModifiedAt)},
+		console.Row{"like this (UTC)", console.Time(v.Since) + " until " + until},
+		console.Row{"link", v.ID},
+		console.Row{"account", v.Account},
 	)
 }

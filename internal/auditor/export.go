@@ -65,7 +65,7 @@ func (r ExportRequest) open(stdout io.Writer) (out io.Writer, file *os.File, err
 	case r.Output != "":
 		file, err = os.OpenFile(r.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	default:
-		return stdout, nil, nil
+		return console.Exact(stdout), nil, nil
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil, nil, usage.Errorf(
@@ -99,7 +99,7 @@ func (r ExportRequest) export(
 	if err != nil || file == nil {
 		return err
 	}
-	_, err = fmt.Fprintf(
+	err = console.Printf(
 		o.Stdout, "%d events, positions %d to %d, root hash %s\n", sum.Count, sum.First.Commit,
 		sum.Last.Commit, sum.Root,
 	)
@@ -138,7 +138,7 @@ func CheckExport(name string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %d events of the log up to position %d, positions %d to %d, "+
+	err = console.Printf(stdout, "%s: %d events of the log up to position %d, positions %d to %d, "+
 		"root hash %s: as its manifest says\n",
 		name, sum.Count, header.Head.Commit, sum.First.Commit, sum.Last.Commit, sum.Root)
 	return err

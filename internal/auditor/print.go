@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
 	"linkledger/commands/audit"
 	"linkledger/events"
 	"linkledger/internal/console"
@@ -64,10 +62,16 @@ func (p historyPrinter) json(printed printedHistory, all entries) error {
 }
 
 // csv prints one line for each field that an event changed, and one for an event without changes.
-// Values are JSON.
+// Values are JSON, and names of other programs are escaped as in JSON.
 func (p historyPrinter) csv(all entries) error {
 	lines := csv.NewWriter(p.out)
-	err := lines.Write([]string{
+	write := func(cells []string) error {
+		for i, cell := range cells {
+			cells[i] = console.Escape(cell)
+		}
+		return lines.Write(cells)
+	}
+	err := write([]string{
 		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key",
 		"key_name", "user", "user_name", "via", "address", "visitor", "request", "batch", "field",
 		"before", "after",
@@ -84,11 +88,11 @@ func (p historyPrinter) csv(all entries) error {
 			e.Actor.Visitor, e.Request, e.Batch,
 		}
 		if len(e.Changes) == 0 {
-			return lines.Write(append(event, "", "", ""))
+			return write(append(event, "", "", ""))
 		}
 		for _, c := range e.Changes {
 			change := []string{c.Field, changeText(c, c.Before), changeText(c, c.After)}
-			if err := lines.Write(slices.Concat(event, change)); err != nil {
+			if err := write(slices.Concat(event, change)); err != nil {
 				return err
 			}
 		}
@@ -100,7 +104,7 @@ func (p historyPrinter) csv(all entries) error {
 
 // table prints the links, and then the events.
 func (p historyPrinter) table(printed printedHistory, all entries) error {
-	links := make([]table.Row, len(printed.Links))
+	links := make([]console.Row, len(printed.Links))
 	for i, link := range printed.Links {
 		account, err := p.username(link.Account)
 		if err != nil {
@@ -110,13 +114,13 @@ func (p historyPrinter) table(printed printedHistory, all entries) error {
 		for _, tenure := range link.Tenures {
 			hashes = append(hashes, tenure.Hash+" from "+console.Time(tenure.From))
 		}
-		links[i] = table.Row{
-			link.ID, account, p.lines(hashes), console.Time(link.CreatedAt),
+		links[i] = console.Row{
+			link.ID, account, hashes, console.Time(link.CreatedAt),
 			console.Time(link.DeletedAt),
 		}
 	}
 	if err := console.Table(
-		p.out, table.Row{"link", "account", "hashes", "created", "deleted"}, links,
+		p.out, console.Row{"link", "account", "hashes", "created", "deleted"}, links,
 	); err != nil {
 		return err
 	}
@@ -153,7 +157,7 @@ func (p historyPrinter) heading(e audit.Entry, severalLinks bool) (string, error
 	if severalLinks {
 		heading += ", link " + e.Link
 	}
-	return console.Printable(heading), nil
+	return console.Escape(heading), nil
 }
 
 // entryLines returns the lines of an event, one for each field that it changed.
@@ -173,7 +177,7 @@ func entryLines(e audit.Entry) string {
 	}
 	var lines strings.Builder
 	lines.WriteString(
-		columns(console.Time(e.Time), console.Printable(e.Type), revisionText(e), changes[0]),
+		columns(console.Time(e.Time), e.Type, revisionText(e), changes[0]),
 	)
 	for _, change := range changes[1:] {
 		lines.WriteString(columns("", "", "", change))
@@ -181,24 +185,19 @@ func entryLines(e audit.Entry) string {
 	return lines.String()
 }
 
-// columns returns a line of the events. A value wider than its column moves the rest of the line.
+// columns returns a line of the events, with its texts escaped. A value wider than its column moves
+// the rest of the line.
 func columns(at, event, revision, changed string) string {
 	return strings.TrimRight(
-		fmt.Sprintf("%-26s  %-25s  %8s  %s", at, event, revision, changed), " ",
+		fmt.Sprintf(
+			"%-26s  %-25s  %8s  %s", at, console.Escape(event), revision, console.Escape(changed),
+		), " ",
 	) + "\n"
 }
 
 func writeText(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	return err
-}
-
-// lines returns the values of one cell, on lines of their own if the table is drawn.
-func (p historyPrinter) lines(values []string) string {
-	if console.IsTerminal(p.out) {
-		return strings.Join(values, "\n")
-	}
-	return strings.Join(values, "; ")
 }
 
 func (p historyPrinter) actor(a audit.Actor) (string, error) {

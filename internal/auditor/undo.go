@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
@@ -42,10 +41,10 @@ func Restore(ctx context.Context, o installation.Operator, hash string, revision
 		if o.JSON {
 			return console.JSON(o.Stdout, view)
 		}
-		return console.Table(o.Stdout, table.Row{
+		return console.Table(o.Stdout, console.Row{
 			"hash", "long_url", "position", "link", "account",
-		}, []table.Row{
-			{view.Hash, fmt.Sprintf("%q", view.LongURL), view.Position, view.ID, view.Account},
+		}, []console.Row{
+			{view.Hash, valueText(view.LongURL), view.Position, view.ID, view.Account},
 		})
 	})
 }
@@ -151,19 +150,19 @@ func printUndone(o installation.Operator, view printedUndo) error {
 	if o.JSON {
 		err = console.JSON(o.Stdout, view)
 	} else {
-		rows := make([]table.Row, len(view.Refused))
+		rows := make([]console.Row, len(view.Refused))
 		for i, r := range view.Refused {
-			rows[i] = table.Row{r.Hash, r.Details, r.ID}
+			rows[i] = console.Row{r.Hash, r.Details, r.ID}
 		}
 		if len(rows) > 0 {
-			err = console.Table(o.Stdout, table.Row{"hash", "left as it is", "link"}, rows)
+			err = console.Table(o.Stdout, console.Row{"hash", "left as it is", "link"}, rows)
 		}
 		by := "and were so already"
 		if view.By != "" {
 			by = "by batch " + view.By
 		}
 		if err == nil && view.Undone > 0 {
-			_, err = fmt.Fprintf(o.Stdout, "%d links are as they were, %s\n", view.Undone, by)
+			err = console.Printf(o.Stdout, "%d links are as they were, %s\n", view.Undone, by)
 		}
 	}
 	if err == nil && len(view.Refused) > 0 {

@@ -6,52 +6,71 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
-	"strconv"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// Console has the outputs of a command.
+// Console has the outputs of a command. New makes one.
 type Console struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Logger *slog.Logger
 }
 
+// New returns the outputs of a command. Both escape, so that no text of others controls a terminal.
+func New(stdout, stderr io.Writer) Console {
+	return Console{Stdout: NewOutput(stdout), Stderr: NewOutput(stderr)}
+}
+
 // JSON prints a value as one line of JSON.
 func JSON(w io.Writer, value any) error { return json.NewEncoder(w).Encode(value) }
 
-// Table prints a table on a terminal, and lines with tabs between cells elsewhere.
-func Table(w io.Writer, header table.Row, rows []table.Row) error {
-	if !IsTerminal(w) {
-		return printLines(w, append([]table.Row{header}, rows...))
+// Printf prints as fmt.Fprintf does. It escapes the texts among the arguments, so that none of them
+// begins a line.
+func Printf(w io.Writer, format string, args ...any) error {
+	shown := make([]any, len(args))
+	for i, arg := range args {
+		shown[i] = shownValue(arg)
 	}
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.AppendHeader(header)
-	for _, row := range rows {
-		t.AppendRow(escapeRow(row))
-	}
-	_, err := fmt.Fprintln(w, t.Render())
+	_, err := fmt.Fprintf(w, format, shown...)
 	return err
 }
 
-// printLines prints rows with tabs between their cells. It does not quote plain cells: quotes in a
-// cell are part of its text.
-func printLines(w io.Writer, rows []table.Row) error {
+// shownValue returns a value with its text escaped. Numbers stay numbers.
+func shownValue(value any) any {
+	switch v := value.(type) {
+	case error:
+		return Escape(v.Error())
+	case fmt.Stringer:
+		return Escape(v.String())
+	}
+	switch kind := reflect.ValueOf(value).Kind(); {
+	case kind == reflect.Bool, reflect.Int <= kind && kind <= reflect.Float64:
+		return value
+	}
+	return Escape(fmt.Sprint(value))
+}
+
+// Row is a row of a table. A cell that is a []string has a line for each text where tables are
+// drawn.
+type Row []any
+
+// Table prints a table on a terminal, and lines with tabs between cells elsewhere.
+func Table(w io.Writer, header Row, rows []Row) error {
+	if IsTerminal(w) {
+		return Drawn(w, header, rows)
+	}
 	var text strings.Builder
-	for _, row := range rows {
+	for _, row := range append([]Row{header}, rows...) {
 		for i, cell := range row {
 			if i > 0 {
 				text.WriteByte('\t')
 			}
-			text.WriteString(Printable(fmt.Sprint(cell)))
+			fmt.Fprint(&text, shownCell(cell, "; "))
 		}
 		text.WriteByte('\n')
 	}
@@ -59,54 +78,45 @@ func printLines(w io.Writer, rows []table.Row) error {
 	return err
 }
 
-// escapeRow returns a row with its texts escaped for a terminal.
-func escapeRow(row table.Row) table.Row {
-	shown := slices.Clone(row)
-	for i, cell := range shown {
-		if text, ok := cell.(string); ok {
-			shown[i] = Escape(text)
-		}
+// Drawn prints a table with borders, on a terminal or not. A nil header is none.
+func Drawn(w io.Writer, header Row, rows []Row) error {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	if header != nil {
+		t.AppendHeader(shownRow(header))
+	}
+	for _, row := range rows {
+		t.AppendRow(shownRow(row))
+	}
+	_, err := fmt.Fprintln(w, t.Render())
+	return err
+}
+
+// shownRow returns the cells of a row that is drawn.
+func shownRow(row Row) table.Row {
+	shown := make(table.Row, len(row))
+	for i, cell := range row {
+		shown[i] = shownCell(cell, "\n")
 	}
 	return shown
 }
 
-// Escape returns a text that is safe on a terminal. Characters that could move the cursor, change
-// colours or turn the direction of text become Go escapes. Line breaks and tabs stay.
-func Escape(text string) string {
-	hidden := func(r rune) bool {
-		return r == unicode.ReplacementChar || r != '\n' && r != '\t' && !unicode.IsPrint(r)
+// shownCell returns a cell with its texts escaped. The separator joins the texts of a list.
+func shownCell(cell any, separator string) any {
+	list, ok := cell.([]string)
+	if !ok {
+		return shownValue(cell)
 	}
-	if !strings.ContainsFunc(text, hidden) {
-		return text
+	shown := make([]string, len(list))
+	for i, text := range list {
+		shown[i] = Escape(text)
 	}
-	var shown strings.Builder
-	for len(text) > 0 {
-		r, size := utf8.DecodeRuneInString(text)
-		if hidden(r) {
-			shown.WriteString(strings.Trim(strconv.QuoteToASCII(text[:size]), `"`))
-		} else {
-			shown.WriteString(text[:size])
-		}
-		text = text[size:]
-	}
-	return shown.String()
-}
-
-// Printable returns a text of the event store that is safe on a terminal. It is quoted if it has
-// characters that cannot be printed.
-func Printable(text string) string {
-	unprintable := func(r rune) bool {
-		return r == unicode.ReplacementChar || !unicode.IsPrint(r)
-	}
-	if strings.ContainsFunc(text, unprintable) {
-		return strconv.QuoteToASCII(text)
-	}
-	return text
+	return strings.Join(shown, separator)
 }
 
 // IsTerminal reports whether a writer is a terminal.
 func IsTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+	file, ok := exactly(w).(*os.File)
 	if !ok {
 		return false
 	}
@@ -131,7 +141,7 @@ func Pairs(w io.Writer, asJSON bool, value any, rows [][2]any) error {
 	}
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		if _, err := fmt.Fprintf(lines, "%v\t%v\n", row[0], row[1]); err != nil {
+		if err := Printf(lines, "%v\t%v\n", row[0], row[1]); err != nil {
 			return err
 		}
 	}

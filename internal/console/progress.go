@@ -14,7 +14,7 @@ func Progress(
 		return func(string, uint64, uint64) {}, func(bool) {}
 	}
 	bar := progress.NewWriter()
-	bar.SetOutputWriter(stderr)
+	bar.SetOutputWriter(Controls(stderr))
 	bar.SetAutoStop(false)
 	bar.SetTrackerPosition(progress.PositionRight)
 	bar.Style().Visibility = progress.StyleVisibility{

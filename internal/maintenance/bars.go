@@ -6,6 +6,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 
+	"linkledger/internal/console"
 	"linkledger/projections/engine/status"
 )
 
@@ -21,7 +22,7 @@ func newProgressBars(out io.Writer) *progressBars {
 		writer: progress.NewWriter(), trackers: make(map[string]*progress.Tracker),
 		ended: make(chan struct{}),
 	}
-	b.writer.SetOutputWriter(out)
+	b.writer.SetOutputWriter(console.Controls(out))
 	b.writer.SetAutoStop(false)
 	b.writer.SetTrackerPosition(progress.PositionRight)
 	b.writer.Style().Visibility = progress.StyleVisibility{

@@ -2,11 +2,9 @@ package maintenance
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/events/eventstore"
 	"linkledger/internal/console"
@@ -37,7 +35,7 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 			return err
 		}
 		views := make([]printedDeadLetter, len(letters))
-		rows := make([]table.Row, len(letters))
+		rows := make([]console.Row, len(letters))
 		for i, l := range letters {
 			views[i] = printedDeadLetter{
 				Projection: l.Name, Generation: l.Generation, Position: l.CommitPos,
@@ -45,7 +43,7 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 				Revision: l.Revision, Type: l.Type, RecordedAt: l.RecordedAt, ParkedAt: l.ParkedAt,
 				Error: l.Error,
 			}
-			rows[i] = table.Row{
+			rows[i] = console.Row{
 				l.Name, l.Generation, l.CommitPos, l.Stream, l.Revision, l.Type, l.Error,
 			}
 		}
@@ -54,7 +52,7 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 		}
 		return console.Table(
 			o.Stdout,
-			table.Row{
+			console.Row{
 				"projection", "generation", "position", "stream", "revision", "type", "error",
 			},
 			rows,
@@ -95,7 +93,7 @@ func (s DeadLetterSelection) apply(
 		if o.JSON {
 			return console.JSON(o.Stdout, map[string]int{done: n})
 		}
-		_, err = fmt.Fprintf(o.Stdout, "%d events %s\n", n, done)
+		err = console.Printf(o.Stdout, "%d events %s\n", n, done)
 		return err
 	})
 }

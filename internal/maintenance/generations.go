@@ -2,7 +2,6 @@ package maintenance
 
 import (
 	"context"
-	"fmt"
 
 	"linkledger/events/eventstore"
 	"linkledger/internal/console"
@@ -37,7 +36,7 @@ func Rollback(ctx context.Context, o installation.Operator, name string) error {
 		if o.JSON {
 			return console.JSON(o.Stdout, map[string]int{"generation": generation})
 		}
-		_, err = fmt.Fprintf(o.Stdout, "generation %d of %s serves\n", generation, name)
+		err = console.Printf(o.Stdout, "generation %d of %s serves\n", generation, name)
 		return err
 	})
 }
@@ -57,7 +56,7 @@ func Prune(ctx context.Context, o installation.Operator, names []string) error {
 		if o.JSON {
 			return console.JSON(o.Stdout, map[string]int{"pruned": pruned})
 		}
-		_, err := fmt.Fprintf(o.Stdout, "%d generations removed\n", pruned)
+		err := console.Printf(o.Stdout, "%d generations removed\n", pruned)
 		return err
 	})
 }

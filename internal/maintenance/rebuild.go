@@ -2,7 +2,6 @@ package maintenance
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -145,7 +144,7 @@ func (l *progressPrinter) update(all []status.Progress) {
 			_ = console.JSON(l.out, view) // a closed output does not end the rebuild
 			continue
 		}
-		_, _ = fmt.Fprintf(l.out, "%s generation %d: %.1f%%, %.0f events/s, %s left, serving: %t\n",
+		_ = console.Printf(l.out, "%s generation %d: %.1f%%, %.0f events/s, %s left, serving: %t\n",
 			p.Name, p.Generation, percent, p.Rate, left.Round(time.Second), p.Done)
 	}
 }

@@ -2,11 +2,9 @@ package maintenance
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"strconv"
 	"time"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/events/eventstore"
 	"linkledger/internal/console"
@@ -62,9 +60,9 @@ func List(ctx context.Context, o installation.Operator) error {
 		if err != nil {
 			return err
 		}
-		rows := table.Row{"name", "generation", "serving", "state"}
-		return printGenerations(o, views, rows, func(v printedGeneration) table.Row {
-			return table.Row{v.Name, v.Generation, v.Serving, v.State}
+		rows := console.Row{"name", "generation", "serving", "state"}
+		return printGenerations(o, views, rows, func(v printedGeneration) console.Row {
+			return console.Row{v.Name, v.Generation, v.Serving, v.State}
 		})
 	})
 }
@@ -104,17 +102,17 @@ func printStatus(
 	}
 	if watch && !o.JSON && console.IsTerminal(o.Stdout) {
 		// The cursor moves to the top left, and the screen is cleared from there.
-		if _, err := fmt.Fprint(o.Stdout, "\x1b[H\x1b[J"); err != nil {
+		if _, err := io.WriteString(console.Controls(o.Stdout), "\x1b[H\x1b[J"); err != nil {
 			return err
 		}
 	}
-	header := table.Row{
+	header := console.Row{
 		"name", "generation", "state", "position", "lag events", "lag", "events/s", "owner",
 		"last error",
 	}
-	return printGenerations(o, views, header, func(v printedGeneration) table.Row {
+	return printGenerations(o, views, header, func(v printedGeneration) console.Row {
 		lag := time.Duration(v.LagSeconds * float64(time.Second)).Round(time.Millisecond)
-		return table.Row{
+		return console.Row{
 			v.Name, v.Generation, v.State, v.Position, v.LagEvents, lag,
 			strconv.FormatFloat(v.Rate, 'f', 0, 64), v.Owner, v.LastError,
 		}
@@ -123,13 +121,13 @@ func printStatus(
 
 // printGenerations prints generations as a table or as JSON.
 func printGenerations(
-	o installation.Operator, views []printedGeneration, header table.Row,
-	row func(printedGeneration) table.Row,
+	o installation.Operator, views []printedGeneration, header console.Row,
+	row func(printedGeneration) console.Row,
 ) error {
 	if o.JSON {
 		return console.JSON(o.Stdout, views)
 	}
-	rows := make([]table.Row, len(views))
+	rows := make([]console.Row, len(views))
 	for i, v := range views {
 		rows[i] = row(v)
 	}

@@ -78,20 +78,20 @@ func printVerified(o installation.Operator, views []printedVerification) error {
 		return console.JSON(o.Stdout, views)
 	}
 	for _, v := range views {
-		if _, err := fmt.Fprintf(o.Stdout, "%s generation %d at position %d: %d events, %d rows, "+
+		if err := console.Printf(o.Stdout, "%s generation %d at position %d: %d events, %d rows, "+
 			"%d different\n",
 			v.Name, v.Generation, v.Position, v.Events, v.Rows, v.Different); err != nil {
 			return err
 		}
 		for _, d := range v.Differences {
-			if _, err := fmt.Fprintf(o.Stdout, "  %s %s\n    found  %s\n    log    %s\n",
-				d.Table, console.Escape(string(d.Key)), rowOr(d.Found, "no such row"),
+			if err := console.Printf(o.Stdout, "  %s %s\n    found  %s\n    log    %s\n",
+				d.Table, string(d.Key), rowOr(d.Found, "no such row"),
 				rowOr(d.Replayed, "no such row")); err != nil {
 				return err
 			}
 		}
 		if more := v.Different - int64(len(v.Differences)); more > 0 {
-			if _, err := fmt.Fprintf(o.Stdout, "  and %d more\n", more); err != nil {
+			if err := console.Printf(o.Stdout, "  and %d more\n", more); err != nil {
 				return err
 			}
 		}
@@ -103,5 +103,5 @@ func rowOr(row json.RawMessage, missing string) string {
 	if row == nil {
 		return missing
 	}
-	return console.Escape(string(row))
+	return string(row)
 }

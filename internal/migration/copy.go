@@ -51,7 +51,7 @@ func Copy(
 	case asJSON:
 		return console.JSON(out.Stdout, printedCopy(copied))
 	}
-	_, err = fmt.Fprintf(
+	err = console.Printf(
 		out.Stdout, "%d events, %d of them new, are the same in both: hash chain %s\n",
 		copied.Events, copied.New, copied.Chain,
 	)

@@ -3,7 +3,6 @@ package migration
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"linkledger/events/eventstore"
@@ -51,13 +50,13 @@ func Prepare(
 		return console.JSON(out.Stdout, view)
 	}
 	if !view.Changed {
-		_, err = fmt.Fprintf(
+		err = console.Printf(
 			out.Stdout, "%s may read the log of all streams ($all) already: %s\n", user,
 			strings.Join(view.After, ", "),
 		)
 		return err
 	}
-	_, err = fmt.Fprintf(out.Stdout, "%s may read the log of all streams ($all): %s, before %s\n",
+	err = console.Printf(out.Stdout, "%s may read the log of all streams ($all): %s, before %s\n",
 		user, strings.Join(view.After, ", "), strings.Join(view.Before, ", "))
 	return err
 }
