@@ -19,7 +19,7 @@ func TestAuditHistory(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
-	d.call("PATCH", "/urls/one", `{"urls":[{"note":"=1+1\u001b[2J","custom_hash":"two"}]}`)
+	d.call("PATCH", "/urls/one", `{"urls":[{"note":"=1+1\u202e[2J","custom_hash":"two"}]}`)
 	if redirected, err := visit(t.Context(), d.base, "two", "Firefox"); err != nil || !redirected {
 		t.Fatalf("visit: %v, %v", redirected, err)
 	}
@@ -43,7 +43,7 @@ func TestAuditHistory(t *testing.T) {
 	}
 	table := operator(t, folder, "audit", "history", "one", "--account", demoUser)
 	for _, want := range []string{
-		"one from ", "two from ", ` note: "" -> "=1+1\u001b[2J"` + "\n", ` hash: "one" -> "two"` + "\n",
+		"one from ", "two from ", ` note: "" -> "=1+1\u202e[2J"` + "\n", ` hash: "one" -> "two"` + "\n",
 		" total_clicks: null -> 1\n",
 	} {
 		if !strings.Contains(table, want) {
