@@ -40,7 +40,7 @@ func ParseGroupRoles(text string) ([]GroupRole, error) {
 			continue
 		}
 		var err error
-		if of.Role, err = CheckedRole(role); err != nil || account == "" {
+		if of.Role, err = CheckedRole(strings.TrimSpace(role)); err != nil || account == "" {
 			return nil, fmt.Errorf(
 				"%q: give GROUP=ACCOUNT:ROLE with a role of owner, editor, viewer and auditor, "+
 					"or GROUP=operator", entry,

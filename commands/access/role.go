@@ -1,8 +1,6 @@
 package access
 
 import (
-	"strings"
-
 	"linkledger/commands/domain"
 	"linkledger/events"
 )
@@ -45,7 +43,7 @@ func (r Role) Terms() events.KeyTerms {
 
 // CheckedRole returns the role with a name. It refuses with InvalidValue.
 func CheckedRole(name string) (Role, error) {
-	role := Role(strings.TrimSpace(name))
+	role := Role(name)
 	if scopesOfRoles[role] == 0 {
 		return "", domain.Refuse(
 			domain.InvalidValue, "There is no role %q; the roles are owner, editor, viewer and "+

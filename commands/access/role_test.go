@@ -14,7 +14,7 @@ import (
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	for _, role := range Roles() {
-		if checked, err := CheckedRole(" " + string(role)); err != nil || checked != role {
+		if checked, err := CheckedRole(string(role)); err != nil || checked != role {
 			t.Errorf("%s is %s, %v", role, checked, err)
 		}
 		if !Within(role.Terms(), Owner.Terms()) || role != Owner && Within(Owner.Terms(), role.Terms()) {
@@ -26,6 +26,9 @@ func TestRoles(t *testing.T) {
 	}
 	if !Within(Viewer.Terms(), Editor.Terms()) || !Within(Viewer.Terms(), Auditor.Terms()) || Within(Auditor.Terms(), Editor.Terms()) {
 		t.Error("a viewer may do more than an editor or an auditor, or an auditor may do less")
+	}
+	if role, err := CheckedRole("owner\u2028"); domain.KindOf(err) != domain.InvalidValue {
+		t.Errorf("an owner with a separator is %q, %v", role, err)
 	}
 	later := Role("of a later version")
 	if _, err := CheckedRole(string(later)); domain.KindOf(err) != domain.InvalidValue || ScopesOf(later.Terms().Scopes) != 0 {

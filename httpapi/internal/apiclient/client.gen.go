@@ -1078,7 +1078,9 @@ type ItemSuccessMessage string
 type KeyPayload struct {
 	// ExpirationDate The last day, YYYY-MM-DD, UTC; null: never.
 	ExpirationDate *string `json:"expiration_date,omitempty"`
-	Name           *string `json:"name,omitempty"`
+
+	// Name null: none, or in a change as it was.
+	Name *string `json:"name,omitempty"`
 
 	// Networks Networks or addresses that the key may be used from; null: from anywhere.
 	Networks *[]string `json:"networks,omitempty"`
