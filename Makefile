@@ -64,8 +64,8 @@ storecrash: go ## Kill the real event store under 64 writers, 20 times
 	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./e2e -crash-rounds 20
 
 .PHONY: model
-model: go ## Hold the API against a model of its contract, for 2000 sequences of calls
-	@$(WITH_POSTGRES) go test -count=1 -timeout 60m -run '^Test(CallsAnswerAsTheModelDoes|WhateverIsAcceptedReadsBack)$$' ./httpapi -rapid.checks 2000
+model: go ## Hold the API against a model of its contract, for 2000 sequences of calls, and rebuild all projections
+	@$(WITH_POSTGRES) LINKLEDGER_SOAK=1 go test -count=1 -timeout 60m -run '^Test(CallsAnswerAsTheModelDoes|WhateverIsAcceptedReadsBack)$$' ./httpapi -rapid.checks 2000
 
 # With the default all targets take ten minutes.
 FUZZTIME ?= 42s

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -185,7 +186,7 @@ var sentCalls atomic.Int64
 // try makes a call with a value at a place.
 func (r *caller) try(o openapi.Operation, at place, value string) *answer {
 	path, body := r.prepare(o)
-	changes := []with{header("Idempotency-Key", fmt.Sprint(sentCalls.Add(1)))}
+	changes := []with{header("Idempotency-Key", strconv.FormatInt(sentCalls.Add(1), 10))}
 	method := o.Method
 	switch at.in {
 	case "body":

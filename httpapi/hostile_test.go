@@ -150,7 +150,7 @@ func (s *stack) verified(t testing.TB) {
 	t.Helper()
 	s.applied(t, "all calls")
 	for _, name := range projections.Names() {
-		found, err := projections.Verify(withTimeout(t), s.db, s.store, name, func([]status.Progress) {})
+		found, err := projections.Verify(t.Context(), s.db, s.store, name, func([]status.Progress) {})
 		if err != nil {
 			t.Fatalf("verify %s: %v", name, err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"linkledger/commands/people"
 	"linkledger/httpapi/apierror"
 )
 
@@ -37,6 +38,10 @@ type model struct {
 	links   map[string]*modelLink
 	tags    []*modelTag
 	created int
+
+	keys    []modelKey        // besides the first
+	people  []string          // ids of persons who may become members
+	members map[string]string // roles by person
 }
 
 // sent is an item of a call that creates or edits, as the client sends it.
@@ -46,25 +51,32 @@ type sent map[string]any
 // the contract requires.
 func TestCallsAnswerAsTheModelDoes(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout = 10 * time.Second })
+	var known *people.People
+	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout, known = 10*time.Second, cfg.People })
+	someone := s.persons(t, known, 2)
 	accounts, outer := 0, t
 	rapid.Check(t, func(t *rapid.T) {
 		accounts++
 		name := "m" + strconv.Itoa(accounts)
-		m := &model{c: s.client(outer, name), prefix: name + "-", links: make(map[string]*modelLink)}
+		m := &model{
+			c: s.client(outer, name), prefix: name + "-", links: make(map[string]*modelLink), people: someone,
+			members: make(map[string]string),
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"create": m.create, "edit one": m.editOne, "edit the same": m.editSame, "edit each": m.editEach,
 			"delete one": m.deleteOne, "delete some": m.deleteSome, "list": m.list, "visit": m.visit, "stats": m.stats,
-			"tag": m.createTag, "rename tag": m.renameTag, "delete tag": m.deleteTag, "": m.account,
+			"tag": m.createTag, "rename tag": m.renameTag, "delete tag": m.deleteTag, "key": m.key, "member": m.member, "": m.account,
 		})
 	})
+	s.verified(t)
+	s.rebuilt(t)
 }
 
 func (m *model) hash(t *rapid.T) string {
 	return m.prefix + rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "hash")
 }
 
-var modelLabels = rapid.SampledFrom([]string{"red", "RED", "blue", "green tea"})
+var modelLabels = rapid.SampledFrom([]string{"red", "RED", "blue", "green tea", "\U0001d518 書"})
 
 func (m *model) tag(label string) *modelTag {
 	i := slices.IndexFunc(m.tags, func(tag *modelTag) bool { return strings.EqualFold(tag.label, label) })
@@ -135,6 +147,18 @@ func (l *modelLink) labels() []string {
 	return labels
 }
 
+// modelNotes are notes. The service keeps no control characters of them.
+var modelNotes = rapid.SampledFrom([]string{
+	"", "a&b=c +", "noted; 100%", strings.Repeat("é", 30), strings.Repeat("x", 26), strings.Repeat("💩", 26),
+	"a\x00\x1b[31m\x7f\u009bb", "\u202eab\u2028\ufeff", "e\u0301👩\u200d👧", "\ufffe\ufffd",
+})
+
+// stored returns a note as links have it.
+func stored(note string) string {
+	kept := []rune(strings.NewReplacer("\x00", "", "\x1b", "", "\x7f", "", "\u009b", "").Replace(note))
+	return string(kept[:min(len(kept), 25)])
+}
+
 // answers checks the status, the code and the items of a response.
 func (m *model) answers(t *rapid.T, a *answer, want apierror.Code, items ...string) {
 	got := make([]string, len(a.URLs))
@@ -160,6 +184,11 @@ var modelFaults = []struct {
 	{apierror.CodeInvalidURL, "long_url", "ftp://example.com/"},
 	{apierror.CodeInvalidDate, "expiration_date", "2026-02-30"},
 	{apierror.CodeInvalidLabel, "tags", []string{"a/b"}},
+	{apierror.CodeInvalidURL, "long_url", "https://example.com/\x00"},
+	{apierror.CodeInvalidURL, "long_url", "https://example.com/\u0085"},
+	{apierror.CodeHashUnavailable, "custom_hash", "a\u202eb"},
+	{apierror.CodeInvalidLabel, "tags", []string{"a\x00b"}},
+	{apierror.CodeInvalidLabel, "tags", []string{"\x1b[31m"}},
 }
 
 func (m *model) create(t *rapid.T) {
@@ -169,10 +198,10 @@ func (m *model) create(t *rapid.T) {
 		fault := rapid.SampledFrom(modelFaults).Draw(t, "fault")
 		items[i] = sent{
 			"custom_hash": m.hash(t),
-			"long_url": rapid.SampledFrom([]string{"https://example.com/", "https://example.com/?a=b&c=d+ü"}).Draw(
+			"long_url": rapid.SampledFrom([]string{"https://example.com/", "https://example.com/?a=b&c=d+ü", "https://example.com/💩e\u0301#\U0010ffff"}).Draw(
 				t, "long URL",
 			),
-			"note":            rapid.SampledFrom([]string{"", "a&b=c +", strings.Repeat("é", 30)}).Draw(t, "note"),
+			"note":            modelNotes.Draw(t, "note"),
 			"max_clicks":      rapid.Int64Range(0, 1).Draw(t, "max") * 1000,
 			"expiration_date": rapid.SampledFrom([]string{"", "2026-05-13", "2030-01-31"}).Draw(t, "date"),
 			"tags":            rapid.SliceOfN(modelLabels, 1, 2).Draw(t, "tags"),

@@ -21,7 +21,7 @@ func (m *model) edit(t *rapid.T, rename bool) sent {
 		name  string
 		value any
 	}{
-		{"note", rapid.SampledFrom([]string{"", "noted; 100%", strings.Repeat("x", 26)}).Draw(t, "note")},
+		{"note", modelNotes.Draw(t, "note")},
 		{
 			"long_url",
 			rapid.SampledFrom([]string{"https://example.com/2", "https://example.com/#f"}).Draw(t, "long URL"),
@@ -84,8 +84,7 @@ func (l *modelLink) apply(m *model, edit sent) {
 	for name, value := range edit {
 		switch name {
 		case "note":
-			runes := []rune(value.(string))
-			l.note = string(runes[:min(len(runes), 25)])
+			l.note = stored(value.(string))
 		case "long_url":
 			l.long = value.(string)
 		case "expiration_date":
@@ -248,7 +247,7 @@ func (m *model) stats(t *rapid.T) {
 
 func (m *model) createTag(t *rapid.T) {
 	label := modelLabels.Draw(t, "label")
-	m.tagged(t, m.c.call(http.MethodPost, "/v3/tags", `{"label":"`+label+`"}`), apierror.CodeOK, m.ensure(label))
+	m.tagged(t, m.c.call(http.MethodPost, "/v3/tags", jsonOf("label", label)), apierror.CodeOK, m.ensure(label))
 }
 
 func (m *model) renameTag(t *rapid.T) {
@@ -262,7 +261,7 @@ func (m *model) renameTag(t *rapid.T) {
 	default:
 		tag.label = to
 	}
-	m.tagged(t, m.c.call(http.MethodPatch, "/v3/tags/"+url.PathEscape(label), `{"label":"`+to+`"}`), want, tag)
+	m.tagged(t, m.c.call(http.MethodPatch, "/v3/tags/"+url.PathEscape(label), jsonOf("label", to)), want, tag)
 }
 
 func (m *model) deleteTag(t *rapid.T) {
