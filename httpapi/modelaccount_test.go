@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -122,11 +123,11 @@ func (m *model) member(t *rapid.T) {
 
 // jsonOf returns a JSON object of names and texts.
 func jsonOf(pairs ...string) string {
-	body := "{"
+	var body strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
-		body += quoteJSON(pairs[i]) + ":" + quoteJSON(pairs[i+1]) + ","
+		fmt.Fprintf(&body, ",%s:%s", quoteJSON(pairs[i]), quoteJSON(pairs[i+1]))
 	}
-	return body[:len(body)-1] + "}"
+	return "{" + strings.TrimPrefix(body.String(), ",") + "}"
 }
 
 // rebuilt builds projections anew and checks that they are what the log says: one in make test, and

@@ -24,7 +24,6 @@ import (
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections"
 	"linkledger/projections/engine"
-	"linkledger/projections/engine/projector"
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 )
@@ -81,7 +80,7 @@ func newHostileLog(t *testing.T) *hostileLog {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() {
-		ended <- projections.Run(ctx, engine.Config{DB: db, Store: h.store, Policy: projector.Park})
+		ended <- projections.Run(ctx, engine.Config{DB: db, Store: h.store})
 	}()
 	t.Cleanup(func() {
 		stop()
