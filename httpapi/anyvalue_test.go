@@ -245,8 +245,8 @@ func trialsOf(description openapi.Document, o openapi.Operation) []trial {
 		}
 		for i, value := range values {
 			// In make test some values of each place are tried, and all of the first in bodies.
-			step := soak.N(17, 1)
-			if at.in == "body" && i < 40 || (i+n)%step == 0 {
+			step := soak.N(29, 1)
+			if at.in == "body" && i < 16 || (i+n)%step == 0 {
 				all = append(all, trial{o, at, value})
 			}
 		}
@@ -271,7 +271,7 @@ func TestWhateverIsAcceptedIsApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	create := all[slices.IndexFunc(all, func(o openapi.Operation) bool { return o.OperationID == "createURLs" })]
-	callers := make(chan *caller, 8)
+	callers := make(chan *caller, 12)
 	for n := range cap(callers) {
 		callers <- s.newCaller(t, create, n)
 	}
