@@ -202,6 +202,11 @@ func (h *hostileLog) fill() {
 		},
 		events.URLDeleted{Account: account, Hash: "gone", At: now},
 	)
+	if _, _, err := h.keys.StartSession(h.t.Context(), keystore.Session{
+		Account: h.account, Key: h.key.String(), Operator: true, Agent: "browser" + controls,
+	}, now); err != nil {
+		h.t.Fatal(err)
+	}
 	// An event that no projection can apply: it becomes a dead letter.
 	h.append(
 		events.StreamTags+uuid.NewString()+controls,
@@ -231,6 +236,8 @@ func (h *hostileLog) commands() [][]string {
 		{"account", "create", name},
 		{"person", "list"},
 		{"person", "erase", "x" + controls},
+		{"console", "session", "list"},
+		{"console", "session", "end", "x" + controls},
 		{"console", "link", name, "--base-url=https://sho.rt"},
 		{"projections", "list"},
 		{"projections", "status"},

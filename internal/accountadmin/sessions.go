@@ -3,11 +3,9 @@ package accountadmin
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
@@ -54,16 +52,16 @@ func ListSessions(ctx context.Context, o installation.Operator) error {
 		return err
 	}
 	printed := make([]printedSession, len(listed))
-	rows := make([]table.Row, len(listed))
+	rows := make([]console.Row, len(listed))
 	for i, s := range listed {
 		p := newPrintedSession(s)
 		printed[i] = p
-		rows[i] = table.Row{
+		rows[i] = console.Row{
 			p.ID, p.Operator, p.Username, p.User, p.UserName, p.Key, p.KeyName, p.Agent,
 			console.Time(s.Begun), console.Time(s.Used),
 		}
 	}
-	return printList(o, printed, table.Row{
+	return printList(o, printed, console.Row{
 		"id", "operator", "account", "person", "name", "key", "key name", "browser", "began",
 		"last used",
 	}, rows)
@@ -91,8 +89,7 @@ func EndSession(ctx context.Context, o installation.Operator, session string) er
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Stdout, "the session %s has ended\n", id)
-	return err
+	return console.Printf(o.Stdout, "the session %s has ended\n", id)
 }
 
 // onSessions runs a command on the database of the installation.
