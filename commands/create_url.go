@@ -104,7 +104,7 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 		return err
 	}
 	if item.CustomHash != "" {
-		if err := h.hashes.CheckCustomHash(item.CustomHash); err != nil {
+		if err := hashes.CheckCustomHash(item.CustomHash); err != nil {
 			return err
 		}
 	}
@@ -182,6 +182,11 @@ func (h *Handler) create(
 	ctx context.Context, r domain.Request, link newLink, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
+	if !link.generated {
+		if err := hashes.CheckNew(link.hash); err != nil {
+			return URLOutcome{}, err
+		}
+	}
 	at, err := reservation.Take(ctx, link.id, h.streams.Now())
 	if err != nil {
 		return URLOutcome{}, err

@@ -6,6 +6,7 @@ import (
 
 	"linkledger/commands/batch"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -91,7 +92,7 @@ func (h *Handler) editURL(
 // CheckEdit refuses an edit that EditURLs would refuse for any link.
 func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	if edit.CustomHash != nil {
-		if err := h.hashes.CheckCustomHash(*edit.CustomHash); err != nil {
+		if err := hashes.CheckCustomHash(*edit.CustomHash); err != nil {
 			return err
 		}
 	}
@@ -161,6 +162,9 @@ func (h *Handler) tryEditURL(
 		return URLOutcome{}, err
 	}
 	if change.Hash != nil && *change.Hash != url.Hash {
+		if err := hashes.CheckNew(*change.Hash); err != nil {
+			return URLOutcome{}, err
+		}
 		if change.Claim, err = h.hashes.Claim(
 			ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash),
 		); err != nil {

@@ -31,7 +31,6 @@ import (
 	"linkledger/httpapi"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/session"
-	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
@@ -180,7 +179,6 @@ func (s *Service) wire(ctx context.Context) error {
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: s.quotas(), Streams: written, Logger: s.logger,
 		Destinations:   destinations,
-		ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
