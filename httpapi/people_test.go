@@ -32,7 +32,7 @@ type site struct {
 }
 
 // newSite returns a site where the members of groups are what groups says.
-func newSite(t *testing.T, groups string) *site {
+func newSite(t *testing.T, groups string, adjust ...func(*Config)) *site {
 	t.Helper()
 	roles, err := access.ParseGroupRoles(groups)
 	if err != nil {
@@ -43,14 +43,14 @@ func newSite(t *testing.T, groups string) *site {
 	registered.RedirectURLs = []string{"http://" + shortHost + signin.CallbackPath}
 	s.issuer.Register(registered)
 	var second Config
-	s.stack = newStack(t, func(cfg *Config) {
+	s.stack = newStack(t, append(adjust, func(cfg *Config) {
 		cfg.SignIn = &SignIn{
 			Issuer: s.issuer.URL, ClientID: registered.ID, ClientSecret: registered.Secret, GroupsClaim: "groups",
 			Groups: roles,
 		}
 		s.issuer.Clock(cfg.Now)
 		s.people, second = cfg.People, *cfg
-	})
+	})...)
 	pageBranches.watchHandler(t, s.handler)
 	second.Logins = cache.NewLogins(queries.New(s.db))
 	if s.node, err = New(second); err != nil {

@@ -2,6 +2,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -79,16 +80,18 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 		}
 	}
 	began := time.Now()
-	login, refused, err := a.identify(c, username, key)
+	hash, address := accounts.HashKey(key), a.cfg.Proxies.ClientAddress(c.Request)
+	login, refused, err := a.identify(c.Context(), username, hash)
 	if err != nil {
 		return apierror.Unavailable(err)
 	}
 	if refused == nil {
 		c.Account, c.Key = login.Account, login.key
-		refused = a.checkUsable(c)
+		refused = a.checkUsable(login, address)
 	}
 	if refused == nil {
 		a.cfg.Used(c.Account.ID, c.Key.ID)
+		a.permitKey(c, hash, address)
 		return bind(c)
 	}
 	select {
@@ -118,13 +121,15 @@ func (a *Authenticator) authenticateSession(c *request.Context) error {
 			Code: apierror.CodeAccessDenied, Details: "You are a member of no account",
 		}
 	}
-	if refused := a.checkUsable(c); refused != nil {
+	address := a.cfg.Proxies.ClientAddress(c.Request)
+	if refused := a.checkUsable(login{c.Account, c.Key}, address); refused != nil {
 		a.cfg.Refused(refused.reason)
 		return &apierror.Error{Code: refused.code, Details: refused.details}
 	}
 	if c.Key.ID != "" {
 		a.cfg.Used(c.Account.ID, c.Key.ID)
 	}
+	a.permitSession(c, address)
 	return bind(c)
 }
 
@@ -156,6 +161,7 @@ const (
 	loginExpiredKey         = "expired_key"
 	loginForeignNetwork     = "foreign_network" // a key that is bound to other networks
 	loginBadSession         = "bad_session"     // none, an ended one, or a page of another origin
+	loginNarrowed           = "narrowed"        // during a call: the key or role may do less
 	// loginThrottled is an unknown user name or a wrong key whose response does not state the
 	// reason.
 	loginThrottled = "throttled"
@@ -165,14 +171,13 @@ const (
 // user name and a wrong key are both refused after the same query of the database, for two reasons:
 // the cache may be stale, and equal work does not reveal which user names exist.
 func (a *Authenticator) identify(
-	c *request.Context, username, key string,
+	ctx context.Context, username, hash string,
 ) (login, *refusedLogin, error) {
-	hash := accounts.HashKey(key)
 	remembered, _ := a.cfg.Logins.Remembered(username)
 	if found, ok := keyOf(remembered, hash); ok {
 		return found, nil, nil
 	}
-	stored, err := a.cfg.Logins.LookUp(c.Context(), username)
+	stored, err := a.cfg.Logins.LookUp(ctx, username)
 	unknown := errors.Is(err, queries.ErrNotFound)
 	if err != nil && !unknown {
 		return login{}, nil, err
@@ -210,21 +215,21 @@ func keyOf(of queries.Login, hash string) (found login, ok bool) {
 
 // checkUsable refuses accounts that are erased, deactivated or expired, and keys that have expired
 // or are bound to other networks.
-func (a *Authenticator) checkUsable(c *request.Context) *refusedLogin {
-	now, terms := a.cfg.Now(), c.Key.Terms()
+func (a *Authenticator) checkUsable(l login, address string) *refusedLogin {
+	now, terms := a.cfg.Now(), l.key.Terms()
 	switch {
-	case c.Account.Erased:
+	case l.Erased:
 		return &refusedLogin{
 			loginInactive, apierror.CodeAccessDenied, "The account has been erased",
 		}
-	case !c.Account.Active:
+	case !l.Active:
 		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account is not active"}
-	case c.Account.Expired(now):
+	case l.Expired(now):
 		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account has expired"}
 	case access.Over(terms.Expires, now):
 		return &refusedLogin{loginExpiredKey, apierror.CodeAccessDenied, "The key has expired"}
 	case len(terms.Networks) > 0 &&
-		!access.AllowFrom(terms.Networks, a.cfg.Proxies.ClientAddress(c.Request)):
+		!access.AllowFrom(terms.Networks, address):
 		return &refusedLogin{
 			loginForeignNetwork, apierror.CodeAccessDenied,
 			"The key may not be used from this address",

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/access"
+	"linkledger/commands/permit"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
@@ -138,13 +139,7 @@ func (s *Sessions) ResumePage(c *request.Context) error {
 	if err != nil {
 		return apierror.Unavailable(err)
 	}
-	c.Session, c.Account = session, session.Account
-	if session.Key != nil {
-		c.Key = *session.Key
-	} else {
-		terms := access.Role(session.Role).Terms()
-		c.Key = queries.Key{Restricted: &terms}
-	}
+	c.Session, c.Account, c.Key = session, session.Account, KeyOf(session)
 	if request.IsWatch(c.Request) { // a page that is left open does not keep its session
 		return nil
 	}
@@ -154,6 +149,20 @@ func (s *Sessions) ResumePage(c *request.Context) error {
 		)
 	}
 	return nil
+}
+
+// Current returns the session of a request as it is now, or queries.ErrNotFound if it has ended.
+func (s *Sessions) Current(ctx context.Context, r *http.Request) (queries.Session, error) {
+	return s.Queries.Session(ctx, s.secret(r), s.Now())
+}
+
+// KeyOf returns the key that signed in, or one with the rights that the role of the person gives.
+func KeyOf(s queries.Session) queries.Key {
+	if s.Key != nil {
+		return *s.Key
+	}
+	terms := access.Role(s.Role).Terms()
+	return queries.Key{Restricted: &terms}
 }
 
 var errNoSession = &apierror.Error{
@@ -203,7 +212,8 @@ var errUsedLink = &apierror.Error{
 	Details: "This link was used before or has expired: ask for another",
 }
 
-// End ends a session. If it is that of the call, the browser forgets it.
+// End ends a session. When it returns, no node accepts the session any more, and calls that it made
+// have stopped. If it is that of the call, the browser forgets it.
 func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
 	if err := s.Store.EndSession(c.Context(), id); err != nil {
 		return apierror.Unavailable(err)
@@ -211,7 +221,7 @@ func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
 	if id == c.Session.ID {
 		s.forget(c)
 	}
-	return nil
+	return permit.AwaitEnd(c.Context())
 }
 
 func (s *Sessions) forget(c *request.Context) {

@@ -60,6 +60,7 @@ func ErasePerson(ctx context.Context, o installation.Operator, user string) erro
 	if err != nil {
 		return err
 	}
+	awaitNodes(ctx)
 	_, err = fmt.Fprintf(o.Stdout, "the person %s is erased\n", id)
 	return err
 }

@@ -93,6 +93,7 @@ func SetMember(
 	if err != nil {
 		return err
 	}
+	awaitNodes(ctx)
 	_, err = fmt.Fprintf(o.Stdout, "%s is %s of %s\n", id, checked, username)
 	return err
 }
@@ -117,6 +118,7 @@ func RemoveMember(ctx context.Context, o installation.Operator, username, user s
 	if err != nil {
 		return err
 	}
+	awaitNodes(ctx)
 	_, err = fmt.Fprintf(o.Stdout, "%s is no member of %s any more\n", id, username)
 	return err
 }

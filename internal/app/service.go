@@ -178,7 +178,7 @@ func (s *Service) wire(ctx context.Context) error {
 	}
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: s.quotas(), Streams: written, Logger: s.logger,
-		Destinations:   destinations,
+		Destinations: destinations,
 	})
 	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err

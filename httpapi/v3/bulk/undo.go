@@ -107,6 +107,9 @@ func (b *Changes) undo(
 		Undo: undoRecord{Batch: undone.Batch, Key: undone.Key},
 	}
 	for {
+		if err := op.mayGoOn(); err != nil {
+			return nil, err
+		}
 		ids, err := next()
 		if err != nil {
 			return nil, apierror.Unavailable(err)

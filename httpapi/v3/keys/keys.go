@@ -8,6 +8,7 @@ import (
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/permit"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -25,7 +26,7 @@ type Handler struct {
 	Requests  *write.Requests
 	Waiter    *catchup.Waiter
 	BodyLimit int64 // bytes
-	// LoginsCached is how long any node may accept a key after it was revoked.
+	// LoginsCached is how long any node may accept a key after it was revoked, for new calls.
 	LoginsCached time.Duration
 }
 
@@ -112,7 +113,7 @@ func (h *Handler) Revoke(c *request.Context) (any, error) {
 }
 
 // awaitAllNodes waits until every node knows the key as a command left it: the read models show it,
-// and what nodes have cached before is out of date.
+// what nodes have cached before is out of date, and calls that began before have stopped.
 func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome) error {
 	if !h.Waiter.AwaitAccounts(c, outcome.Position.Commit) {
 		return &apierror.Error{
@@ -123,7 +124,7 @@ func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome)
 	}
 	select {
 	case <-time.After(h.LoginsCached):
-		return nil
+		return permit.AwaitEnd(c.Context())
 	case <-c.Context().Done():
 		return c.Context().Err()
 	}
