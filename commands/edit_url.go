@@ -36,7 +36,7 @@ func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditUR
 	attach := make([][]string, len(edits))
 	for i, edit := range edits {
 		if outcome.Items[i].Err = h.CheckEdit(r, edit); outcome.Items[i].Err == nil {
-			attach[i], _ = tagInstructions(edit.Tags)
+			attach[i], _ = TagInstructions(edit.Tags)
 		}
 	}
 	tags, refused, position, err := h.ensureTags(ctx, r, attach)
@@ -104,12 +104,12 @@ func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	if err := domain.CheckSettings(edit.SettingsChange); err != nil {
 		return err
 	}
-	attach, _ := tagInstructions(edit.Tags)
+	attach, _ := TagInstructions(edit.Tags)
 	return domain.CheckLabels(attach)
 }
 
-// tagInstructions returns the labels to attach and to detach.
-func tagInstructions(instructions []string) (attach, detach []string) {
+// TagInstructions returns the labels that the tags of an edit attach, and those that they detach.
+func TagInstructions(instructions []string) (attach, detach []string) {
 	for _, instruction := range instructions {
 		instruction = strings.TrimSpace(instruction)
 		if label, ok := strings.CutPrefix(instruction, "-"); ok {
@@ -129,7 +129,7 @@ func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange,
 	if edit.Note != nil {
 		change.Note = new(domain.TrimNote(*edit.Note))
 	}
-	attach, detach := tagInstructions(edit.Tags)
+	attach, detach := TagInstructions(edit.Tags)
 	change.Attach = tags.IDs(attach)
 	for _, label := range detach {
 		tag, ok := tags.ByLabel(label)

@@ -2,7 +2,10 @@
 package tags
 
 import (
+	"strings"
+
 	"linkledger/commands"
+	"linkledger/commands/access"
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -59,6 +62,9 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	outcome, err := h.Commands.CreateTag(c.Context(), r, label)
 	if err != nil {
 		return nil, err
+	}
+	if !c.Scopes().Have(access.LinksRead) { // the tag may exist in another spelling
+		outcome.Tag.Label = strings.TrimSpace(label)
 	}
 	return h.writtenTag(c, outcome), nil
 }
