@@ -75,7 +75,7 @@ func (o URLsOutcome) failed(err error) URLsOutcome {
 func (h *Handler) editURL(
 	ctx context.Context, r domain.Request, edit EditURL, tags domain.Tags,
 ) URLOutcome {
-	change, err := h.linkChange(edit, tags)
+	change, err := h.linkChange(r, edit, tags)
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -121,8 +121,12 @@ func TagInstructions(instructions []string) (attach, detach []string) {
 	return attach, detach
 }
 
-// linkChange returns the change of an edit. The account MUST have the tags that the edit attaches.
-func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
+// linkChange returns the change of an edit. The account MUST have the tags that the edit attaches. A
+// missing tag to detach is refused, except to a caller that is bound to tags: to it, a tag of links
+// that it does not see looks like a missing one.
+func (h *Handler) linkChange(
+	r domain.Request, edit EditURL, tags domain.Tags,
+) (domain.LinkChange, error) {
 	change := domain.LinkChange{
 		Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: edit.SettingsChange,
 	}
@@ -133,12 +137,14 @@ func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange,
 	change.Attach = tags.IDs(attach)
 	for _, label := range detach {
 		tag, ok := tags.ByLabel(label)
-		if !ok {
+		switch {
+		case ok:
+			change.Detach = append(change.Detach, tag.ID)
+		case r.Bound == nil:
 			return domain.LinkChange{}, domain.Refuse(
 				domain.TagNotFound, "There is no tag %q", label,
 			)
 		}
-		change.Detach = append(change.Detach, tag.ID)
 	}
 	return change, nil
 }
