@@ -52,6 +52,13 @@ type URLsOutcome struct {
 func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
+	nothing, err := h.seesNothing(ctx, r)
+	if err != nil {
+		return outcome.failed(err)
+	}
+	if nothing {
+		return outcome.failed(domain.ErrLeavesBound)
+	}
 	for i, item := range items {
 		if outcome.Items[i].Err = h.checkCreate(r, item); outcome.Items[i].Err == nil {
 			labels[i], labelled = item.Tags, labelled || len(item.Tags) > 0
@@ -60,7 +67,6 @@ func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []Crea
 	var tags domain.Tags
 	if labelled {
 		var refused []error
-		var err error
 		if tags, refused, outcome.Tags, err = h.ensureTags(ctx, r, labels); err != nil {
 			return outcome.failed(err)
 		}

@@ -121,9 +121,9 @@ func TagInstructions(instructions []string) (attach, detach []string) {
 	return attach, detach
 }
 
-// linkChange returns the change of an edit. The account MUST have the tags that the edit attaches. A
-// missing tag to detach is refused, except to a caller that is bound to tags: to it, a tag of links
-// that it does not see looks like a missing one.
+// linkChange returns the change of an edit. The account MUST have the tags that the edit attaches.
+// A missing tag to detach is refused, except to a caller that is bound to tags: to it, a tag of
+// links that it does not see looks like a missing one.
 func (h *Handler) linkChange(
 	r domain.Request, edit EditURL, tags domain.Tags,
 ) (domain.LinkChange, error) {

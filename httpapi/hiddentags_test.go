@@ -38,6 +38,7 @@ func TestBoundKeysLearnNothingOfHiddenTags(t *testing.T) {
 			}
 		}
 		same("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"HASH","tags":["news","`+label.Draw(t, "first")+`"]}]}`)
+		same("PATCH", "/v3/urls/HASH", `{"urls":[{"tags":["-`+label.Draw(t, "detached")+`"]}]}`)
 		for range rapid.IntRange(1, 6).Draw(t, "calls") {
 			tags := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
 				return `"` + rapid.SampledFrom([]string{"+", "-", ""}).Draw(t, "sign") + label.Draw(t, "label") + `"`

@@ -124,6 +124,14 @@ func (t Tags) ByLabel(label string) (Tag, bool) {
 	return t.byID[id], ok
 }
 
+// Lacks reports whether one of the labels is that of no tag.
+func (t Tags) Lacks(labels []string) bool {
+	return slices.ContainsFunc(labels, func(label string) bool {
+		_, ok := t.ByLabel(label)
+		return !ok
+	})
+}
+
 // Labels returns the labels of tag ids. It leaves out deleted tags.
 func (t Tags) Labels(ids []string) []string {
 	labels := make([]string, 0, len(ids))

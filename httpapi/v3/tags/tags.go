@@ -59,7 +59,9 @@ func (h *Handler) List(c *request.Context) (any, error) {
 		resp.Tags[i] = tagRecord{Label: label}
 	}
 	if c.Bound != nil {
-		slices.SortFunc(resp.Tags, func(a, b tagRecord) int { return cmp.Compare(a.Label, b.Label) })
+		slices.SortFunc(
+			resp.Tags, func(a, b tagRecord) int { return cmp.Compare(a.Label, b.Label) },
+		)
 	}
 	return resp, nil
 }
