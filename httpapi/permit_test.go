@@ -32,13 +32,13 @@ type changing struct {
 	gate  *gate
 }
 
-func newChanging(t *testing.T) *changing {
+func newChanging(t *testing.T, urls int) *changing {
 	t.Helper()
 	s := &changing{gate: newGate()}
 	s.site = newSite(t, "", s.gate.adjust)
 	s.owner = s.client(t, "acme")
 	item := `,{"long_url":"https://example.com/","note":"n","tags":["t"]}`
-	for left := manyURLs; left > 0; left -= 50 {
+	for left := urls; left > 0; left -= 50 {
 		s.owner.must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, min(left, 50))[1:]+`]}`)
 	}
 	s.batch = s.owner.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"edited"}]}`).header.Get(response.HeaderBatchID)
@@ -133,7 +133,7 @@ func TestChangesStopWhenTheirCallerEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newChanging(t)
+			s := newChanging(t, manyURLs)
 			by, id := tc.by(t, s)
 			do := operations[tc.operation]
 			s.gate.closed.Store(true)
@@ -217,7 +217,8 @@ func TestSlowCallsEndWithTheirKey(t *testing.T) {
 // nodes, without stopping them, and counts the URLs at the answer and in the end.
 func TestNothingIsChangedAfterARevocation(t *testing.T) {
 	t.Parallel()
-	s := newChanging(t)
+	const urls = 2000 // it takes longer to change them than to revoke the key
+	s := newChanging(t, urls)
 	done := make(chan *answer)
 	for i, node := range []http.Handler{s.handler, s.node} {
 		go func() {
@@ -249,7 +250,7 @@ func TestNothingIsChangedAfterARevocation(t *testing.T) {
 		}
 		return n
 	}
-	for ctx := withTimeout(t); events() < manyURLs+2*operationPortion; {
+	for ctx := withTimeout(t); events() < urls+2*operationPortion; {
 		if ctx.Err() != nil {
 			t.Fatal(context.Cause(ctx))
 		}
