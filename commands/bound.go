@@ -8,7 +8,8 @@ import (
 	"linkledger/events"
 )
 
-// sees reports whether a link matches the bound of the caller.
+// sees reports whether a link matches the bound of the caller. A bound that excludes the label of
+// no tag matches nothing: the tag may have been renamed, and its links are not to be seen.
 func (h *Handler) sees(ctx context.Context, r domain.Request, u domain.Link) (bool, error) {
 	if r.Bound == nil {
 		return true, nil
@@ -17,7 +18,8 @@ func (h *Handler) sees(ctx context.Context, r domain.Request, u domain.Link) (bo
 	if err != nil {
 		return false, err
 	}
-	return u.Matches(r.Bound, domain.FoldTags(tags.Events).Labels(u.Tags)), nil
+	of := domain.FoldTags(tags.Events)
+	return !of.Lacks(r.Bound.Excluded()) && u.Matches(r.Bound, of.Labels(u.Tags)), nil
 }
 
 // staysWithin refuses a change by which a link would leave the bound of the caller.
@@ -35,6 +37,18 @@ func (h *Handler) staysWithin(
 		return err
 	}
 	return domain.ErrLeavesBound
+}
+
+// seesNothing reports whether the bound of the caller matches nothing, see sees.
+func (h *Handler) seesNothing(ctx context.Context, r domain.Request) (bool, error) {
+	if r.Bound == nil || len(r.Bound.Excluded()) == 0 {
+		return false, nil
+	}
+	tags, err := h.streams.Load(ctx, events.StreamTags+r.Account)
+	if err != nil {
+		return false, err
+	}
+	return domain.FoldTags(tags.Events).Lacks(r.Bound.Excluded()), nil
 }
 
 // createsWithin refuses to create a link outside the bound of the caller.

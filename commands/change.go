@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/permit"
 	"linkledger/commands/streams"
 	"linkledger/events"
 )
@@ -118,6 +119,7 @@ func (h *Handler) urlByHash(
 func (h *Handler) releaseAfter(
 	ctx context.Context, r domain.Request, hash string, url domain.Link,
 ) {
+	ctx = permit.Without(ctx) // the link has left its hash
 	if err := h.hashes.Release(ctx, r, hash, url.ID, url.SpentRevision(hash)); err != nil {
 		h.cfg.Logger.WarnContext(ctx, "hash not released, it stays claimed until its account uses "+
 			"it again",

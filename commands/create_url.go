@@ -52,6 +52,13 @@ type URLsOutcome struct {
 func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
+	nothing, err := h.seesNothing(ctx, r)
+	if err != nil {
+		return outcome.failed(err)
+	}
+	if nothing {
+		return outcome.failed(domain.ErrLeavesBound)
+	}
 	for i, item := range items {
 		if outcome.Items[i].Err = h.checkCreate(r, item); outcome.Items[i].Err == nil {
 			labels[i], labelled = item.Tags, labelled || len(item.Tags) > 0
@@ -60,7 +67,6 @@ func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []Crea
 	var tags domain.Tags
 	if labelled {
 		var refused []error
-		var err error
 		if tags, refused, outcome.Tags, err = h.ensureTags(ctx, r, labels); err != nil {
 			return outcome.failed(err)
 		}
@@ -104,7 +110,7 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 		return err
 	}
 	if item.CustomHash != "" {
-		if err := h.hashes.CheckCustomHash(item.CustomHash); err != nil {
+		if err := hashes.CheckCustomHash(item.CustomHash); err != nil {
 			return err
 		}
 	}
@@ -182,6 +188,11 @@ func (h *Handler) create(
 	ctx context.Context, r domain.Request, link newLink, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
+	if !link.generated {
+		if err := hashes.CheckNew(link.hash); err != nil {
+			return URLOutcome{}, err
+		}
+	}
 	at, err := reservation.Take(ctx, link.id, h.streams.Now())
 	if err != nil {
 		return URLOutcome{}, err

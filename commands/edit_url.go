@@ -6,6 +6,7 @@ import (
 
 	"linkledger/commands/batch"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -35,7 +36,7 @@ func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditUR
 	attach := make([][]string, len(edits))
 	for i, edit := range edits {
 		if outcome.Items[i].Err = h.CheckEdit(r, edit); outcome.Items[i].Err == nil {
-			attach[i], _ = tagInstructions(edit.Tags)
+			attach[i], _ = TagInstructions(edit.Tags)
 		}
 	}
 	tags, refused, position, err := h.ensureTags(ctx, r, attach)
@@ -74,7 +75,7 @@ func (o URLsOutcome) failed(err error) URLsOutcome {
 func (h *Handler) editURL(
 	ctx context.Context, r domain.Request, edit EditURL, tags domain.Tags,
 ) URLOutcome {
-	change, err := h.linkChange(edit, tags)
+	change, err := h.linkChange(r, edit, tags)
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -91,7 +92,7 @@ func (h *Handler) editURL(
 // CheckEdit refuses an edit that EditURLs would refuse for any link.
 func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	if edit.CustomHash != nil {
-		if err := h.hashes.CheckCustomHash(*edit.CustomHash); err != nil {
+		if err := hashes.CheckCustomHash(*edit.CustomHash); err != nil {
 			return err
 		}
 	}
@@ -103,12 +104,12 @@ func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	if err := domain.CheckSettings(edit.SettingsChange); err != nil {
 		return err
 	}
-	attach, _ := tagInstructions(edit.Tags)
+	attach, _ := TagInstructions(edit.Tags)
 	return domain.CheckLabels(attach)
 }
 
-// tagInstructions returns the labels to attach and to detach.
-func tagInstructions(instructions []string) (attach, detach []string) {
+// TagInstructions returns the labels that the tags of an edit attach, and those that they detach.
+func TagInstructions(instructions []string) (attach, detach []string) {
 	for _, instruction := range instructions {
 		instruction = strings.TrimSpace(instruction)
 		if label, ok := strings.CutPrefix(instruction, "-"); ok {
@@ -121,23 +122,29 @@ func tagInstructions(instructions []string) (attach, detach []string) {
 }
 
 // linkChange returns the change of an edit. The account MUST have the tags that the edit attaches.
-func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
+// A missing tag to detach is refused, except to a caller that is bound to tags: to it, a tag of
+// links that it does not see looks like a missing one.
+func (h *Handler) linkChange(
+	r domain.Request, edit EditURL, tags domain.Tags,
+) (domain.LinkChange, error) {
 	change := domain.LinkChange{
 		Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: edit.SettingsChange,
 	}
 	if edit.Note != nil {
 		change.Note = new(domain.TrimNote(*edit.Note))
 	}
-	attach, detach := tagInstructions(edit.Tags)
+	attach, detach := TagInstructions(edit.Tags)
 	change.Attach = tags.IDs(attach)
 	for _, label := range detach {
 		tag, ok := tags.ByLabel(label)
-		if !ok {
+		switch {
+		case ok:
+			change.Detach = append(change.Detach, tag.ID)
+		case r.Bound == nil:
 			return domain.LinkChange{}, domain.Refuse(
 				domain.TagNotFound, "There is no tag %q", label,
 			)
 		}
-		change.Detach = append(change.Detach, tag.ID)
 	}
 	return change, nil
 }
@@ -161,6 +168,9 @@ func (h *Handler) tryEditURL(
 		return URLOutcome{}, err
 	}
 	if change.Hash != nil && *change.Hash != url.Hash {
+		if err := hashes.CheckNew(*change.Hash); err != nil {
+			return URLOutcome{}, err
+		}
 		if change.Claim, err = h.hashes.Claim(
 			ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash),
 		); err != nil {

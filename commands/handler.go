@@ -16,8 +16,6 @@ type Config struct {
 	Logger *slog.Logger
 	// Destinations say where links may lead to.
 	Destinations destination.Rules
-	// ReservedHashes are first path segments that the service itself serves.
-	ReservedHashes []string
 	// Quotas reserve the links of accounts with limits. If nil, Request.Plan must have no limits.
 	Quotas *linkquota.Quotas
 }
@@ -34,7 +32,5 @@ func NewHandler(cfg Config) *Handler {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{
-		cfg: cfg, streams: cfg.Streams, hashes: hashes.New(cfg.Streams, cfg.ReservedHashes),
-	}
+	return &Handler{cfg: cfg, streams: cfg.Streams, hashes: hashes.New(cfg.Streams)}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -27,13 +28,20 @@ func (h *Handler) CreateTag(
 	return TagOutcome{Tag: tag, Position: position}, nil
 }
 
-// RenameTag gives a tag another label. It refuses with TagNotFound and InvalidLabel.
+// RenameTag gives a tag another label. It refuses with TagNotFound and InvalidLabel, and with
+// AccessDenied if a key leaves out the links of the tag.
 func (h *Handler) RenameTag(
 	ctx context.Context, r domain.Request, label, to string,
 ) (TagOutcome, error) {
 	tags, position, err := h.changeTags(
 		ctx, r,
-		func(t domain.Tags) ([]events.Event, error) { return t.Rename(label, to, h.streams.Now()) },
+		func(t domain.Tags) ([]events.Event, error) {
+			renamed, err := t.Rename(label, to, h.streams.Now())
+			if err != nil || domain.PlainLabel(label) == domain.PlainLabel(to) {
+				return renamed, err
+			}
+			return renamed, h.mayLose(ctx, r, label)
+		},
 	)
 	if err != nil {
 		return TagOutcome{}, err
@@ -43,15 +51,30 @@ func (h *Handler) RenameTag(
 }
 
 // DeleteTag deletes a tag of the account, and with it removes the tag from all links. It refuses
-// with TagNotFound.
+// with TagNotFound, and with AccessDenied if a key leaves out the links of the tag.
 func (h *Handler) DeleteTag(
 	ctx context.Context, r domain.Request, label string,
 ) (eventstore.Position, error) {
 	_, position, err := h.changeTags(
 		ctx, r,
-		func(t domain.Tags) ([]events.Event, error) { return t.Delete(label, h.streams.Now()) },
+		func(t domain.Tags) ([]events.Event, error) {
+			deleted, err := t.Delete(label, h.streams.Now())
+			if err != nil {
+				return nil, err
+			}
+			return deleted, h.mayLose(ctx, r, label)
+		},
 	)
 	return position, err
+}
+
+// mayLose refuses that no tag has a label any more if the bound of a working key excludes it.
+func (h *Handler) mayLose(ctx context.Context, r domain.Request, label string) error {
+	account, err := accounts.Load(ctx, h.streams, r.Account)
+	if err != nil {
+		return err
+	}
+	return account.MayLose(r, label)
 }
 
 // ensureTags creates the missing tags of the items of a batch. If the account would have too many

@@ -73,7 +73,7 @@ func (h *Handler) tryCreateUniqueURL(
 		if errors.Is(err, hashes.ErrTaken) {
 			return h.linkUnder(ctx, r, item.CustomHash, item.LongURL)
 		}
-		if linkquota.IsRefused(err) {
+		if linkquota.IsRefused(err) || err != nil && hashes.Reserved(item.CustomHash) {
 			if found, missing := h.linkUnder(
 				ctx, r, item.CustomHash, item.LongURL,
 			); missing == nil {

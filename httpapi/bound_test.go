@@ -17,6 +17,7 @@ func TestBoundKeysLearnNothingOfOtherLinks(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	owner := s.client(t, "owner")
+	owner.must("POST", "/v3/tags", `{"label":"secret"}`)
 	bound := owner.withKey(`"tags":"+news&~secret"`)
 	owner.create(`"long_url":"https://example.com/shown","custom_hash":"mine","tags":["news","own"]`)
 	hidden := []string{"bare", "both"}

@@ -38,6 +38,7 @@ func TestKeys(t *testing.T) {
 	if len(first) != 1 || first[0].Key != "" || first[0].Scopes != nil || first[0].Networks != nil {
 		t.Fatalf("the account begins with %+v", first)
 	}
+	owner.must("POST", "/v3/tags", `{"label":"old"}`)
 	added := owner.must("POST", "/v3/keys", `{"name":" report ","scopes":["stats:read","links:read","stats:read"],
 		"networks":["192.0.2.77/24","2001:DB8::1","192.0.2.0/24"],"expiration_date":"2026-12-31","tags":" +news&~old "}`)
 	key := added.Keys[0]

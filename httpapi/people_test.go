@@ -43,7 +43,7 @@ func newSite(t *testing.T, groups string, adjust ...func(*Config)) *site {
 	registered.RedirectURLs = []string{"http://" + shortHost + signin.CallbackPath}
 	s.issuer.Register(registered)
 	var second Config
-	s.stack = newStack(t, func(cfg *Config) {
+	s.stack = newStack(t, append(adjust, func(cfg *Config) {
 		cfg.SignIn = &SignIn{
 			Issuer: s.issuer.URL, ClientID: registered.ID, ClientSecret: registered.Secret, GroupsClaim: "groups",
 			Groups: roles, Secret: []byte("sixteen bytes or"),
@@ -53,7 +53,7 @@ func newSite(t *testing.T, groups string, adjust ...func(*Config)) *site {
 			change(cfg)
 		}
 		s.people, second = cfg.People, *cfg
-	})
+	})...)
 	pageBranches.watchHandler(t, s.handler)
 	second.Logins = cache.NewLogins(queries.New(s.db))
 	if s.node, err = New(second); err != nil {

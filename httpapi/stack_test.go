@@ -44,7 +44,6 @@ import (
 	"linkledger/events/proof"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/response"
-	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/internal/soak"
@@ -141,7 +140,6 @@ func newStackThat(
 	s.accounts = accounts.New(streams, nil)
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}},
-		ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.targets, err = cache.NewRedirects(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)

@@ -67,6 +67,22 @@ func (e *Expr) Labels() []string {
 	return labels
 }
 
+// Excluded returns the labels below a negation or an exclusive or, each spelling once. Without the
+// tag of such a label, more subjects could match than with it.
+func (e *Expr) Excluded() []string {
+	var labels []string
+	e.root.walk(func(n *node) {
+		if n.operation == not || n.operation == xor {
+			for _, label := range (&Expr{root: n}).Labels() {
+				if !slices.Contains(labels, label) {
+					labels = append(labels, label)
+				}
+			}
+		}
+	})
+	return labels
+}
+
 // DependsOnClicks reports whether the expression depends on the clicks of links.
 func (e *Expr) DependsOnClicks() bool {
 	asks := false

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
@@ -29,6 +30,10 @@ func (s *Accounts) AddKey(
 	if err != nil {
 		return KeyOutcome{}, err
 	}
+	leftOut := excluded(terms, events.KeyTerms{})
+	if _, _, err := needTags(ctx, s.streams, account, leftOut); err != nil {
+		return KeyOutcome{}, err
+	}
 	key := newAPIKey(r.Command)
 	// Two calls of one command make two keys, so neither may pass for the other.
 	r.Command = uuid.NewSHA1(r.Command, []byte(key.hash))
@@ -40,6 +45,11 @@ func (s *Accounts) AddKey(
 	})
 	if err != nil {
 		return KeyOutcome{}, err
+	}
+	if err := s.holdTags(ctx, r, account, leftOut); err != nil { // the key is given to nobody
+		r.Command, r.Repeated = uuid.New(), false
+		_, revoking := s.RevokeKey(ctx, r, account, key.id)
+		return KeyOutcome{}, cmp.Or(revoking, err)
 	}
 	added := KeyOutcome{Key: *outcome.Account.key(key.id), Position: outcome.Position}
 	if added.Key.Hash == key.hash {
@@ -53,7 +63,8 @@ func (s *Accounts) AddKey(
 func (s *Accounts) ChangeKey(
 	ctx context.Context, r domain.Request, account, id string, change KeyChange,
 ) (KeyOutcome, error) {
-	return s.changeKey(ctx, r, account, id, func(a Account) ([]events.Event, error) {
+	var leftOut []string
+	outcome, err := s.changeKey(ctx, r, account, id, func(a Account) ([]events.Event, error) {
 		key, err := a.working(id)
 		if err != nil {
 			return nil, err
@@ -69,10 +80,18 @@ func (s *Accounts) ChangeKey(
 		if err != nil || reflect.DeepEqual(terms, key.KeyTerms) {
 			return nil, err
 		}
+		leftOut = excluded(terms, key.KeyTerms)
+		if _, _, err := needTags(ctx, s.streams, account, leftOut); err != nil {
+			return nil, err
+		}
 		return []events.Event{
 			events.KeyChanged{KeyID: id, KeyTerms: terms, At: s.streams.Now()},
 		}, nil
 	})
+	if err == nil { // else the bound of the key matches nothing
+		err = s.holdTags(ctx, r, account, leftOut)
+	}
+	return outcome, err
 }
 
 // RevokeKey ends an API key for ever. A caller can only revoke a key that may do no more than the

@@ -93,6 +93,22 @@ func labelKey(label string) string {
 	}, label)
 }
 
+// PlainLabel returns the same text for all spellings of a label: in lower case.
+func PlainLabel(label string) string { return strings.ToLower(labelKey(trimLabel(label))) }
+
+// DistinctLabels returns labels as they are stored, each once in its first spelling.
+func DistinctLabels(labels []string) []string {
+	distinct := make([]string, 0, len(labels))
+	seen := make(map[string]bool, len(labels))
+	for _, label := range labels {
+		if key := labelKey(trimLabel(label)); !seen[key] {
+			seen[key] = true
+			distinct = append(distinct, trimLabel(label))
+		}
+	}
+	return distinct
+}
+
 // ByID returns the tag with an id.
 func (t Tags) ByID(id string) (Tag, bool) {
 	tag, ok := t.byID[id]
@@ -106,6 +122,14 @@ func (t Tags) Empty() bool { return len(t.byID) == 0 }
 func (t Tags) ByLabel(label string) (Tag, bool) {
 	id, ok := t.byLabel[labelKey(trimLabel(label))]
 	return t.byID[id], ok
+}
+
+// Lacks reports whether one of the labels is that of no tag.
+func (t Tags) Lacks(labels []string) bool {
+	return slices.ContainsFunc(labels, func(label string) bool {
+		_, ok := t.ByLabel(label)
+		return !ok
+	})
 }
 
 // Labels returns the labels of tag ids. It leaves out deleted tags.
@@ -131,7 +155,7 @@ func (t Tags) Rename(label, to string, at time.Time) ([]events.Event, error) {
 		return nil, err
 	}
 	if other, taken := t.ByLabel(to); taken && other.ID != tag.ID {
-		return nil, Refuse(InvalidLabel, "There is already a tag %q", other.Label)
+		return nil, Refuse(InvalidLabel, "There is already a tag %q", to)
 	}
 	if to == tag.Label {
 		return nil, nil

@@ -3,7 +3,6 @@ package hashes
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -15,24 +14,27 @@ import (
 
 // Claims claims and releases hashes of links. It is safe for concurrent use.
 type Claims struct {
-	streams  *streams.Streams
-	reserved []string
+	streams *streams.Streams
 }
 
-// New returns Claims. CheckCustomHash refuses the hashes in reserved.
-func New(streams *streams.Streams, reserved []string) *Claims {
-	return &Claims{streams: streams, reserved: reserved}
-}
+// New returns Claims.
+func New(streams *streams.Streams) *Claims { return &Claims{streams: streams} }
 
-// CheckCustomHash refuses, with HashUnavailable, a hash that is malformed or reserved.
-func (c *Claims) CheckCustomHash(hash string) error {
-	if !Valid(hash) {
-		return domain.Refuse(
-			domain.HashUnavailable,
-			"The custom hash must be 1 to 25 of the characters A-Z a-z 0-9 _ -",
-		)
+// CheckCustomHash refuses, with HashUnavailable, a hash that is malformed.
+func CheckCustomHash(hash string) error {
+	if Valid(hash) {
+		return nil
 	}
-	if slices.Contains(c.reserved, hash) {
+	return domain.Refuse(
+		domain.HashUnavailable,
+		"The custom hash must be 1 to 25 of the characters A-Z a-z 0-9 _ -",
+	)
+}
+
+// CheckNew refuses, with HashUnavailable, a hash that no link may get. It is for links that are
+// created or renamed: a link that had the hash before may get it back.
+func CheckNew(hash string) error {
+	if Reserved(hash) {
 		return domain.Refuse(
 			domain.HashUnavailable, "The custom hash %q is reserved, choose another", hash,
 		)

@@ -41,17 +41,24 @@ func Valid(hash string) bool {
 	return 0 < len(hash) && len(hash) <= maxHash
 }
 
-// Generate returns a hash drawn from crypto/rand.
+// Generate returns a hash drawn from crypto/rand. It is not reserved.
 func Generate() string {
 	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return generated(random[:])
+	for {
+		_, _ = rand.Read(random[:]) // never fails
+		if hash := generated(random[:]); !Reserved(hash) {
+			return hash
+		}
+	}
 }
 
 // GenerateFor returns the hash of an attempt of a command. A repeat of the command gets the same
-// one.
+// one. It is not reserved.
 func GenerateFor(command uuid.UUID, attempt byte) string {
 	sum := sha256.Sum256(append(command[:], 'h', attempt))
+	for Reserved(generated(sum[:8])) {
+		sum = sha256.Sum256(sum[:])
+	}
 	return generated(sum[:8])
 }
 

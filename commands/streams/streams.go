@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"linkledger/commands/domain"
+	"linkledger/commands/permit"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -48,9 +49,10 @@ func (s *Streams) Now() time.Time { return s.cfg.Now().UTC().Truncate(time.Micro
 // Seals reports whether Append seals personal data.
 func (s *Streams) Seals() bool { return s.cfg.Seal }
 
-// Append appends the events of a command to a stream whose last event has the expected revision.
-// Personal data is sealed. It refuses a text with control characters with InvalidValue. Its other
-// errors are those of eventstore.Store.Append, and ErrNoKey.
+// Append appends the events of a command to a stream whose last event has the expected revision,
+// if the caller still may, see permit.Check. Personal data is sealed. Append refuses a text with
+// control characters with InvalidValue. Its other errors are those of eventstore.Store.Append and
+// permit.Check, and ErrNoKey.
 func (s *Streams) Append(
 	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
 	all ...events.Event,
@@ -69,6 +71,9 @@ func (s *Streams) append(
 	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
 	all []events.Event,
 ) (eventstore.Appended, error) {
+	if err := permit.Check(ctx); err != nil {
+		return eventstore.Appended{}, err
+	}
 	sealed, err := s.personal.sealAll(ctx, r.Account, stream, all)
 	if err != nil {
 		return eventstore.Appended{}, err

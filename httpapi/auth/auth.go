@@ -3,6 +3,7 @@ package auth
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -67,17 +68,18 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 		}
 	}
 	began := time.Now()
-	found, refused, err := a.identify(c, username, key)
+	hash, address := accounts.HashKey(key), a.cfg.Sessions.Guard.Address(c)
+	found, refused, err := a.identify(c.Context(), username, hash)
 	if err != nil {
 		return apierror.Unavailable(err)
 	}
 	if refused == nil {
 		c.Account, c.Key = found.Account, found.key
-		guard := a.cfg.Sessions.Guard
-		refused = cmp.Or(guard.CheckAccount(c), guard.CheckKey(c))
+		refused = a.checkUsable(found, address)
 	}
 	if refused == nil {
 		a.cfg.Used(c.Account.ID, c.Key.ID)
+		a.permitKey(c, hash, address)
 		return bind(c)
 	}
 	select {
@@ -97,12 +99,14 @@ func (a *Authenticator) authenticateSession(c *request.Context) error {
 			Code: apierror.CodeAccessDenied, Details: "You are a member of no account",
 		}
 	}
-	if refused := a.cfg.Sessions.Guard.CheckAccount(c); refused != nil {
-		return a.cfg.Sessions.Guard.Refuse(c, c.Account.Username, refused)
+	guard := a.cfg.Sessions.Guard
+	if refused := guard.CheckAccount(c.Account); refused != nil {
+		return guard.Refuse(c, c.Account.Username, refused)
 	}
 	if c.Key.ID != "" {
 		a.cfg.Used(c.Account.ID, c.Key.ID)
 	}
+	a.permitSession(c, guard.Address(c))
 	return bind(c)
 }
 
@@ -122,14 +126,13 @@ const minFailureTime = 5 * time.Millisecond
 // user name and a wrong key are both refused after the same query of the database, for two reasons:
 // the cache may be stale, and equal work does not reveal which user names exist.
 func (a *Authenticator) identify(
-	c *request.Context, username, key string,
+	ctx context.Context, username, hash string,
 ) (known, *login.Refusal, error) {
-	hash := accounts.HashKey(key)
 	remembered, _ := a.cfg.Logins.Remembered(username)
 	if found, ok := keyOf(remembered, hash); ok {
 		return found, nil, nil
 	}
-	stored, err := a.cfg.Logins.LookUp(c.Context(), username)
+	stored, err := a.cfg.Logins.LookUp(ctx, username)
 	unknown := errors.Is(err, queries.ErrNotFound)
 	if err != nil && !unknown {
 		return known{}, nil, err
@@ -164,4 +167,10 @@ func keyOf(of queries.Login, hash string) (found known, ok bool) {
 		}
 	}
 	return found, ok
+}
+
+// checkUsable refuses accounts and keys that may not be used any more, or not from an address.
+func (a *Authenticator) checkUsable(of known, address string) *login.Refusal {
+	guard := a.cfg.Sessions.Guard
+	return cmp.Or(guard.CheckAccount(of.Account), guard.CheckKey(of.key, address))
 }

@@ -14,7 +14,7 @@ type deletedRecord struct {
 	LongURL     string    `json:"long_url"`
 	Note        string    `json:"note"`
 	Tags        []string  `json:"tags"`
-	TotalClicks int64     `json:"total_clicks"`
+	TotalClicks *int64    `json:"total_clicks"` // nil: the caller may not see clicks
 	CreatedAt   time.Time `json:"created_at"`
 	DeletedAt   time.Time `json:"deleted_at"`
 	Restorable  bool      `json:"restorable"`

@@ -18,8 +18,8 @@ type linkRecord struct {
 	LongURL        string     `json:"long_url"`
 	ShortURL       string     `json:"short_url"`
 	Address        string     `json:"short_url_with_protocol"`
-	TotalClicks    int64      `json:"total_clicks"`
-	UniqueClicks   int64      `json:"unique_clicks"`
+	TotalClicks    *int64     `json:"total_clicks"` // nil: the caller may not see clicks
+	UniqueClicks   *int64     `json:"unique_clicks"`
 	LastVisit      *time.Time `json:"last_visit"`
 	Note           string     `json:"note"`
 	EmailStats     bool       `json:"email_stats"`

@@ -10,6 +10,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
+	"linkledger/queries"
 )
 
 // Refusal says why a login is refused.
@@ -28,6 +29,7 @@ const (
 	WrongKey           = "wrong_key"
 	BadSession         = "bad_session" // none, an ended one, or a page of another origin
 	BadLink            = "bad_link"    // a one-time link that is unknown, was used or has expired
+	Narrowed           = "narrowed"    // during a call: the key or role may do less
 
 	inactive       = "inactive" // deactivated, expired or erased
 	expiredKey     = "expired_key"
@@ -60,28 +62,31 @@ func New(cfg Config) *Guard {
 	return &Guard{cfg: cfg, throttle: peer.NewThrottle(), loginLog: newLoginLog()}
 }
 
-// CheckAccount refuses the account of a call if it is erased, deactivated or expired.
-func (g *Guard) CheckAccount(c *request.Context) *Refusal {
+// Address returns the address of the client of a call.
+func (g *Guard) Address(c *request.Context) string { return g.cfg.Proxies.ClientAddress(c.Request) }
+
+// CheckAccount refuses an account that is erased, deactivated or expired.
+func (g *Guard) CheckAccount(account queries.Account) *Refusal {
 	switch {
-	case c.Account.Erased:
+	case account.Erased:
 		return denied(inactive, "The account has been erased")
-	case !c.Account.Active:
+	case !account.Active:
 		return denied(inactive, "The account is not active")
-	case c.Account.Expired(g.cfg.Now()):
+	case account.Expired(g.cfg.Now()):
 		return denied(inactive, "The account has expired")
 	}
 	return nil
 }
 
-// CheckKey refuses the key of a call if it has expired, or if it is bound to other networks than
-// that of the client.
-func (g *Guard) CheckKey(c *request.Context) *Refusal {
-	terms := c.Key.Terms()
+// CheckKey refuses a key that has expired, or that is bound to other networks than that of the
+// address of its client.
+func (g *Guard) CheckKey(key queries.Key, address string) *Refusal {
+	terms := key.Terms()
 	switch {
 	case access.Over(terms.Expires, g.cfg.Now()):
 		return denied(expiredKey, "The key has expired")
 	case len(terms.Networks) > 0 &&
-		!access.AllowFrom(terms.Networks, g.cfg.Proxies.ClientAddress(c.Request)):
+		!access.AllowFrom(terms.Networks, address):
 		return denied(foreignNetwork, "The key may not be used from this address")
 	}
 	return nil
@@ -99,7 +104,7 @@ func (g *Guard) Count(reason string) { g.cfg.Refused(reason) }
 // client with the right ones. The throttle limits only how often a guess gets the reason. username
 // is what the client claims; empty: nothing.
 func (g *Guard) Refuse(c *request.Context, username string, refused *Refusal) error {
-	now, client := g.cfg.Now(), g.cfg.Proxies.ClientAddress(c.Request)
+	now, client := g.cfg.Now(), g.Address(c)
 	tooMany := refused.Guess && g.throttle.Exceeded(client, now)
 	reason := refused.Reason
 	if tooMany {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/access"
+	"linkledger/commands/permit"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/peer"
@@ -136,7 +137,7 @@ func (s *Sessions) ResumePage(c *request.Context) error {
 	if err := s.find(c); err != nil {
 		return err
 	}
-	if refused := s.Guard.CheckKey(c); refused != nil {
+	if refused := s.Guard.CheckKey(c.Key, s.Guard.Address(c)); refused != nil {
 		return s.Guard.Refuse(c, c.Account.Username, refused)
 	}
 	s.use(c)
@@ -150,7 +151,7 @@ func (s *Sessions) ResumeOperator(c *request.Context) error {
 		return err
 	}
 	if c.Session.Key != nil {
-		if refused := s.Guard.CheckAccount(c); refused != nil {
+		if refused := s.Guard.CheckAccount(c.Account); refused != nil {
 			return s.Guard.Refuse(c, c.Account.Username, refused)
 		}
 	}
@@ -190,13 +191,7 @@ func (s *Sessions) find(c *request.Context) error {
 		}
 		return err
 	}
-	c.Session, c.Account = session, session.Account
-	if session.Key != nil {
-		c.Key = *session.Key
-	} else {
-		terms := access.Role(session.Role).Terms()
-		c.Key = queries.Key{Restricted: &terms}
-	}
+	c.Session, c.Account, c.Key = session, session.Account, KeyOf(session)
 	return nil
 }
 
@@ -228,6 +223,20 @@ func (s *Sessions) use(c *request.Context) {
 			c.Context(), "the use of a session is not stored", slog.Any("error", err),
 		)
 	}
+}
+
+// Current returns the session of a request as it is now, or queries.ErrNotFound if it has ended.
+func (s *Sessions) Current(ctx context.Context, r *http.Request) (queries.Session, error) {
+	return s.Queries.Session(ctx, s.secret(r), s.Now())
+}
+
+// KeyOf returns the key that signed in, or one with the rights that the role of the person gives.
+func KeyOf(s queries.Session) queries.Key {
+	if s.Key != nil {
+		return *s.Key
+	}
+	terms := access.Role(s.Role).Terms()
+	return queries.Key{Restricted: &terms}
 }
 
 var errNoSession = &apierror.Error{
@@ -277,7 +286,8 @@ func (s *Sessions) StartByLink(c *request.Context, secret string) error {
 	return err
 }
 
-// End ends a session. If it is that of the call, the browser forgets it.
+// End ends a session. When it returns, no node accepts the session any more, and calls that it made
+// have stopped. If it is that of the call, the browser forgets it.
 func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
 	if err := s.Store.EndSession(c.Context(), id); err != nil {
 		return apierror.Unavailable(err)
@@ -285,7 +295,7 @@ func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
 	if id == c.Session.ID {
 		s.forget(c)
 	}
-	return nil
+	return permit.AwaitEnd(c.Context())
 }
 
 func (s *Sessions) forget(c *request.Context) {

@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/permit"
 	"linkledger/events/eventstore"
 	"linkledger/internal/config"
 	"linkledger/internal/installation"
@@ -119,9 +120,11 @@ func end(
 	return err
 }
 
+// awaitNodes waits until nodes use what they have cached no more, and calls that began before have
+// stopped.
 func awaitNodes(ctx context.Context) {
 	select {
-	case <-time.After(cache.TrustedFor):
+	case <-time.After(cache.TrustedFor + permit.EndsWithin):
 	case <-ctx.Done():
 	}
 }

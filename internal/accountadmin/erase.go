@@ -61,6 +61,7 @@ func ErasePerson(ctx context.Context, o installation.Operator, user string) erro
 	if err != nil {
 		return err
 	}
+	awaitNodes(ctx)
 	err = console.Printf(o.Stdout, "the person %s is erased\n", id)
 	return err
 }

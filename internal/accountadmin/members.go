@@ -90,6 +90,7 @@ func SetMember(
 	if err != nil {
 		return err
 	}
+	awaitNodes(ctx)
 	err = console.Printf(o.Stdout, "%s is %s of %s\n", id, checked, username)
 	return err
 }
@@ -114,6 +115,7 @@ func RemoveMember(ctx context.Context, o installation.Operator, username, user s
 	if err != nil {
 		return err
 	}
+	awaitNodes(ctx)
 	err = console.Printf(o.Stdout, "%s is no member of %s any more\n", id, username)
 	return err
 }

@@ -28,7 +28,6 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
-	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
@@ -175,8 +174,7 @@ func (s *Service) wire(ctx context.Context) error {
 	}
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: s.quotas(), Streams: written, Logger: s.logger,
-		Destinations:   destinations,
-		ReservedHashes: shortlink.ReservedHashes(),
+		Destinations: destinations,
 	})
 	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err

@@ -52,6 +52,9 @@ func (r *Reader) tagged(
 		if err != nil {
 			return nil, err
 		}
+		if matchesNothing(of.Bound, tagID) {
+			bits = linkset.Clause{SQL: "repeat('0', 2048)::bit(2048)"}
+		}
 		restrict(of.Bound, tagID)
 	}
 	if expr != nil {
@@ -90,6 +93,14 @@ func (r *Reader) tagIDs(
 		}
 	}
 	return func(label string) uuid.UUID { return ids[label] }, nil
+}
+
+// matchesNothing reports whether a bound excludes the label of no tag. Such a tag may have been
+// renamed, and then its links are not to be seen.
+func matchesNothing(bound *tagexpr.Expr, tagID func(string) uuid.UUID) bool {
+	return slices.ContainsFunc(
+		bound.Excluded(), func(label string) bool { return tagID(label) == uuid.Nil },
+	)
 }
 
 // boundTagIDs is tagIDs for the bound of an owner. A tag that does not exist has the zero id, which

@@ -11,7 +11,7 @@ import (
 
 // functions are those that the templates call.
 var functions = template.FuncMap{
-	"number": NumberElement, "moment": moment, "join": strings.Join, "value": value, "local": local,
+	"number": number, "moment": moment, "join": strings.Join, "value": value, "local": local,
 	"share": func(n, of int64) int64 { return 100 * n / max(1, of) },
 	"name": func(eventType string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(eventType, "url."), ".v")
@@ -36,6 +36,20 @@ func Number(n int64) string {
 func NumberElement(n int64) template.HTML {
 	//nolint:gosec // digits
 	return template.HTML(fmt.Sprintf(`<data value="%d">%s</data>`, n, Number(n)))
+}
+
+// number is NumberElement for an int64 or a *int64. A nil one, which the reader may not see, is a
+// dash.
+func number(n any) template.HTML {
+	switch n := n.(type) {
+	case int64:
+		return NumberElement(n)
+	case *int64:
+		if n != nil {
+			return NumberElement(*n)
+		}
+	}
+	return "–"
 }
 
 // stamp is a time as people read it, with the exact one.

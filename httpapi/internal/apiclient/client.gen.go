@@ -847,8 +847,8 @@ type DeletedURL struct {
 	Restorable bool     `json:"restorable"`
 	Tags       []string `json:"tags"`
 
-	// TotalClicks Since the creation or the last reset.
-	TotalClicks int `json:"total_clicks"`
+	// TotalClicks Since the creation or the last reset. Absent without the scope stats:read.
+	TotalClicks int `json:"total_clicks,omitempty"`
 }
 
 // DeletedURLsAnswer defines model for DeletedURLsAnswer.
@@ -1109,8 +1109,8 @@ type LinkLife struct {
 	Account   string    `json:"account"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// DailyClicks Since the last reset, by day, UTC; days without clicks are left out.
-	DailyClicks map[string]Day `json:"daily_clicks"`
+	// DailyClicks Since the last reset, by day, UTC; days without clicks are left out. Absent without the scope stats:read.
+	DailyClicks map[string]Day `json:"daily_clicks,omitempty"`
 
 	// DeletedAt Absent while the URL lives.
 	DeletedAt *time.Time `json:"deleted_at,omitempty"`
@@ -1381,50 +1381,50 @@ type Tenure struct {
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// URL A short link.
+// URL A short link. The fields total_clicks, unique_clicks, last_visit and visited need the scope stats:read. Without links:read, the answer to a write has of the others only those of required and those that the call itself has sent. With both scopes all fields are there.
 type URL struct {
-	Archived   bool   `json:"archived"`
-	CreatedAt  string `json:"created_at"`
-	EmailStats bool   `json:"email_stats"`
+	Archived   bool   `json:"archived,omitempty"`
+	CreatedAt  string `json:"created_at,omitempty"`
+	EmailStats bool   `json:"email_stats,omitempty"`
 
 	// Error In answers to writes.
 	Error *ItemSuccess `json:"error,omitempty"`
 
 	// ExpirationDate The last day it works, UTC. null: never expires.
-	ExpirationDate *string `json:"expiration_date"`
+	ExpirationDate *string `json:"expiration_date,omitempty"`
 
 	// Hash The short identifier.
 	Hash string `json:"hash"`
 
 	// LastVisit null: never visited.
-	LastVisit *string `json:"last_visit"`
+	LastVisit *string `json:"last_visit,omitempty"`
 	Links     Links   `json:"links"`
 
 	// LongUrl Where visitors are sent, byte for byte.
-	LongUrl string `json:"long_url"`
+	LongUrl string `json:"long_url,omitempty"`
 
 	// MaxClicks 0: no limit.
-	MaxClicks  int    `json:"max_clicks"`
-	ModifiedAt string `json:"modified_at"`
-	Note       string `json:"note"`
-	Ping       bool   `json:"ping"`
+	MaxClicks  int    `json:"max_clicks,omitempty"`
+	ModifiedAt string `json:"modified_at,omitempty"`
+	Note       string `json:"note,omitempty"`
+	Ping       bool   `json:"ping,omitempty"`
 
 	// Protected Never deleted.
-	Protected bool `json:"protected"`
+	Protected bool `json:"protected,omitempty"`
 
 	// ShortUrl The short link without protocol.
 	ShortUrl             string   `json:"short_url"`
 	ShortUrlWithProtocol string   `json:"short_url_with_protocol"`
-	Tags                 []string `json:"tags"`
+	Tags                 []string `json:"tags,omitempty"`
 
 	// TotalClicks Since the creation or the last reset.
-	TotalClicks int `json:"total_clicks"`
+	TotalClicks int `json:"total_clicks,omitempty"`
 
 	// UniqueClicks Different visitors among them.
-	UniqueClicks int `json:"unique_clicks"`
+	UniqueClicks int `json:"unique_clicks,omitempty"`
 
 	// Visited At least one click ever; survives a reset.
-	Visited bool `json:"visited"`
+	Visited bool `json:"visited,omitempty"`
 }
 
 // URLEdit defines model for URLEdit.

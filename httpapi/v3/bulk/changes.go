@@ -4,12 +4,14 @@ package bulk
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/permit"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -100,6 +102,9 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 		return nil, err
 	}
 	b.cfg.Waiter.AwaitWrite(c, write.PositionsOf(commands.URLsOutcome{Items: outcomes}))
+	if err := permit.Refused(c.Context()); err != nil {
+		return nil, cutOff(err, changed(outcomes))
+	}
 	return response.Succeeded(), nil
 }
 
@@ -112,7 +117,37 @@ type operation struct {
 	changes  *Changes
 	c        *request.Context
 	written  catchup.Positions // positions of the last events so far
+	changed  int               // URLs so far
 	timedOut bool              // whether a wait for the read models has timed out
+}
+
+// mayGoOn refuses once the caller may no longer make the call, before each portion and after the
+// last one. What is done stays done: the answer says how much that is.
+func (o *operation) mayGoOn() error {
+	err := permit.CheckNow(o.c.Context())
+	if _, refused := apierror.Refusal(err); !refused {
+		return err
+	}
+	o.changes.cfg.Waiter.AwaitWrite(o.c, o.written)
+	return cutOff(err, o.changed)
+}
+
+// cutOff returns the refusal of a call whose caller lost its rights after it had changed URLs.
+func cutOff(refused error, changed int) error {
+	failure, _ := apierror.Refusal(refused)
+	return &apierror.Error{Code: failure.Code, Details: fmt.Sprintf(
+		"%s; it has changed %s", failure.Details, apierror.Count(int64(changed), "URL"),
+	)}
+}
+
+// changed returns how many URLs commands have changed.
+func changed(outcomes []commands.URLOutcome) (n int) {
+	for _, outcome := range outcomes {
+		if outcome.Err == nil && outcome.Changed {
+			n++
+		}
+	}
+	return n
 }
 
 // begin starts an operation once the account's other operations are done. The caller MUST call end.
@@ -136,6 +171,7 @@ func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
 	}
 	w := write.PositionsOf(commands.URLsOutcome{Items: outcomes})
 	o.written.URLs = max(o.written.URLs, w.URLs)
+	o.changed += changed(outcomes)
 	if o.timedOut || w.URLs == 0 {
 		return nil
 	}
@@ -143,8 +179,9 @@ func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
 	return nil
 }
 
-// Tagged runs a command on all URLs that meet an expression when the call arrives. If it fails, it
-// has changed only the first of them. The client can repeat the call to change the rest.
+// Tagged runs a command on all URLs that meet an expression when the call arrives. If it fails, or
+// is refused because the caller has lost its rights, it has changed only the first of them. The
+// client can repeat the call to change the rest.
 func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change) error {
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {
@@ -163,6 +200,9 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 		return apierror.Unavailable(err)
 	}
 	for {
+		if err := op.mayGoOn(); err != nil {
+			return err
+		}
 		ids, err := tagged.Next(c.Context(), portion)
 		if err != nil {
 			return apierror.Unavailable(err)

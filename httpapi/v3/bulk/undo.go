@@ -107,6 +107,9 @@ func (b *Changes) undo(
 		Undo: undoRecord{Batch: undone.Batch, Key: undone.Key},
 	}
 	for {
+		if err := op.mayGoOn(); err != nil {
+			return nil, err
+		}
 		ids, err := next()
 		if err != nil {
 			return nil, apierror.Unavailable(err)
@@ -127,7 +130,7 @@ func (b *Changes) undo(
 		if err := op.addOutcomes(outcomes); err != nil {
 			return nil, err
 		}
-		b.addUndone(&resp, outcomes)
+		b.addUndone(c, &resp, outcomes)
 	}
 	if resp.Undo.Undone+resp.Undo.Refused == 0 {
 		return nil, &apierror.Error{
@@ -139,7 +142,9 @@ func (b *Changes) undo(
 	return resp, nil
 }
 
-func (b *Changes) addUndone(resp *undoResponse, outcomes []commands.URLOutcome) {
+func (b *Changes) addUndone(
+	c *request.Context, resp *undoResponse, outcomes []commands.URLOutcome,
+) {
 	for _, outcome := range outcomes {
 		if outcome.Err == nil {
 			resp.Undo.Undone++
@@ -148,10 +153,9 @@ func (b *Changes) addUndone(resp *undoResponse, outcomes []commands.URLOutcome) 
 		resp.Undo.Refused++
 		if len(resp.URLs) < b.cfg.MaxFailed {
 			refused, _ := apierror.Refusal(outcome.Err) // addOutcomes has returned other errors
-			resp.URLs = append(resp.URLs, record.Failed{
-				Hash: outcome.URL.Hash, LongURL: &outcome.URL.LongURL,
-				Error: response.NewItemError(refused),
-			})
+			resp.URLs = append(
+				resp.URLs, record.Refused(c, outcome, response.NewItemError(refused)),
+			)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/permit"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -24,7 +25,7 @@ type Handler struct {
 	Requests  *write.Requests
 	Waiter    *catchup.Waiter
 	BodyLimit int64 // bytes
-	// LoginsCached is how long any node may accept a key after it was revoked.
+	// LoginsCached is how long any node may accept a key after it was revoked, for new calls.
 	LoginsCached time.Duration
 }
 
@@ -111,14 +112,14 @@ func (h *Handler) Revoke(c *request.Context) (any, error) {
 }
 
 // awaitAllNodes waits until every node knows the key as a command left it: the read models show it,
-// and what nodes have cached before is out of date.
+// what nodes have cached before is out of date, and calls that began before have stopped.
 func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome) error {
 	if err := h.Waiter.AwaitEffect(c, outcome.Position.Commit); err != nil {
 		return err
 	}
 	select {
 	case <-time.After(h.LoginsCached):
-		return nil
+		return permit.AwaitEnd(c.Context())
 	case <-c.Context().Done():
 		return c.Context().Err()
 	}

@@ -7,6 +7,7 @@ import (
 	"linkledger/commands/access"
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/permit"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
@@ -140,8 +141,11 @@ func (h *Handler) Remove(c *request.Context) (any, error) {
 	return response.Succeeded(), h.await(c, outcome)
 }
 
-// await waits until the read models show a membership as a command left it. All nodes ask them at
-// each call of a session.
+// await waits until the read models show a membership as a command left it, and calls of sessions
+// that began before have stopped. All nodes ask the read models at each call of a session.
 func (h *Handler) await(c *request.Context, outcome accounts.MemberOutcome) error {
-	return h.Waiter.AwaitEffect(c, outcome.Position.Commit)
+	if err := h.Waiter.AwaitEffect(c, outcome.Position.Commit); err != nil {
+		return err
+	}
+	return permit.AwaitEnd(c.Context())
 }

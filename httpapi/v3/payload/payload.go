@@ -73,6 +73,23 @@ func (p URL) Edit() commands.EditURL {
 	}
 }
 
+// Created returns what a call that creates the URL has sent. What it has left out is known to it.
+func (p URL) Created() record.Sent {
+	create := p.Create()
+	return record.Sent{
+		LongURL: &create.LongURL, Note: &create.Note, SettingsChange: create.Change(),
+		Tags: create.Tags, Creates: true,
+	}
+}
+
+// Edited returns what a call that edits the URL has sent.
+func (p URL) Edited() record.Sent {
+	attached, _ := commands.TagInstructions(p.Tags)
+	return record.Sent{
+		LongURL: p.LongURL, Note: p.Note, SettingsChange: p.SettingsChange, Tags: attached,
+	}
+}
+
 // Failed returns the record of a refused item: the names that it was sent with, and its error.
 func (p URL) Failed(err *response.ItemError) record.Failed {
 	return record.Failed{

@@ -1,4 +1,5 @@
-// Package record builds the JSON records of URLs.
+// Package record builds the JSON records of URLs. It decides which fields of a URL a caller sees:
+// links:read shows what the owner has set, stats:read the clicks.
 package record
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/access"
 	"linkledger/events"
-	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/shortlink"
@@ -18,23 +19,28 @@ import (
 	"linkledger/queries"
 )
 
-// URL is the record of a URL.
-type URL struct {
-	Hash                 string              `json:"hash"`
-	LongURL              string              `json:"long_url"`
-	ShortURL             string              `json:"short_url"`
-	ShortURLWithProtocol string              `json:"short_url_with_protocol"`
-	TotalClicks          int64               `json:"total_clicks"`
-	UniqueClicks         int64               `json:"unique_clicks"`
-	LastVisit            *response.Timestamp `json:"last_visit"`
-	Visited              bool                `json:"visited"`
-	Note                 string              `json:"note"`
+// fullURL is the record of a URL for callers with the scope links:read.
+type fullURL struct {
+	Hash                 string `json:"hash"`
+	LongURL              string `json:"long_url"`
+	ShortURL             string `json:"short_url"`
+	ShortURLWithProtocol string `json:"short_url_with_protocol"`
+	*clicks
+	Note string `json:"note"`
 	events.SettingsRecord
 	Tags       []string            `json:"tags"`
 	CreatedAt  response.Timestamp  `json:"created_at"`
 	ModifiedAt response.Timestamp  `json:"modified_at"`
 	Links      imageLinks          `json:"links"`
 	Error      *response.ItemError `json:"error,omitempty"` // only in responses to writes
+}
+
+// clicks are the fields that need the scope stats:read. Without it they are left out.
+type clicks struct {
+	TotalClicks  int64               `json:"total_clicks"`
+	UniqueClicks int64               `json:"unique_clicks"`
+	LastVisit    *response.Timestamp `json:"last_visit"`
+	Visited      bool                `json:"visited"`
 }
 
 type imageLinks struct {
@@ -58,23 +64,25 @@ type Builder struct {
 	Logger  *slog.Logger
 }
 
-// Of returns the record of a link.
-func (b *Builder) Of(c *request.Context, link queries.Link) URL {
+// Of returns the record of a link for a caller with the scope links:read.
+func (b *Builder) Of(c *request.Context, link queries.Link) any {
+	r := b.of(c, link)
+	return &r
+}
+
+func (b *Builder) of(c *request.Context, link queries.Link) fullURL {
 	base := b.Base.Of(c.Request)
 	short := base + "/" + link.Hash
 	_, host, _ := strings.Cut(base, "://")
-	r := URL{
+	return fullURL{
 		Hash:                 link.Hash,
 		LongURL:              link.LongURL,
 		ShortURL:             host + "/" + link.Hash,
 		ShortURLWithProtocol: short,
-		TotalClicks:          link.TotalClicks,
-		UniqueClicks:         link.UniqueClicks,
-		LastVisit:            (*response.Timestamp)(link.LastVisit),
-		Visited:              link.Visited,
+		clicks:               clicksOf(c, link),
 		Note:                 link.Note,
 		SettingsRecord:       link.Record(),
-		Tags:                 link.Tags,
+		Tags:                 Labels(c, link.Tags),
 		CreatedAt:            response.Timestamp(link.CreatedAt),
 		ModifiedAt:           response.Timestamp(link.ModifiedAt),
 		Links: imageLinks{
@@ -82,18 +90,17 @@ func (b *Builder) Of(c *request.Context, link queries.Link) URL {
 			QRBig:   short + shortlink.QRPath + "?size=" + shortlink.QRBig,
 		},
 	}
-	if r.Tags == nil {
-		r.Tags = []string{}
-	}
-	return r
 }
 
-// Written returns the record of a URL that a command has created or changed. Its error is that of
-// success.
-func (b *Builder) Written(c *request.Context, link queries.Link) URL {
-	r := b.Of(c, link)
-	r.Error = response.NewItemError(apierror.Failure{})
-	return r
+// clicksOf returns the clicks of a link, or nil if the caller may not see them.
+func clicksOf(c *request.Context, link queries.Link) *clicks {
+	if !c.Scopes().Have(access.StatsRead) {
+		return nil
+	}
+	return &clicks{
+		TotalClicks: link.TotalClicks, UniqueClicks: link.UniqueClicks,
+		LastVisit: (*response.Timestamp)(link.LastVisit), Visited: link.Visited,
+	}
 }
 
 // LinkOf returns the link as its command left it, without clicks: commands do not know them.
@@ -126,7 +133,7 @@ func (b *Builder) WithClicks(c *request.Context, outcomes []commands.URLOutcome)
 	// A command that changed nothing has no position to wait for, so clicks may be newer than what
 	// the read models show.
 	unchanged := func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }
-	if slices.ContainsFunc(outcomes, unchanged) {
+	if c.Scopes().Have(access.StatsRead) && slices.ContainsFunc(outcomes, unchanged) {
 		b.Waiter.AwaitClicks(c, catchup.Links)
 	}
 	seen, err := b.Queries.LinksByID(c.Context(), ids)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/access"
 	"linkledger/commands/hashes"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -23,8 +24,9 @@ type URLs struct {
 	Tags   *tagexpr.Expr // nil: not given
 }
 
-// Read reads the parameters hashes and tags. limit is the most hashes.
-func Read(query url.Values, limit int) (URLs, error) {
+// Read reads the parameters hashes and tags. limit is the most hashes. Who may not read clicks
+// cannot select by them: what such a selection changes, or lists, would tell them.
+func Read(c *request.Context, query url.Values, limit int) (URLs, error) {
 	var chosen URLs
 	var err error
 	for _, name := range []string{"hashes", "tags"} {
@@ -38,6 +40,11 @@ func Read(query url.Values, limit int) (URLs, error) {
 	if expression := query.Get("tags"); expression != "" {
 		if chosen.Tags, err = tagexpr.Parse(expression); err != nil {
 			return URLs{}, apierror.WrongInput("tags cannot be read %v", err)
+		}
+		if chosen.Tags.DependsOnClicks() {
+			if err := apierror.Need(c.Scopes(), access.StatsRead); err != nil {
+				return URLs{}, err
+			}
 		}
 	}
 	return chosen, nil
@@ -79,7 +86,7 @@ func ForChange(c *request.Context, limit int) (URLs, error) {
 	if err != nil {
 		return URLs{}, err
 	}
-	chosen, err := Read(query, limit)
+	chosen, err := Read(c, query, limit)
 	if err == nil && chosen.Hashes != nil && chosen.Tags != nil {
 		err = apierror.WrongInput("Give either hashes or tags")
 	}

@@ -3,6 +3,7 @@ package stats
 import (
 	"github.com/google/uuid"
 
+	"linkledger/commands/access"
 	"linkledger/commands/audit"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
@@ -28,7 +29,8 @@ type historyRecord struct {
 type linkRecord struct {
 	audit.LinkLife
 
-	DailyClicks map[string]dayRecord `json:"daily_clicks"` // since the last reset
+	// DailyClicks are those since the last reset; nil: the caller lacks stats:read.
+	DailyClicks map[string]dayRecord `json:"daily_clicks,omitzero"`
 }
 
 // History returns a page of the events of a hash and of the account's links that ever had it.
@@ -54,8 +56,15 @@ func (h *Handler) History(c *request.Context) (any, error) {
 	}, nil
 }
 
-// linkRecords returns the summaries of links with their clicks.
+// linkRecords returns the summaries of links, with their clicks if the caller may see them.
 func (h *Handler) linkRecords(c *request.Context, links []audit.LinkLife) ([]linkRecord, error) {
+	lives := make([]linkRecord, len(links))
+	for i, link := range links {
+		lives[i].LinkLife = link
+	}
+	if !c.Scopes().Have(access.StatsRead) {
+		return lives, nil
+	}
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
 		var err error
@@ -70,9 +79,8 @@ func (h *Handler) linkRecords(c *request.Context, links []audit.LinkLife) ([]lin
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	lives := make([]linkRecord, len(links))
-	for i, link := range links {
-		lives[i] = linkRecord{LinkLife: link, DailyClicks: make(map[string]dayRecord)}
+	for i := range lives {
+		lives[i].DailyClicks = make(map[string]dayRecord)
 		for _, day := range clicks[ids[i]] {
 			lives[i].DailyClicks[day.Date] = dayRecord{Total: day.Total, Unique: day.Unique}
 		}

@@ -2,13 +2,19 @@
 package tags
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"linkledger/commands"
+	"linkledger/commands/access"
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries/linklist"
 )
@@ -37,15 +43,25 @@ type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
 }
 
-// List returns all tags of the account, or those of the URLs that its key is bound to.
+// List returns all tags of the account, or those of the URLs that its key is bound to. These are in
+// the order of their labels: that of their creation would tell which of them existed before.
 func (h *Handler) List(c *request.Context) (any, error) {
 	tags, err := h.Lists.Tags(c.Context(), c.Owner())
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	resp := tagsResponse{Envelope: response.Succeeded(), Tags: make([]tagRecord, len(tags))}
+	stored := make([]string, len(tags))
 	for i, tag := range tags {
-		resp.Tags[i] = tagRecord{Label: tag.Label}
+		stored[i] = tag.Label
+	}
+	resp := tagsResponse{Envelope: response.Succeeded(), Tags: make([]tagRecord, len(tags))}
+	for i, label := range record.Labels(c, stored) {
+		resp.Tags[i] = tagRecord{Label: label}
+	}
+	if c.Bound != nil {
+		slices.SortFunc(
+			resp.Tags, func(a, b tagRecord) int { return cmp.Compare(a.Label, b.Label) },
+		)
 	}
 	return resp, nil
 }
@@ -59,6 +75,9 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	outcome, err := h.Commands.CreateTag(c.Context(), r, label)
 	if err != nil {
 		return nil, err
+	}
+	if !c.Scopes().Have(access.LinksRead) { // the tag may exist in another spelling
+		outcome.Tag.Label = strings.TrimSpace(label)
 	}
 	return h.writtenTag(c, outcome), nil
 }

@@ -6,6 +6,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
+	"linkledger/httpapi/v3/payload"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries"
@@ -65,7 +66,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 			links[i] = record.LinkOf(item)
 		}
 	}
-	return h.writtenURLs(c, payloads, outcome.Items, links), nil
+	return h.writtenURLs(c, payloads, outcome.Items, links, payload.URL.Created), nil
 }
 
 // uniqueLongURLs reports whether a call asks for existing links to its long URLs in place of new

@@ -1,6 +1,7 @@
 package urls
 
 import (
+	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -12,7 +13,7 @@ type deletedRecord struct {
 	LongURL     string             `json:"long_url"`
 	Note        string             `json:"note"`
 	Tags        []string           `json:"tags"`
-	TotalClicks int64              `json:"total_clicks"`
+	TotalClicks *int64             `json:"total_clicks,omitempty"` // nil: without stats:read
 	CreatedAt   response.Timestamp `json:"created_at"`
 	DeletedAt   response.Timestamp `json:"deleted_at"`
 	Restorable  bool               `json:"restorable"` // a restoration of the hash brings it back
@@ -43,9 +44,12 @@ func (h *Handler) Deleted(c *request.Context) (any, error) {
 	for i, link := range found {
 		resp.Deleted[i] = deletedRecord{
 			Hash: link.Hash, LongURL: link.LongURL, Note: link.Note,
-			Tags: append([]string{}, link.Tags...), TotalClicks: link.TotalClicks,
+			Tags:      append([]string{}, link.Tags...),
 			CreatedAt: response.Timestamp(link.CreatedAt),
 			DeletedAt: response.Timestamp(link.DeletedAt), Restorable: link.Restorable,
+		}
+		if c.Scopes().Have(access.StatsRead) {
+			resp.Deleted[i].TotalClicks = &link.TotalClicks
 		}
 	}
 	return resp, nil

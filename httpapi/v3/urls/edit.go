@@ -147,7 +147,7 @@ func (h *Handler) editEach(
 	}
 	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
 	links := h.Records.WithClicks(c, outcome.Items)
-	return h.writtenURLs(c, payloads, outcome.Items, links), outcome, nil
+	return h.writtenURLs(c, payloads, outcome.Items, links, payload.URL.Edited), outcome, nil
 }
 
 // hidden returns the hashes whose URLs the key of the call does not see.

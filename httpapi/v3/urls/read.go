@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"linkledger/commands/access"
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
@@ -31,7 +32,7 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 	if err != nil {
 		return linklist.Query{}, err
 	}
-	chosen, err := selection.Read(query, h.Limits.Items)
+	chosen, err := selection.Read(c, query, h.Limits.Items)
 	if err != nil {
 		return linklist.Query{}, err
 	}
@@ -42,6 +43,11 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 			"order_by must be created, modified, clicks or hash, with a - before it to reverse, "+
 				"not %q", order,
 		)
+	}
+	if sorting == linklist.ClicksFirst {
+		if err := apierror.Need(c.Scopes(), access.StatsRead); err != nil {
+			return linklist.Query{}, err
+		}
 	}
 	page, err := h.Pages.Read(query)
 	if err != nil {
@@ -138,8 +144,11 @@ func (h *Handler) visible(c *request.Context, hash string, at time.Time) (querie
 }
 
 // awaitClicksUntil waits for the clicks of this node if they may belong to the day of a time. The
-// zero time means now.
+// zero time means now. Who may not see clicks does not wait.
 func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
+	if !c.Scopes().Have(access.StatsRead) {
+		return
+	}
 	if at.IsZero() || asof.ClicksUntil(at).After(h.AsOf.Now()) {
 		h.Waiter.AwaitClicks(c, catchup.Links)
 	}

@@ -7,6 +7,7 @@ import (
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
 )
 
@@ -40,6 +41,6 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 	h.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
 	link := h.Records.WithClicks(c, []commands.URLOutcome{outcome})[0]
 	return urlsResponse{
-		Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)},
+		Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link, record.Sent{})},
 	}, nil
 }

@@ -40,15 +40,16 @@ type Handler struct {
 // urlsResponse is the response of all calls about URLs.
 type urlsResponse struct {
 	response.Envelope
-	URLs []any          `json:"urls"` // record.URL or record.Failed
+	URLs []any          `json:"urls"` // as record.Builder makes them, or record.Failed
 	Page *response.Page `json:"page,omitempty"`
 	Past *asof.Past     `json:"past,omitempty"`
 }
 
 // writtenURLs returns the response of a call that wrote URLs, with the record or the error of each
-// item.
+// item. sent returns what the call has sent of an item.
 func (h *Handler) writtenURLs(
 	c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link,
+	sent func(payload.URL) record.Sent,
 ) urlsResponse {
 	resp := urlsResponse{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
 	for i, item := range items {
@@ -58,7 +59,7 @@ func (h *Handler) writtenURLs(
 			)
 			continue
 		}
-		resp.URLs[i] = h.Records.Written(c, links[i])
+		resp.URLs[i] = h.Records.Written(c, links[i], sent(payloads[i]))
 	}
 	return resp
 }

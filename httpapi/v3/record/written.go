@@ -1,0 +1,111 @@
+package record
+
+import (
+	"cmp"
+
+	"linkledger/commands"
+	"linkledger/commands/access"
+	"linkledger/commands/domain"
+	"linkledger/events"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/queries"
+)
+
+// Sent is what a call sent of a URL. A nil field was not sent.
+type Sent struct {
+	LongURL *string
+	Note    *string
+	events.SettingsChange
+	Tags    []string // labels to attach
+	Creates bool     // the call creates the URL with these tags and no others
+}
+
+// sentURL is the record of a URL that a call has written, for callers without the scope links:read.
+// It has the names of the URL, and of its fields only those that the call itself has sent.
+type sentURL struct {
+	Hash                 string  `json:"hash"`
+	LongURL              *string `json:"long_url,omitempty"`
+	ShortURL             string  `json:"short_url"`
+	ShortURLWithProtocol string  `json:"short_url_with_protocol"`
+	*clicks
+	Note *string `json:"note,omitempty"`
+	events.SettingsChange
+	ExpirationDate any                 `json:"expiration_date,omitempty"` // *string, nil: none
+	Tags           []string            `json:"tags,omitzero"`
+	CreatedAt      *response.Timestamp `json:"created_at,omitempty"`
+	Links          imageLinks          `json:"links"`
+	Error          *response.ItemError `json:"error"`
+}
+
+// Written returns the record of a URL that a call has created or changed. Its error is that of
+// success.
+func (b *Builder) Written(c *request.Context, link queries.Link, sent Sent) any {
+	full, done := b.of(c, link), response.NewItemError(apierror.Failure{})
+	if c.Scopes().Have(access.LinksRead) {
+		if c.Bound != nil {
+			full.Tags = asSent(full.Tags, sent.Tags)
+		}
+		full.Error = done
+		return &full
+	}
+	r := &sentURL{
+		Hash: full.Hash, LongURL: sent.LongURL, ShortURL: full.ShortURL,
+		ShortURLWithProtocol: full.ShortURLWithProtocol, clicks: full.clicks,
+		SettingsChange: sent.SettingsChange, Links: full.Links, Error: done,
+	}
+	if sent.Note != nil {
+		r.Note = new(domain.TrimNote(*sent.Note))
+	}
+	if date := sent.ExpirationDate; date != nil {
+		r.ExpirationDate = response.TextOrNull(*date)
+	}
+	if sent.Creates {
+		r.Tags = domain.DistinctLabels(sent.Tags)
+		r.CreatedAt = &full.CreatedAt
+	}
+	return r
+}
+
+// Labels returns the labels of tags as the caller sees them. A key that is bound to tags sees them
+// in lower case: the stored spelling would tell whether a label, which it has just attached, was
+// that of a tag of URLs that it does not see.
+func Labels(c *request.Context, stored []string) []string {
+	if stored == nil {
+		return []string{}
+	}
+	if c.Bound == nil {
+		return stored
+	}
+	labels := make([]string, len(stored))
+	for i, label := range stored {
+		labels[i] = domain.PlainLabel(label)
+	}
+	return labels
+}
+
+// asSent returns plain labels in the spelling in which a call has sent them.
+func asSent(plain, sent []string) []string {
+	if len(sent) == 0 {
+		return plain
+	}
+	spelled := make(map[string]string, len(sent))
+	for _, label := range domain.DistinctLabels(sent) {
+		spelled[domain.PlainLabel(label)] = label
+	}
+	labels := make([]string, len(plain))
+	for i, label := range plain {
+		labels[i] = cmp.Or(spelled[label], label)
+	}
+	return labels
+}
+
+// Refused returns the record of a URL that a call which names no URLs has left as it was.
+func Refused(c *request.Context, outcome commands.URLOutcome, err *response.ItemError) Failed {
+	failed := Failed{Hash: outcome.URL.Hash, Error: err}
+	if c.Scopes().Have(access.LinksRead) {
+		failed.LongURL = &outcome.URL.LongURL
+	}
+	return failed
+}
