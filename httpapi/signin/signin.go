@@ -104,7 +104,8 @@ func (h *Handler) handle(
 // explained returns the error of the API for an error of a sign-in. It logs refusals, whose cause
 // the person is not told.
 func (h *Handler) explained(c *request.Context, err error) error {
-	if errors.Is(err, openid.ErrRefused) || errors.Is(err, openid.ErrInvalid) {
+	_, brought := errors.AsType[*openid.FailedError](err)
+	if brought || errors.Is(err, openid.ErrRefused) || errors.Is(err, openid.ErrInvalid) {
 		h.Refused(refusedReason)
 		if h.logs.Allow() {
 			h.Logger.WarnContext(
@@ -114,6 +115,11 @@ func (h *Handler) explained(c *request.Context, err error) error {
 		}
 	}
 	switch {
+	case brought: // no outage, because a browser can make it up
+		return &apierror.Error{
+			Code:    apierror.CodeAccessDenied,
+			Details: "The identity provider could not finish the sign-in: sign in again",
+		}
 	case errors.Is(err, openid.ErrUnavailable):
 		return apierror.Unavailable(err)
 	case errors.Is(err, openid.ErrRefused):
@@ -209,10 +215,7 @@ var errTooMany = &apierror.Error{
 	Details: "There were too many sign-ins from this address, wait a second",
 }
 
-var errLate = &apierror.Error{
-	Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
-	Details: "The sign-in takes too long, try again",
-}
+var errLate = apierror.Late("The sign-in takes too long, try again")
 
 // applyGroups gives a person the roles of their groups, and ends the memberships that they have by
 // groups that they have left. It returns the position of the last change, or 0.

@@ -4,6 +4,7 @@ package bulk
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,7 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
+	"linkledger/httpapi/v3/turn"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
@@ -41,11 +43,20 @@ type Config struct {
 // Changes runs commands on several URLs. It is safe for concurrent use.
 type Changes struct {
 	cfg    Config
-	queues *queues
+	queues *turn.Queues
 }
 
+// maxWaiting is the most operations of one account that wait on a node. If they ran concurrently,
+// they would take the event store and the projections away from the calls of other accounts.
+const maxWaiting = 16
+
+var errTooMany = apierror.TooMany(
+	"Too many changes by tags and undone batches of this account wait for their turn, repeat the "+
+		"call when some are done", 10*time.Second,
+)
+
 // New returns Changes without operations.
-func New(cfg Config) *Changes { return &Changes{cfg: cfg, queues: newQueues()} }
+func New(cfg Config) *Changes { return &Changes{cfg: cfg, queues: turn.New(maxWaiting, errTooMany)} }
 
 // One runs a command on the URL that the path names.
 func (b *Changes) One(c *request.Context, do Change) (any, error) {
@@ -118,12 +129,26 @@ type operation struct {
 // begin starts an operation once the account's other operations are done. The caller MUST call end.
 func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error) {
 	cancel := c.Extend(b.cfg.Timeout)
-	next, err := b.queues.acquire(c.Context(), c.Account.ID, c.Disconnected)
+	next, err := b.queues.Acquire(c.Context(), c.Account.ID, c.Disconnected)
 	if err != nil {
 		cancel()
 		return nil, nil, err
 	}
 	return &operation{changes: b, c: c}, func() { next(); cancel() }, nil
+}
+
+// errTooLong ends a call that has changed a part of its URLs when its time is over.
+var errTooLong = apierror.TooMany(
+	"The change takes longer than one call may: repeat the call for the rest", time.Second,
+)
+
+// failed returns the error of an operation. The time of an operation that gets on is over because
+// of how much the caller asks for, not because the service fails.
+func (o *operation) failed(err error) error {
+	if o.written.URLs > 0 && errors.Is(o.c.Context().Err(), context.DeadlineExceeded) {
+		return errTooLong
+	}
+	return err
 }
 
 // addOutcomes records the outcomes of a portion and waits until the read models show it. It returns
@@ -132,7 +157,7 @@ func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error
 // again: the call waits once at its end.
 func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
 	if err := write.FirstFault(outcomes); err != nil {
-		return err
+		return o.failed(err)
 	}
 	w := write.PositionsOf(commands.URLsOutcome{Items: outcomes})
 	o.written.URLs = max(o.written.URLs, w.URLs)
@@ -165,7 +190,7 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 	for {
 		ids, err := tagged.Next(c.Context(), portion)
 		if err != nil {
-			return apierror.Unavailable(err)
+			return op.failed(apierror.Unavailable(err))
 		}
 		if len(ids) == 0 {
 			b.cfg.Waiter.AwaitWrite(c, op.written)
@@ -182,4 +207,4 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 }
 
 // Operations returns how many operations of an account run or wait on this node.
-func (b *Changes) Operations(account uuid.UUID) int { return b.queues.length(account) }
+func (b *Changes) Operations(account uuid.UUID) int { return b.queues.Length(account) }

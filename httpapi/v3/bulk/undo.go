@@ -109,7 +109,7 @@ func (b *Changes) undo(
 	for {
 		ids, err := next()
 		if err != nil {
-			return nil, apierror.Unavailable(err)
+			return nil, op.failed(apierror.Unavailable(err))
 		}
 		if len(ids) == 0 {
 			break

@@ -2,7 +2,6 @@
 package keys
 
 import (
-	"net/http"
 	"slices"
 	"time"
 
@@ -115,11 +114,8 @@ func (h *Handler) Revoke(c *request.Context) (any, error) {
 // and what nodes have cached before is out of date.
 func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome) error {
 	if !h.Waiter.AwaitAccounts(c, outcome.Position.Commit) {
-		return &apierror.Error{
-			Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
-			Details: "The change of the key is stored, but may not have taken effect yet: repeat " +
-				"the call to wait for it",
-		}
+		return apierror.Late("The change of the key is stored, but may not have taken effect " +
+			"yet: repeat the call to wait for it")
 	}
 	select {
 	case <-time.After(h.LoginsCached):

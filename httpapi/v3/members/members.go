@@ -2,8 +2,6 @@
 package members
 
 import (
-	"net/http"
-
 	"github.com/google/uuid"
 
 	"linkledger/commands/access"
@@ -148,9 +146,6 @@ func (h *Handler) await(c *request.Context, outcome accounts.MemberOutcome) erro
 	if h.Waiter.AwaitAccounts(c, outcome.Position.Commit) {
 		return nil
 	}
-	return &apierror.Error{
-		Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
-		Details: "The change of the member is stored, but may not have taken effect yet: repeat " +
-			"the call to wait for it",
-	}
+	return apierror.Late("The change of the member is stored, but may not have taken effect yet: " +
+		"repeat the call to wait for it")
 }
