@@ -124,17 +124,20 @@ type operation struct {
 	c        *request.Context
 	written  catchup.Positions // positions of the last events so far
 	timedOut bool              // whether a wait for the read models has timed out
+	waited   bool              // for its turn, for most of its time
 }
 
 // begin starts an operation once the account's other operations are done. The caller MUST call end.
 func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error) {
 	cancel := c.Extend(b.cfg.Timeout)
+	asked := time.Now()
 	next, err := b.queues.Acquire(c.Context(), c.Account.ID, c.Disconnected)
 	if err != nil {
 		cancel()
 		return nil, nil, err
 	}
-	return &operation{changes: b, c: c}, func() { next(); cancel() }, nil
+	waited := time.Since(asked) > b.cfg.Timeout/2
+	return &operation{changes: b, c: c, waited: waited}, func() { next(); cancel() }, nil
 }
 
 // errTooLong ends a call that has changed a part of its URLs when its time is over.
@@ -142,10 +145,11 @@ var errTooLong = apierror.TooMany(
 	"The change takes longer than one call may: repeat the call for the rest", time.Second,
 )
 
-// failed returns the error of an operation. The time of an operation that gets on is over because
-// of how much the caller asks for, not because the service fails.
+// failed returns the error of an operation. The time of an operation that gets on, or that waited
+// for others of its account, is over because of how much the caller asks for, not because the
+// service fails.
 func (o *operation) failed(err error) error {
-	if o.written.URLs > 0 && errors.Is(o.c.Context().Err(), context.DeadlineExceeded) {
+	if (o.waited || o.written.URLs > 0) && errors.Is(o.c.Context().Err(), context.DeadlineExceeded) {
 		return errTooLong
 	}
 	return err
@@ -185,7 +189,7 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 	}
 	tagged, err := b.cfg.Lists.Select(c.Context(), c.Owner(), expression)
 	if err != nil {
-		return apierror.Unavailable(err)
+		return op.failed(apierror.Unavailable(err))
 	}
 	for {
 		ids, err := tagged.Next(c.Context(), portion)
