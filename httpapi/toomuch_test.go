@@ -71,7 +71,8 @@ func TestTooManyChangesOfOneThing(t *testing.T) {
 	var busy atomic.Int64
 	for i := range soak.N(40, 1000) {
 		for _, call := range [][3]string{
-			{"PATCH", "/v3/urls/one", `{"urls":[{"max_clicks":%d}]}`}, {"PATCH", "/v3/keys/" + key, `{"name":"%d"}`},
+			{"PATCH", "/v3/urls/one", `{"urls":[{"max_clicks":%d}]}`},
+			{"PATCH", "/v3/keys/" + key, `{"name":"%d"}`},
 			{"POST", "/v3/tags", `{"label":"t%d"}`},
 		} {
 			calls.Go(func() {

@@ -61,7 +61,7 @@ func WriteFailure(w http.ResponseWriter, f apierror.Failure) {
 // defaultRetryAfter is the Retry-After of failures without one, such as outages.
 const defaultRetryAfter = time.Second
 
-// SetRetryAfter sets the header Retry-After, in whole seconds, if the failure is over after a while.
+// SetRetryAfter sets the header Retry-After, in whole seconds, if the failure ends by itself.
 func SetRetryAfter(header http.Header, f apierror.Failure) {
 	if f.Status != http.StatusServiceUnavailable && f.Status != http.StatusTooManyRequests {
 		return

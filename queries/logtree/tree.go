@@ -129,7 +129,7 @@ func (r *Reader) LeafIndexes(
 func signed(positions []uint64) []int64 {
 	all := make([]int64, len(positions))
 	for i, position := range positions {
-		all[i] = int64(min(position, math.MaxInt64)) //nolint:gosec // bounded
+		all[i] = int64(min(position, math.MaxInt64))
 	}
 	return all
 }

@@ -56,7 +56,9 @@ var errTooMany = apierror.TooMany(
 )
 
 // New returns Changes without operations.
-func New(cfg Config) *Changes { return &Changes{cfg: cfg, queues: turn.New(maxWaiting, errTooMany)} }
+func New(cfg Config) *Changes {
+	return &Changes{cfg: cfg, queues: turn.New(maxWaiting, errTooMany)}
+}
 
 // One runs a command on the URL that the path names.
 func (b *Changes) One(c *request.Context, do Change) (any, error) {
@@ -149,7 +151,8 @@ var errTooLong = apierror.TooMany(
 // for others of its account, is over because of how much the caller asks for, not because the
 // service fails.
 func (o *operation) failed(err error) error {
-	if (o.waited || o.written.URLs > 0) && errors.Is(o.c.Context().Err(), context.DeadlineExceeded) {
+	over := errors.Is(o.c.Context().Err(), context.DeadlineExceeded)
+	if over && (o.waited || o.written.URLs > 0) {
 		return errTooLong
 	}
 	return err
