@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"linkledger/events/archive"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
 	"linkledger/internal/soak"
 )
 
@@ -119,4 +121,53 @@ func TestChecksEndWithTheirClient(t *testing.T) {
 	page := b.call("POST", "/console/proofs", "text="+strings.ReplaceAll(file, "\n", "%0A"), left,
 		header("Content-Type", "application/x-www-form-urlencoded"), header("Sec-Fetch-Site", "same-origin"))
 	equal(t, "page", page.status, apierror.StatusClientLeft)
+}
+
+// TestReadsAskForManyAsForFew counts the queries of every route that reads, with few and with many things to show.
+// Their number does not grow.
+func TestReadsAskForManyAsForFew(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	c := s.client(t, "acme")
+	c.create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["news"],"note":"x"`)
+	viewer := s.viewerOf(t, c)
+	c.must("PUT", "/v3/members", `{"id":"`+viewer.User.String()+`","role":"owner"}`)
+	batch := c.must("PATCH", "/v3/urls?tags=news", `{"urls":[{"archived":true}]}`).header.Get(response.HeaderBatchID)
+	paths := strings.NewReplacer(":hash", "one", ":label", "news", ":id", batch, ":batch", batch, ":secret", "none")
+	server := s.handler.(*server)
+	count := func() map[string]int64 {
+		s.caughtUp(t)
+		b := s.browser(t)
+		b.signInBy(c)
+		counts := make(map[string]int64)
+		for _, route := range slices.Concat(server.api.Routes(), server.console.Routes()) {
+			if route.Method != http.MethodGet {
+				continue
+			}
+			const most = 1 << 20
+			for range 2 { // the first time fills caches
+				var f failure
+				f.left.Store(most)
+				b.call("GET", paths.Replace(route.Path), "", f.in)
+				counts[route.Path] = most - f.left.Load()
+			}
+		}
+		return counts
+	}
+	few := count()
+	for i := range 30 {
+		c.create(fmt.Sprintf(`"long_url":"https://example.com/%d","tags":["news","t%d"],"note":"n%d"`, i, i, i))
+		c.must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"note":"m%d"}]}`, i))
+		added := c.withKey(fmt.Sprintf(`"name":"k%d"`, i))
+		added.must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"max_clicks":%d}]}`, 100+i))
+		s.browser(t).signInBy(added)
+		hash := c.create(`"long_url":"https://example.com/"`).Hash
+		c.must("DELETE", "/v3/urls/"+hash, "")
+		s.visit(t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i), "agent"))
+	}
+	for path, many := range count() {
+		if many > few[path]+5 { // clicks add a few, thirty things would add more
+			t.Errorf("%s makes %d queries in place of %d when there is more to show", path, many, few[path])
+		}
+	}
 }
