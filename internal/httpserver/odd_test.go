@@ -64,6 +64,9 @@ func TestOddRequestsAreRefused(t *testing.T) {
 		} else if response.StatusCode != want {
 			t.Errorf("%.60q is answered %d; want %d", request, response.StatusCode, want)
 		}
+		if response != nil {
+			_ = response.Body.Close()
+		}
 		_ = connection.Close()
 	}
 	stop(nil)

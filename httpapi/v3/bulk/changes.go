@@ -4,7 +4,6 @@ package bulk
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -126,20 +125,25 @@ type operation struct {
 	c        *request.Context
 	written  catchup.Positions // positions of the last events so far
 	timedOut bool              // whether a wait for the read models has timed out
-	waited   bool              // for its turn, for most of its time
+	end      time.Time         // no portion begins after it
 }
 
 // begin starts an operation once the account's other operations are done. The caller MUST call end.
 func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error) {
 	cancel := c.Extend(b.cfg.Timeout)
-	asked := time.Now()
+	over := time.Now().Add(b.cfg.Timeout - b.cfg.Timeout/lastPart)
 	next, err := b.queues.Acquire(c.Context(), c.Account.ID, c.Disconnected)
 	if err != nil {
 		cancel()
 		return nil, nil, err
 	}
-	waited := time.Since(asked) > b.cfg.Timeout/2
-	return &operation{changes: b, c: c, waited: waited}, func() { next(); cancel() }, nil
+	o = &operation{changes: b, c: c, end: over}
+	if o.over() {
+		next()
+		cancel()
+		return nil, nil, errTooMany
+	}
+	return o, func() { next(); cancel() }, nil
 }
 
 // errTooLong ends a call that has changed a part of its URLs when its time is over.
@@ -147,16 +151,12 @@ var errTooLong = apierror.TooMany(
 	"The change takes longer than one call may: repeat the call for the rest", time.Second,
 )
 
-// failed returns the error of an operation. The time of an operation that gets on, or that waited
-// for others of its account, is over because of how much the caller asks for, not because the
-// service fails.
-func (o *operation) failed(err error) error {
-	over := errors.Is(o.c.Context().Err(), context.DeadlineExceeded)
-	if over && (o.waited || o.written.URLs > 0) {
-		return errTooLong
-	}
-	return err
-}
+// lastPart is the part of its time that an operation leaves for its last portion. So an operation
+// that gets on ends by itself, and what fails at the end of the time is an outage.
+const lastPart = 20
+
+// over reports whether there is no time for another portion.
+func (o *operation) over() bool { return time.Now().After(o.end) }
 
 // addOutcomes records the outcomes of a portion and waits until the read models show it. It returns
 // the first error that is not a refusal. Because it waits, a write of another account never waits
@@ -164,7 +164,7 @@ func (o *operation) failed(err error) error {
 // again: the call waits once at its end.
 func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
 	if err := write.FirstFault(outcomes); err != nil {
-		return o.failed(err)
+		return err
 	}
 	w := write.PositionsOf(commands.URLsOutcome{Items: outcomes})
 	o.written.URLs = max(o.written.URLs, w.URLs)
@@ -192,12 +192,16 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 	}
 	tagged, err := b.cfg.Lists.Select(c.Context(), c.Owner(), expression)
 	if err != nil {
-		return op.failed(apierror.Unavailable(err))
+		return apierror.Unavailable(err)
 	}
 	for {
+		over := op.over()
 		ids, err := tagged.Next(c.Context(), portion)
+		if over && (err != nil || len(ids) > 0) {
+			return errTooLong
+		}
 		if err != nil {
-			return op.failed(apierror.Unavailable(err))
+			return apierror.Unavailable(err)
 		}
 		if len(ids) == 0 {
 			b.cfg.Waiter.AwaitWrite(c, op.written)

@@ -107,9 +107,13 @@ func (b *Changes) undo(
 		Undo: undoRecord{Batch: undone.Batch, Key: undone.Key},
 	}
 	for {
+		over := op.over()
 		ids, err := next()
+		if over && (err != nil || len(ids) > 0) {
+			return nil, errTooLong
+		}
 		if err != nil {
-			return nil, op.failed(apierror.Unavailable(err))
+			return nil, apierror.Unavailable(err)
 		}
 		if len(ids) == 0 {
 			break
