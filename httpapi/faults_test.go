@@ -110,9 +110,9 @@ type walk struct {
 	t       *testing.T
 	handler http.Handler
 	askers  []asker
-	paths   *strings.Replacer // puts known things in the place of the parameters of paths
 	names   []string
-	again   func() // makes what the paths lead to, if it is gone
+	// paths makes what the paths lead to for an asker, if it is gone, and puts it in the place of the parameters.
+	paths func(as asker) *strings.Replacer
 
 	mu       sync.Mutex
 	asked    int
@@ -173,8 +173,7 @@ func (w *walk) ask(as asker, method, path, body string, changes ...with) {
 
 // route makes the requests of one route.
 func (w *walk) route(as asker, route router.Route) {
-	path := w.paths.Replace(route.Path)
-	w.again()
+	path := w.paths(as).Replace(route.Path)
 	some := func(method, path, body string, changes ...with) {
 		if w.takes() {
 			w.ask(as, method, path, body, changes...)
@@ -283,13 +282,11 @@ var stranger = asker{"stranger", func(*http.Request) {}}
 // askersOf are all kinds of callers of an account.
 func (s *site) askersOf(t *testing.T, owner *client) []asker {
 	t.Helper()
-	account := uuid.MustParse(owner.id)
+	account, key := uuid.MustParse(owner.id), owner.must("GET", "/v3/keys", "").Keys[0].ID
 	return []asker{
 		stranger, by("tenant", owner), by("bound key", owner.withKey(`"tags":"+news"`)),
 		s.session(t, "person", s.viewerOf(t, owner)),
-		s.session(t, "session of a key", queries.NewSession{
-			Account: account, Key: owner.must("GET", "/v3/keys", "").Keys[0].ID,
-		}),
+		s.session(t, "session of a key", queries.NewSession{Account: account, Key: key}),
 		s.session(t, "operator", queries.NewSession{Operator: true}),
 	}
 }
@@ -300,14 +297,18 @@ func TestNothingThatACallerAsksIsTheNodesFault(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "")
 	owner := s.client(t, "acme")
-	const link = `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["news"]}]}`
-	owner.must("POST", "/v3/urls", link)
+	owner.create(`"long_url":"https://example.com/","tags":["news"]`)
 	batch := owner.must("GET", "/v3/activity", "").Activity[0].Batch
 	server := s.handler.(*server)
 	w := &walk{
 		t: t, handler: s.handler, askers: s.askersOf(t, owner), names: parameters(t), statuses: make(map[int]int),
-		again: func() { owner.call("POST", "/v3/urls", link) },
-		paths: strings.NewReplacer(":hash", "one", ":label", "news", ":id", batch, ":batch", batch, ":secret", strings.Repeat("A", 43)),
+		paths: func(as asker) *strings.Replacer {
+			hash := strings.ReplaceAll(as.name, " ", "-")
+			owner.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"`+hash+`","tags":["news"]}]}`)
+			return strings.NewReplacer(
+				":hash", hash, ":label", "news", ":id", batch, ":batch", batch, ":secret", strings.Repeat("A", 43),
+			)
+		},
 	}
 	w.all(slices.Concat(server.api.Routes(), server.console.Routes(), server.short.Routes(), []router.Route{{Method: "GET", Path: "/"}}))
 	s.caughtUp(t)
@@ -326,8 +327,9 @@ func TestNothingThatAnOperatorAsksIsTheNodesFault(t *testing.T) {
 				Account: uuid.MustParse(owner.id), Key: owner.must("GET", "/v3/keys", "").Keys[0].ID,
 			}),
 		},
-		again: func() {},
-		paths: strings.NewReplacer(":name", "tags", ":secret", strings.Repeat("A", 43)),
+		paths: func(asker) *strings.Replacer {
+			return strings.NewReplacer(":name", "tags", ":secret", strings.Repeat("A", 43))
+		},
 	}
 	w.all(h.Routes())
 }

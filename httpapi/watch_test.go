@@ -234,3 +234,14 @@ func TestWatchNeedsASession(t *testing.T) {
 		t.Errorf("a stream without a session answers %s %v", w.response.Status, w.response.Header)
 	}
 }
+
+// TestWatchNeedsAPage checks that a download, whose refusals are shown by a page that can be watched, is refused as a
+// stream.
+func TestWatchNeedsAPage(t *testing.T) {
+	t.Parallel()
+	s, _, owner := newWatchedSite(t)
+	b := s.browser(t)
+	b.signInBy(owner)
+	stream := header("Accept", "text/event-stream")
+	equal(t, "a stream of a download", b.call("GET", "/console/links/one/proof", "", stream).status, http.StatusNotAcceptable)
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/session"
 )
@@ -118,11 +119,19 @@ func (s *Pages) stopping(ctx context.Context) <-chan struct{} {
 	return s.stopped
 }
 
+var errNothingToWatch = &apierror.Error{
+	Code: apierror.CodeWrongInput, Status: http.StatusNotAcceptable,
+	Details: "This is no page that can be watched",
+}
+
 // look makes a page and returns the part of it that changes.
 func (s *Pages) look(c *request.Context, name string, fill Fill) (*Page, []byte, error) {
 	p := &Page{C: c, pages: s, name: name, Watched: true, Status: http.StatusOK}
 	if err := fill(p); err != nil {
 		return nil, nil, err
+	}
+	if p.Redirect != "" || p.Download != "" {
+		return nil, nil, errNothingToWatch
 	}
 	var part bytes.Buffer
 	if err := s.templates[name].ExecuteTemplate(&part, livePart, p); err != nil {
