@@ -275,7 +275,13 @@ func TestComposePorts(t *testing.T) {
 			t.Errorf("nginx has %q", listen)
 		}
 	}
+	for _, server := range regexp.MustCompile(`(?m)^\s*server [^{]*;`).FindAllString(string(content), -1) {
+		if !strings.Contains(server, "max_fails=0") { // else one answer takes the node away from all visitors
+			t.Errorf("nginx has %q", server)
+		}
+	}
 	for _, setting := range []string{
+		"proxy_next_upstream error timeout http_503;", "proxy_next_upstream_tries 2;",
 		"ssl_certificate /run/secrets/tls_certificate;", "ssl_certificate_key /run/secrets/tls_key;",
 		"X-Forwarded-For $remote_addr;", "Host $http_host;",
 	} {

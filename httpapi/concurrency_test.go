@@ -220,7 +220,15 @@ func TestWritesOutliveTheirClient(t *testing.T) {
 	left := func(r *http.Request) { *r = *r.WithContext(ctx) }
 	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`, left)
 	c.read("one")
-	c.call("GET", "/v3/urls/one", "", left).is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+	// What only reads stops, also if a client says so in a header.
+	for _, read := range [][4]string{
+		{"GET", "/v3/urls/one", ""}, {"POST", "/v3/urls/one", "", "GET"}, {"POST", "/v3/urls/one", "", " head "},
+	} {
+		a := c.call(read[0], read[1], read[2], left, header("X-HTTP-Method-Override", read[3]))
+		equal(t, strings.Join(read[:], " "), a.status, apierror.StatusClientLeft)
+	}
+	// What changes something goes on.
+	c.must("POST", "/v3/urls/one", `{"urls":[{"note":"x"}]}`, left, header("X-HTTP-Method-Override", "PATCH"))
 	if found := s.log.matching("level=ERROR"); len(found) > 0 {
 		t.Errorf("the log has an error because of a client that left: %s", found)
 	}

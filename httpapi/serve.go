@@ -2,14 +2,11 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console"
@@ -50,13 +47,18 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// A redirect gets no deadline here: what it waits for has deadlines of its own, and redirects
 	// are many.
 	if path != r.URL {
-		c.Request = r.WithContext(r.Context())
-		c.Request.URL = path
+		rename(c, path)
 	}
 	defer s.recoverPanic(c, redirect.WriteFailure)
 	if err := s.serve(s.short, c, known); err != nil {
 		redirect.WriteFailure(c, response.Report(c, s.cfg.Logger, err))
 	}
+}
+
+// rename gives the request a path. net/http keeps its own.
+func rename(c *request.Context, path *url.URL) {
+	c.Request = c.Request.WithContext(c.Context())
+	c.Request.URL = path
 }
 
 // isBelow reports whether a path is a root or lies below it.
@@ -77,8 +79,8 @@ func (s *server) serveOwnCall(w http.ResponseWriter, r *http.Request) {
 
 // servePage serves a page of the console within Config.RequestTimeout.
 func (s *server) servePage(c *request.Context, path *url.URL, known bool) {
-	end := s.limit(c, path)
-	defer end()
+	rename(c, path)
+	defer c.Begin(s.cfg.RequestTimeout)()
 	defer s.recoverPanic(c, s.pages.WriteFailure)
 	if err := s.serve(s.console, c, known); err != nil {
 		s.pages.WriteFailure(c, response.Report(c, s.cfg.Logger, err))
@@ -87,29 +89,16 @@ func (s *server) servePage(c *request.Context, path *url.URL, known bool) {
 
 // serveAPI serves a call of the API within Config.RequestTimeout.
 func (s *server) serveAPI(c *request.Context, path *url.URL, known bool) {
-	end := s.limit(c, path)
-	defer end()
+	rename(c, path)
 	c.OverrideMethod()
+	defer c.Begin(s.cfg.RequestTimeout)()
 	defer s.recoverPanic(c, writeAPIFailure)
 	if err := s.serve(s.api, c, known); err != nil {
 		writeAPIFailure(c, response.Report(c, s.cfg.Logger, err))
 	}
 }
 
-// limit bounds the duration of a request by Config.RequestTimeout. The caller MUST call end.
-func (s *server) limit(c *request.Context, path *url.URL) (end context.CancelFunc) {
-	ctx := c.Context()
-	c.Disconnected = ctx.Done()
-	if c.SentMethod != http.MethodGet && c.SentMethod != http.MethodHead {
-		ctx = context.WithoutCancel(ctx) // a write continues if its client disconnects
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
-	c.Request = c.Request.WithContext(ctx)
-	c.Request.URL = path
-	return cancel
-}
-
-func (s *server) serve(routes *bunrouter.Router, c *request.Context, known bool) error {
+func (s *server) serve(routes *router.Router, c *request.Context, known bool) error {
 	if s.cfg.BaseURL == "" && !shortlink.ValidHost(c.Request.Host) {
 		return &apierror.Error{
 			Code: apierror.CodeWrongInput, Details: "The Host header does not name a host",

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/rs/cors"
-	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/login"
@@ -23,13 +22,13 @@ import (
 // server serves the public listener.
 type server struct {
 	cfg       Config
-	origins   *cors.Cors        // for calls of the API; nil: no other origins
-	anyOrigin *cors.Cors        // for the description of the API
-	v3        *v3.API           // nil: not served
-	api       *bunrouter.Router // nil: not served
-	pages     *console.Handler  // nil: not served
-	console   *bunrouter.Router // the pages, and what signs people in; nil: not served
-	short     *bunrouter.Router // nil: not served
+	origins   *cors.Cors       // for calls of the API; nil: no other origins
+	anyOrigin *cors.Cors       // for the description of the API
+	v3        *v3.API          // nil: not served
+	api       *router.Router   // nil: not served
+	pages     *console.Handler // nil: not served
+	console   *router.Router   // the pages, and what signs people in; nil: not served
+	short     *router.Router   // nil: not served
 }
 
 // New returns the handler of the public listener, or an error if the configuration is invalid.
@@ -68,7 +67,7 @@ func New(cfg Config) (http.Handler, error) {
 
 // newConsole sets s.pages, and returns the routes of the console and of the sign-in. The console
 // makes its calls of the API in this process.
-func (s *server) newConsole(sessions *session.Sessions) (*bunrouter.Router, error) {
+func (s *server) newConsole(sessions *session.Sessions) (*router.Router, error) {
 	cfg := console.Config{
 		API: http.HandlerFunc(s.serveOwnCall), Sessions: sessions,
 		Base: shortlink.Base(s.cfg.BaseURL), Logger: s.cfg.Logger,

@@ -33,7 +33,12 @@ type watched struct {
 // watch begins to watch the page of the link "one" at a server, with the cookies of a browser.
 func (b *browser) watch(t *testing.T, server *httptest.Server) *watched {
 	t.Helper()
-	r, err := http.NewRequestWithContext(withTimeout(t), http.MethodGet, server.URL+"/console/links/one", nil)
+	return b.watchLink(t, server, "one")
+}
+
+func (b *browser) watchLink(t *testing.T, server *httptest.Server, hash string) *watched {
+	t.Helper()
+	r, err := http.NewRequestWithContext(withTimeout(t), http.MethodGet, server.URL+"/console/links/"+hash, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,40 +137,64 @@ func TestWatchedPage(t *testing.T) {
 	}
 }
 
-// TestWatchedPagesAreBounded watches more pages than a session may, more than a process allows, and then one after
-// another was left.
+// tooMany checks that a page is not watched because others are.
+func (w *watched) tooMany(what string) {
+	w.t.Helper()
+	if w.response.StatusCode != http.StatusTooManyRequests || w.response.Header.Get("Retry-After") == "" {
+		w.t.Errorf("one page too many of %s answers %s %v", what, w.response.Status, w.response.Header)
+	}
+}
+
+// TestWatchedPagesAreBounded watches more pages than a session, a key, a person, an account and a process may, and then
+// one after another was left.
 func TestWatchedPagesAreBounded(t *testing.T) {
 	t.Parallel()
-	const most, ofSession = 64, 8
+	const most, ofAccount, ofCaller, ofSession = 64, 32, 16, 8
 	s, server, owner := newWatchedSite(t)
-	signedIn := func() *browser {
-		b := s.browser(t)
-		b.signInBy(owner)
-		return b
-	}
-	streams := make([]*watched, most)
-	for i := range streams {
-		b := signedIn()
-		if i%ofSession > 0 {
-			b.cookies = streams[i-1].cookies
+	by := func(c *client) func() *browser {
+		return func() *browser {
+			b := s.browser(t)
+			b.signInBy(c)
+			return b
 		}
-		streams[i] = b.watch(t, server)
-		streams[i].shows("Clicks")
-		if i == ofSession-1 {
-			if w := b.watch(t, server); w.response.StatusCode != http.StatusServiceUnavailable {
-				t.Errorf("one stream too many of a session answers %s", w.response.Status)
+	}
+	var streams []*watched
+	watch := func(n int, hash string, signedIn func() *browser) {
+		t.Helper()
+		var b *browser
+		for i := range n {
+			if i%ofSession == 0 {
+				b = signedIn()
 			}
+			w := b.watchLink(t, server, hash)
+			w.shows("Clicks")
+			streams = append(streams, w)
 		}
 	}
-	b := signedIn()
-	if w := b.watch(t, server); w.response.StatusCode != http.StatusServiceUnavailable {
-		t.Fatalf("one page too many answers %s", w.response.Status)
-	}
-	b.shows("/console/links/one", "Clicks") // a page that is opened is none that is watched
+	b := by(owner)()
+	watch(ofSession, "one", func() *browser { return b })
+	b.watch(t, server).tooMany("a session")
+	watch(ofCaller-ofSession, "one", by(owner))
+	by(owner)().watch(t, server).tooMany("a key")
+	viewer := s.viewerOf(t, owner)
+	person := func() *browser { return s.started(t, viewer) }
+	watch(ofCaller, "one", person)
+	person().watch(t, server).tooMany("a person")
+	by(owner.withKey(``))().watch(t, server).tooMany("an account")
+
+	other, third := s.client(t, "other"), s.client(t, "third")
+	other.create(`"long_url":"https://example.com/","custom_hash":"two"`)
+	third.create(`"long_url":"https://example.com/","custom_hash":"three"`)
+	watch(ofCaller, "two", by(other))
+	watch(ofAccount-ofCaller, "two", by(other.withKey(``)))
+	equal(t, "watched pages", len(streams), most)
+	last := by(third)()
+	last.watchLink(t, server, "three").tooMany("a process")
+	last.shows("/console/links/three", "Clicks") // a page that is opened is none that is watched
 	if err := streams[0].response.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for ctx := withTimeout(t); b.watch(t, server).response.StatusCode != http.StatusOK; {
+	for ctx := withTimeout(t); last.watchLink(t, server, "three").response.StatusCode != http.StatusOK; {
 		if ctx.Err() != nil {
 			t.Fatal("the place of a page that was left is never free")
 		}
@@ -200,7 +229,19 @@ func TestWatchNeedsASession(t *testing.T) {
 	s := newSite(t, "")
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
-	if w := s.browser(t).watch(t, server); w.response.StatusCode == http.StatusOK {
-		t.Errorf("a stream without a session answers %s", w.response.Status)
+	w := s.browser(t).watch(t, server)
+	if w.response.StatusCode != http.StatusUnauthorized || strings.HasPrefix(w.response.Header.Get("WWW-Authenticate"), "Basic") {
+		t.Errorf("a stream without a session answers %s %v", w.response.Status, w.response.Header)
 	}
+}
+
+// TestWatchNeedsAPage checks that a download, whose refusals are shown by a page that can be watched, is refused as a
+// stream.
+func TestWatchNeedsAPage(t *testing.T) {
+	t.Parallel()
+	s, _, owner := newWatchedSite(t)
+	b := s.browser(t)
+	b.signInBy(owner)
+	stream := header("Accept", "text/event-stream")
+	equal(t, "a stream of a download", b.call("GET", "/console/links/one/proof", "", stream).status, http.StatusNotAcceptable)
 }

@@ -2,7 +2,7 @@ package proofs
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -55,10 +55,19 @@ func (p *Prover) Logged(ctx context.Context, of Exported) (bool, error) {
 // CheckExport checks that the log has each event of an export, by the hashes of its tree. It
 // returns the error of the tree for the first that it does not have.
 func (p *Prover) CheckExport(ctx context.Context, of Exported) error {
-	for _, l := range of.leaves {
-		if _, err := p.cfg.Tree.LeafIndex(ctx, l.at.Commit, l.at.Prepare, l.hash); err != nil {
-			return fmt.Errorf("event at position %d: %w", l.at.Commit, err)
+	for some := range slices.Chunk(of.leaves, exportGroup) {
+		n := len(some)
+		commit, prepare, leaves := make([]uint64, n), make([]uint64, n), make([]tlog.Hash, n)
+		for i, l := range some {
+			commit[i], prepare[i], leaves[i] = l.at.Commit, l.at.Prepare, l.hash
+		}
+		if _, err := p.cfg.Tree.LeafIndexes(ctx, commit, prepare, leaves); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// exportGroup is the most events of an export that one question to the tree is about: more than a
+// call of the API sends.
+const exportGroup = 16 << 10

@@ -2,8 +2,9 @@ package proofs
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -18,9 +19,11 @@ type Tree interface {
 	Size(ctx context.Context) (int64, error)
 	// Hashes returns a reader of the hashes of the tree.
 	Hashes(ctx context.Context) tlog.HashReader
-	// LeafIndex returns the index, from 0, of the leaf of the event at a position. It fails if the
-	// tree has no such leaf there.
-	LeafIndex(ctx context.Context, commit, prepare uint64, leaf tlog.Hash) (int64, error)
+	// LeafIndexes returns the indexes, from 0, of the leaves of events at positions. It fails if
+	// the tree lacks one there.
+	LeafIndexes(
+		ctx context.Context, commit, prepare []uint64, leaves []tlog.Hash,
+	) ([]int64, error)
 }
 
 // Sign returns the head of a tree, signed with a private key. It returns proof.ErrNoKey if that is
@@ -44,7 +47,8 @@ func Write(
 	ctx context.Context, to io.Writer, tree Tree, head Head, older []Head,
 	recorded []eventstore.Recorded,
 ) (later int, err error) {
-	out, err := proof.NewWriter(to, head, tree.Hashes(ctx))
+	hashes := &prefetched{tree: tree.Hashes(ctx)}
+	out, err := proof.NewWriter(to, head, hashes)
 	if err != nil {
 		return 0, err
 	}
@@ -53,21 +57,91 @@ func Write(
 			return 0, err
 		}
 	}
-	var hasher proof.Hasher
-	for _, r := range recorded {
-		index, err := tree.LeafIndex(ctx, r.Position.Commit, r.Position.Prepare, hasher.Leaf(r))
-		switch {
-		case err != nil:
-			return 0, fmt.Errorf("event at position %s: %w", r.Position, err)
-		case index >= head.N:
-			later++
-			continue
+	for some := range slices.Chunk(recorded, group) {
+		indexes, err := indexesOf(ctx, tree, some)
+		if err == nil {
+			err = hashes.prefetch(head.N, indexes)
 		}
-		if err := out.Event(r, index); err != nil {
+		if err != nil {
 			return 0, err
+		}
+		for i, index := range indexes {
+			if index >= head.N {
+				later++
+				continue
+			}
+			if err := out.Event(some[i], index); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return later, out.Close()
+}
+
+// group is the most events that one question to the tree is about.
+const group = 512
+
+// indexesOf returns the indexes of events in a tree.
+func indexesOf(
+	ctx context.Context, tree Tree, recorded []eventstore.Recorded,
+) ([]int64, error) {
+	n := len(recorded)
+	commit, prepare, leaves := make([]uint64, n), make([]uint64, n), make([]tlog.Hash, n)
+	var hasher proof.Hasher
+	for i, r := range recorded {
+		commit[i], prepare[i] = r.Position.Commit, r.Position.Prepare
+		leaves[i] = hasher.Leaf(r)
+	}
+	return tree.LeafIndexes(ctx, commit, prepare, leaves)
+}
+
+// prefetched reads the hashes of a tree, those of many proofs at once.
+type prefetched struct {
+	tree  tlog.HashReader
+	known map[int64]tlog.Hash
+}
+
+// ReadHashes implements tlog.HashReader.
+func (p *prefetched) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	for i, index := range indexes {
+		hash, ok := p.known[index]
+		if !ok {
+			return p.tree.ReadHashes(indexes)
+		}
+		hashes[i] = hash
+	}
+	return hashes, nil
+}
+
+// prefetch reads the hashes that the proofs of leaves in a tree of size leaves need. It forgets
+// those that it has read before.
+func (p *prefetched) prefetch(size int64, leaves []int64) error {
+	needed := make(map[int64]bool)
+	note := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+		for _, index := range indexes {
+			needed[index] = true
+		}
+		return make([]tlog.Hash, len(indexes)), nil
+	})
+	for _, leaf := range leaves {
+		if leaf >= size {
+			continue
+		}
+		if _, err := tlog.ProveRecord(size, leaf, note); err != nil {
+			return err
+		}
+	}
+	indexes := slices.Sorted(maps.Keys(needed))
+	hashes, err := p.tree.ReadHashes(indexes)
+	if err != nil {
+		return err
+	}
+	p.known = make(map[int64]tlog.Hash, len(indexes))
+	for i, index := range indexes {
+		p.known[index] = hashes[i]
+	}
+	return nil
 }
 
 // begins reports whether a tree begins with the tree of a head.

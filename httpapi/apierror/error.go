@@ -1,20 +1,14 @@
 package apierror
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"linkledger/commands"
 	"linkledger/commands/access"
-	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
-	"linkledger/commands/streams"
-	"linkledger/queries"
-	"linkledger/queries/linklist"
 )
 
 // maxDetails bounds details, because they may quote what the client sent.
@@ -54,42 +48,6 @@ func Need(scopes, needed access.Scopes) error {
 // ErrBound refuses a call about more than the links that its key is bound to.
 var ErrBound = &Error{
 	Code: CodeAccessDenied, Details: "A key that is bound to tags may not make this call",
-}
-
-// unavailableError marks an error of a query that failed because the database did.
-type unavailableError struct{ err error }
-
-// Error implements error.
-func (u unavailableError) Error() string { return u.err.Error() }
-
-// Unwrap returns the cause.
-func (u unavailableError) Unwrap() error { return u.err }
-
-// Unavailable marks an error of a query as an outage, so that the client gets a 503. It returns err
-// unchanged if something was not found, or if err is nil.
-func Unavailable(err error) error {
-	if _, known := errors.AsType[*linklist.UnknownTagError](err); known || err == nil ||
-		errors.Is(err, queries.ErrNotFound) {
-		return err
-	}
-	return unavailableError{err}
-}
-
-// isOutage reports whether a repeated call can succeed once the event store or the database works
-// again or has less load.
-func isOutage(err error) bool {
-	if _, ok := errors.AsType[unavailableError](err); ok {
-		return true
-	}
-	for _, temporary := range []error{
-		commands.ErrUnavailable, commands.ErrBusy, streams.ErrNoKey, clicks.ErrClosed,
-		context.DeadlineExceeded, context.Canceled,
-	} {
-		if errors.Is(err, temporary) {
-			return true
-		}
-	}
-	return false
 }
 
 // RefusedAs reports whether a command refused with the given kind.

@@ -3,10 +3,8 @@ package apierror
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"time"
 
-	"linkledger/commands"
 	"linkledger/commands/domain"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
@@ -49,22 +47,4 @@ func Refusal(err error) (Failure, bool) {
 		return Failure{Code: CodeURLNotFound, Status: CodeURLNotFound.Status()}, true
 	}
 	return Failure{}, false
-}
-
-// Fault returns the failure for an error that is not a refusal. It reveals nothing of the cause.
-func Fault(err error) Failure {
-	if errors.Is(err, commands.ErrCut) {
-		return Failure{
-			Code:    CodeUnknown,
-			Details: "Part of the history is missing in the event store. An operator has to look.",
-			Status:  http.StatusInternalServerError,
-		}
-	}
-	if !isOutage(err) {
-		return Failure{Code: CodeUnknown, Status: http.StatusInternalServerError}
-	}
-	return Failure{
-		Code: CodeUnknown, Details: "The service cannot answer now, try again",
-		Status: http.StatusServiceUnavailable,
-	}
 }

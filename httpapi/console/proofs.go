@@ -102,6 +102,7 @@ func (h *Handler) checkProof(p *page.Page) error {
 
 // check checks a file of proofs, and shows the result and the events that it proves.
 func (h *Handler) check(p *page.Page, file string) error {
+	p.C.EndWithClient()
 	var answer struct {
 		Check checkRecord `json:"check"`
 	}

@@ -34,7 +34,7 @@ func (c callback) accept(expected string, named bool) (code string, err error) {
 	switch c.failure {
 	case "":
 	case "server_error", "temporarily_unavailable":
-		return "", fmt.Errorf("%w: it answers with %s", ErrUnavailable, c.failure)
+		return "", &FailedError{c.failure}
 	default:
 		return "", &RefusedError{cleanCode(c.failure)}
 	}

@@ -33,6 +33,18 @@ func (e *RefusedError) Error() string { return ErrRefused.Error() + ": " + e.Cod
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
+// FailedError is an error of the issuer with which the browser comes back. It is an ErrUnavailable.
+// Any browser can bring one, so it does not tell whether the issuer works.
+type FailedError struct {
+	Code string // "server_error" or "temporarily_unavailable"
+}
+
+// Error returns the error with its code.
+func (e *FailedError) Error() string { return ErrUnavailable.Error() + ": it answers " + e.Code }
+
+// Unwrap returns ErrUnavailable.
+func (e *FailedError) Unwrap() error { return ErrUnavailable }
+
 // errorCodes matches what may be the code of an error.
 var errorCodes = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 

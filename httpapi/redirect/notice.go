@@ -54,9 +54,7 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 	if f.Status >= http.StatusInternalServerError {
 		content.Request = c.ID
 	}
-	if f.Status == http.StatusServiceUnavailable {
-		header.Set("Retry-After", response.RetryAfter(f))
-	}
+	response.SetRetryAfter(header, f)
 	var page bytes.Buffer
 	_ = notice.Execute(&page, content) // three strings and a buffer cannot fail
 	header.Set("Cache-Control", "no-store")

@@ -4,12 +4,10 @@ package request
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bunrouter"
@@ -51,6 +49,7 @@ type Context struct {
 	Payload      map[string]any  // decoded body; nil: not read
 	Disconnected <-chan struct{} // closed when the client disconnects
 	Own          bool            // a page of the console makes the call
+	life         lifetime        // from Begin
 }
 
 // New returns the context of an incoming request. Its id is that of the request's header, if the
@@ -102,21 +101,6 @@ func (c *Context) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // Context returns the context of the request, which ends at its deadline.
 func (c *Context) Context() context.Context { return c.Request.Context() }
 
-// Extend replaces the deadline of the request by one that is timeout from now. The caller MUST call
-// end.
-func (c *Context) Extend(timeout time.Duration) (end context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), timeout)
-	c.Request = c.Request.WithContext(ctx)
-	// A writer without deadlines returns an error, and needs no extension.
-	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(
-		time.Now().Add(timeout + writeTimeout),
-	)
-	return cancel
-}
-
-// writeTimeout is the time to write the response after the request's deadline.
-const writeTimeout = 10 * time.Second
-
 // Param returns a segment of the path, unescaped.
 func (c *Context) Param(name string) string {
 	value, err := url.PathUnescape(c.params.ByName(name))
@@ -155,6 +139,3 @@ func (c *Context) Scopes() access.Scopes { return access.ScopesOf(c.Key.Terms().
 func (c *Context) Owner() linklist.Owner {
 	return linklist.Owner{Account: c.Account.ID, Bound: c.Bound}
 }
-
-// ErrDisconnected is the error of an operation that did not begin because the client disconnected.
-var ErrDisconnected = errors.New("the client has left")

@@ -16,19 +16,23 @@ import (
 const maxLoggedError = 2000 // code points
 
 // Report returns the failure for an error that ends a request or an item. It logs errors that are
-// not refusals. No other code logs them.
+// not refusals: what the caller has caused for debugging only. No other code logs them.
 func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure {
 	if f, ok := apierror.Refusal(err); ok {
 		return f
 	}
 	text := slog.String("error", apierror.Clip(err.Error(), maxLoggedError))
-	if errors.Is(c.Context().Err(), context.Canceled) || errors.Is(err, request.ErrDisconnected) {
-		logger.DebugContext(c.Context(), "client left", slog.String("request", c.ID), text)
-		return apierror.Failure{Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable}
+	if errors.Is(c.Context().Err(), context.Canceled) {
+		err = apierror.ErrClientLeft
 	}
-	logger.ErrorContext(c.Context(), "request failed", slog.String("request", c.ID),
-		slog.String("method", c.KnownMethod()), slog.String("route", c.Route), text)
-	return apierror.Fault(err)
+	f, level := apierror.Fault(err), slog.LevelError
+	if f.Status < http.StatusInternalServerError {
+		level = slog.LevelDebug
+	}
+	logger.LogAttrs(c.Context(), level, "request failed", slog.String("request", c.ID),
+		slog.String("method", c.KnownMethod()), slog.String("route", c.Route),
+		slog.Int("status", f.Status), text)
+	return f
 }
 
 // ReportPanic logs a panic of a handler and returns the failure for it.

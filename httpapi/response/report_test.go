@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"linkledger/commands"
 	"linkledger/commands/clicks"
@@ -39,7 +40,10 @@ func TestFailures(t *testing.T) {
 		},
 		"database":      {apierror.Unavailable(errors.New("connection refused")), apierror.CodeUnknown, 503},
 		"event store":   {fmt.Errorf("append: %w", commands.ErrUnavailable), apierror.CodeUnknown, 503},
-		"busy":          {commands.ErrBusy, apierror.CodeUnknown, 503},
+		"busy":          {commands.ErrBusy, apierror.CodeCallLimit, 429},
+		"client left":   {apierror.ErrClientLeft, apierror.CodeUnknown, 499},
+		"late":          {apierror.Late("x"), apierror.CodeUnknown, 503},
+		"too many":      {apierror.TooMany("x", time.Second), apierror.CodeCallLimit, 429},
 		"clicks closed": {clicks.ErrClosed, apierror.CodeUnknown, 503},
 		"deadline":      {fmt.Errorf("record: %w", context.DeadlineExceeded), apierror.CodeUnknown, 503},
 		"anything else": {errors.New("corrupt"), apierror.CodeUnknown, 500},

@@ -51,9 +51,7 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 func WriteFailure(w http.ResponseWriter, f apierror.Failure) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
-	if f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests {
-		header.Set("Retry-After", RetryAfter(f))
-	}
+	SetRetryAfter(header, f)
 	if f.Code == apierror.CodeInvalidKey || f.Code == apierror.CodeInvalidUsername {
 		header.Set("WWW-Authenticate", `Basic realm="linkledger", charset="UTF-8"`)
 	}
@@ -63,8 +61,11 @@ func WriteFailure(w http.ResponseWriter, f apierror.Failure) {
 // defaultRetryAfter is the Retry-After of failures without one, such as outages.
 const defaultRetryAfter = time.Second
 
-// RetryAfter returns the value of the header Retry-After for a failure, rounded up to whole
-// seconds.
-func RetryAfter(f apierror.Failure) string {
-	return strconv.Itoa(int(math.Ceil(cmp.Or(f.RetryAfter, defaultRetryAfter).Seconds())))
+// SetRetryAfter sets the header Retry-After, in whole seconds, if the failure ends by itself.
+func SetRetryAfter(header http.Header, f apierror.Failure) {
+	if f.Status != http.StatusServiceUnavailable && f.Status != http.StatusTooManyRequests {
+		return
+	}
+	seconds := math.Ceil(cmp.Or(f.RetryAfter, defaultRetryAfter).Seconds())
+	header.Set("Retry-After", strconv.Itoa(int(seconds)))
 }

@@ -19,7 +19,14 @@ type Handler = bunrouter.HandlerFunc
 type Request = bunrouter.Request
 
 // Router chooses the handler of a request.
-type Router = bunrouter.Router
+type Router struct {
+	*bunrouter.Router
+
+	routes []Route
+}
+
+// Routes returns the routes. Each route of GET answers HEAD too, and each path answers OPTIONS.
+func (r *Router) Routes() []Route { return slices.Clone(r.routes) }
 
 // Route is the handler of one method of one path.
 type Route struct {
@@ -54,7 +61,7 @@ func Delete(path string, handler bunrouter.HandlerFunc) Route {
 
 // New returns a router of routes. Unknown paths and methods get the errors of the API. options
 // returns the handler of OPTIONS for a value of the header Allow.
-func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
+func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *Router {
 	allow := make(map[string]string)
 	notAllowed := func(w http.ResponseWriter, r bunrouter.Request) error {
 		w.Header().Set("Allow", allow[r.Route()])
@@ -92,5 +99,5 @@ func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunr
 			}
 		}
 	}
-	return router
+	return &Router{router, routes}
 }

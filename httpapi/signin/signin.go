@@ -106,7 +106,8 @@ func (h *Handler) handle(
 // explained returns the error of the API for an error of a sign-in. It logs refusals, whose cause
 // the person is not told.
 func (h *Handler) explained(c *request.Context, err error) error {
-	if errors.Is(err, openid.ErrRefused) || errors.Is(err, openid.ErrInvalid) {
+	_, brought := errors.AsType[*openid.FailedError](err)
+	if brought || errors.Is(err, openid.ErrRefused) || errors.Is(err, openid.ErrInvalid) {
 		h.Refused(refusedReason)
 		if h.logs.Allow() {
 			h.Logger.WarnContext(
@@ -116,6 +117,11 @@ func (h *Handler) explained(c *request.Context, err error) error {
 		}
 	}
 	switch {
+	case brought: // no outage, because a browser can make it up
+		return &apierror.Error{
+			Code:    apierror.CodeAccessDenied,
+			Details: "The identity provider could not finish the sign-in: sign in again",
+		}
 	case errors.Is(err, openid.ErrUnavailable):
 		return apierror.Unavailable(err)
 	case errors.Is(err, openid.ErrRefused):
@@ -226,10 +232,7 @@ var errTooMany = &apierror.Error{
 	Details: "There were too many sign-ins from this address, wait a second",
 }
 
-var errLate = &apierror.Error{
-	Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
-	Details: "The sign-in takes too long, try again",
-}
+var errLate = apierror.Late("The sign-in takes too long, try again")
 
 // applyGroups ends the memberships that a person has by groups that they have left, and gives them
 // the roles of their groups. It returns the position of the last change, or 0.

@@ -42,6 +42,14 @@ func (a *API) unbound(
 	})
 }
 
+// reading makes a call of POST that only reads end with its client, as a GET does.
+func reading(handle bunrouter.HandlerFunc) bunrouter.HandlerFunc {
+	return func(w http.ResponseWriter, r bunrouter.Request) error {
+		request.Of(w, r).EndWithClient()
+		return handle(w, r)
+	}
+}
+
 // endpointAt is endpoint for handlers that read the parameter at.
 func (a *API) endpointAt(
 	scope access.Scopes, handle func(c *request.Context) (any, error),

@@ -62,7 +62,7 @@ func (a *API) Routes() []router.Route {
 		router.Delete("/v3/session", a.ofSession(resumeToEnd, a.sessions.EndCurrent)),
 
 		router.Get("/v3/head", a.unbound(access.HistoryRead, a.proofs.Head)),
-		router.Post("/v3/proofs", a.unbound(access.HistoryRead, a.proofs.Check)),
+		router.Post("/v3/proofs", reading(a.unbound(access.HistoryRead, a.proofs.Check))),
 		router.Get("/v3/activity", a.unbound(access.HistoryRead, a.activity.List)),
 	}
 }

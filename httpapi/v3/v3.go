@@ -124,6 +124,7 @@ func New(cfg Config) *API {
 		},
 		proofs: &proofcalls.Handler{
 			Prover: cfg.Prover, Waiter: waiter, BodyLimit: cfg.BodyLimit,
+			Turns: proofcalls.NewTurns(),
 		},
 		sessions: &sessions.Handler{
 			Sessions: cfg.Sessions, Queries: cfg.Queries, BodyLimit: cfg.BodyLimit,

@@ -156,12 +156,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		secure.TLS = new(tls.ConnectionState)
 		r = &secure
 	}
-	c.Disconnected = r.Context().Done()
-	ctx, end := context.WithTimeout(r.Context(), timeout)
-	defer end()
 	path, known := router.Canonical(r.URL)
-	c.Request = r.WithContext(ctx)
+	c.Request = r.WithContext(r.Context())
 	c.Request.URL = path
+	defer c.Begin(timeout)()
 	defer func() {
 		if value := recover(); value != nil {
 			f := response.ReportPanic(c, h.Logger, value)
@@ -189,6 +187,10 @@ func (h *Handler) open(name string, fill page.Fill) router.Handler {
 		}
 		s := p.C.Session
 		p.Session = &page.Session{ID: s.ID.String(), Operator: true, UserName: who(s)}
+		if s.User != uuid.Nil {
+			person := s.User.String()
+			p.Session.UserID = &person
+		}
 		return apierror.Unavailable(fill(p))
 	})
 }

@@ -3,11 +3,11 @@
 package logtree
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/uptrace/bun"
 	"golang.org/x/mod/sumdb/tlog"
@@ -81,24 +81,57 @@ func (r *Reader) Leaves(ctx context.Context, from int64) ([]byte, error) {
 	return leaves[min(len(leaves), int(from-first<<readmodel.TreeHeight)*tlog.HashSize):], nil
 }
 
-// LeafIndex returns the index, from 0, of the leaf of the event at a position, or
-// queries.ErrNotFound if no leaf near that position has the hash.
-func (r *Reader) LeafIndex(
-	ctx context.Context, commit, prepare uint64, leaf tlog.Hash,
-) (int64, error) {
-	var tile readmodel.TreeTile
-	err := r.db.NewSelect().Model(&tile).
-		Where("level = 0 AND (commit_pos, prepare_pos) <= (?, ?)", commit, prepare).
-		Order("level DESC", "commit_pos DESC", "prepare_pos DESC").Limit(1).Scan(ctx)
+// LeafIndexes returns the indexes, from 0, of the leaves of events at positions. It asks the
+// database once. It returns queries.ErrNotFound if no leaf near one of the positions has the hash.
+func (r *Reader) LeafIndexes(
+	ctx context.Context, commit, prepare []uint64, leaves []tlog.Hash,
+) ([]int64, error) {
+	hashes := make([][]byte, len(leaves))
+	for i := range leaves {
+		hashes[i] = leaves[i][:]
+	}
+	// The tile of an event is the last one that begins at its position or before.
+	rows, err := r.db.Pool.Query(ctx, `
+		SELECT tile.number, position(asked.leaf IN tile.hashes) - 1
+		FROM unnest($1::bigint[], $2::bigint[], $3::bytea[])
+			WITH ORDINALITY AS asked (commit_pos, prepare_pos, leaf, n)
+		LEFT JOIN LATERAL (
+			SELECT number, hashes FROM linkledger.tree_tiles
+			WHERE level = 0 AND (commit_pos, prepare_pos) <= (asked.commit_pos, asked.prepare_pos)
+			ORDER BY level DESC, commit_pos DESC, prepare_pos DESC LIMIT 1
+		) AS tile ON true
+		ORDER BY asked.n`, signed(commit), signed(prepare), hashes)
 	if err != nil {
-		return 0, failed("leaf of an event", err)
+		return nil, failed("leaves of events", err)
 	}
-	for at := 0; at+tlog.HashSize <= len(tile.Hashes); at += tlog.HashSize {
-		if bytes.Equal(tile.Hashes[at:at+tlog.HashSize], leaf[:]) {
-			return tile.Number<<readmodel.TreeHeight + int64(at/tlog.HashSize), nil
+	defer rows.Close()
+	indexes := make([]int64, 0, len(leaves))
+	for rows.Next() {
+		var number, at *int64 // null: there is no tile
+		if err := rows.Scan(&number, &at); err != nil {
+			return nil, failed("leaves of events", err)
 		}
+		if at == nil || *at < 0 || *at%tlog.HashSize != 0 {
+			return nil, failed(
+				fmt.Sprintf("leaf of the event at position %d", commit[len(indexes)]),
+				queries.ErrNotFound,
+			)
+		}
+		indexes = append(indexes, *number<<readmodel.TreeHeight+*at/tlog.HashSize)
 	}
-	return 0, failed("leaf of an event", queries.ErrNotFound)
+	if err := rows.Err(); err != nil {
+		return nil, failed("leaves of events", err)
+	}
+	return indexes, nil
+}
+
+// signed returns positions as PostgreSQL has them.
+func signed(positions []uint64) []int64 {
+	all := make([]int64, len(positions))
+	for i, position := range positions {
+		all[i] = int64(min(position, math.MaxInt64))
+	}
+	return all
 }
 
 // Hashes returns a reader of the tree's hashes for proofs. It fails with queries.ErrNotFound for a
@@ -136,9 +169,13 @@ func (r *Reader) tiles(ctx context.Context, indexes []int64) (map[tileID][]byte,
 		return found, nil
 	}
 	var asked []bun.TupleValues
+	seen := make(map[tileID]bool)
 	for _, index := range indexes {
 		tile := tlog.TileForIndex(readmodel.TreeHeight, index)
-		asked = append(asked, bun.Tuple([]int64{int64(tile.L), tile.N}))
+		if id := (tileID{tile.L, tile.N}); !seen[id] {
+			seen[id] = true
+			asked = append(asked, bun.Tuple([]int64{int64(tile.L), tile.N}))
+		}
 	}
 	var tiles []readmodel.TreeTile
 	if err := r.db.NewSelect().Model(&tiles).Column("level", "number", "hashes").

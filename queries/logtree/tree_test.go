@@ -3,6 +3,8 @@ package logtree
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -88,22 +90,37 @@ func TestTree(t *testing.T) {
 	}
 }
 
-func TestLeafIndex(t *testing.T) {
+func TestLeafIndexes(t *testing.T) {
 	t.Parallel()
 	ctx, db := queriestest.WithTimeout(t), queriestest.OpenDatabase(t)
 	q := New(db)
 	leaves, _ := fillTree(t, db, 600)
-	for _, i := range []uint64{0, 1, 255, 256, 511, 512, 599} {
-		at := 10 * (i + 1)
-		if index, err := q.LeafIndex(ctx, at, at, leaves[i]); index != int64(i) || err != nil {
-			t.Errorf("leaf %d is %d, %v", i, index, err)
-		}
-		if _, err := q.LeafIndex(ctx, at, at, tlog.RecordHash(nil)); !errors.Is(err, queries.ErrNotFound) {
-			t.Errorf("another event at %d: %v", at, err)
-		}
+	var at []uint64
+	var asked []tlog.Hash
+	want := []int64{599, 0, 1, 255, 256, 511, 512, 0}
+	for _, i := range want {
+		at, asked = append(at, 10*uint64(i+1)), append(asked, leaves[i])
 	}
-	if _, err := q.LeafIndex(ctx, 9, 9, leaves[0]); !errors.Is(err, queries.ErrNotFound) {
-		t.Errorf("before the first event: %v", err)
+	if indexes, err := q.LeafIndexes(ctx, at, at, asked); !slices.Equal(indexes, want) || err != nil {
+		t.Errorf("leaves %d are %d, %v", want, indexes, err)
+	}
+	if indexes, err := q.LeafIndexes(ctx, nil, nil, nil); len(indexes) > 0 || err != nil {
+		t.Errorf("no leaves are %d, %v", indexes, err)
+	}
+	for what, wrong := range map[string]struct {
+		at   uint64
+		leaf tlog.Hash
+	}{
+		"another event":                {2560, tlog.RecordHash(nil)},
+		"a leaf of a later tile":       {2560, leaves[256]},
+		"a leaf of an earlier tile":    {2570, leaves[255]},
+		"before the first event":       {9, leaves[0]},
+		"beyond what PostgreSQL knows": {math.MaxUint64, leaves[0]},
+	} {
+		_, err := q.LeafIndexes(ctx, []uint64{10, wrong.at}, []uint64{10, wrong.at}, []tlog.Hash{leaves[0], wrong.leaf})
+		if !errors.Is(err, queries.ErrNotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
@@ -45,6 +47,8 @@ type RefusedError struct {
 	Status int
 	Code   apierror.Code // 0: the page refuses, not the API
 	Text   string        // for people
+
+	RetryAfter time.Duration // 0: the default
 }
 
 // Error implements error.
@@ -123,9 +127,11 @@ func (p *Page) read(answer recorder, into any) error {
 		return fmt.Errorf("answer of a call: %w", err)
 	}
 	if begins.Error.Code != apierror.CodeOK {
+		seconds, _ := strconv.Atoi(answer.header.Get("Retry-After")) // without it: the default
 		return &RefusedError{
 			Status: answer.status, Code: begins.Error.Code,
-			Text: cmp.Or(begins.Error.Details, begins.Error.Message),
+			Text:       cmp.Or(begins.Error.Details, begins.Error.Message),
+			RetryAfter: time.Duration(seconds) * time.Second,
 		}
 	}
 	if into == nil {

@@ -140,7 +140,8 @@ func (p *Page) ReadFile(name string) (url.Values, string, error) {
 		return nil, "", unreadable
 	}
 	text, err := io.ReadAll(file)
-	if err := errors.Join(err, file.Close()); err != nil {
+	_, rest := io.Copy(io.Discard, r.Body) // the end of the body begins the time of the request
+	if err := errors.Join(err, rest, file.Close()); err != nil {
 		return nil, "", unreadable
 	}
 	return r.PostForm, string(text), nil

@@ -37,12 +37,9 @@ type Pages struct {
 	Config
 
 	templates map[string]*template.Template // by the name of the page
-	watchers  chan struct{}                 // has an entry for each page that is watched
-	onStop    sync.Once                     // makes the server close stopped
+	watched   places
+	onStop    sync.Once // makes the server close stopped
 	stopped   chan struct{}
-
-	mu       sync.Mutex
-	watching map[string]int // streams by session
 }
 
 // refusedPage is the name of the page that shows a refusal alone.
@@ -59,8 +56,7 @@ func New(
 ) (*Pages, error) {
 	pages := &Pages{
 		Config: cfg, templates: make(map[string]*template.Template),
-		watchers: make(chan struct{}, maxWatchers), stopped: make(chan struct{}),
-		watching: make(map[string]int),
+		stopped: make(chan struct{}), watched: places{taken: make(map[place]int)},
 	}
 	layout, err := template.New("layout.html").Funcs(functions).Funcs(more).
 		ParseFS(shared, "templates/layout.html")
@@ -113,10 +109,10 @@ func (s *Pages) SignedIn(name string, fill Fill) bunrouter.HandlerFunc {
 func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
-		if s.isWatch(c.Request, name) {
-			return s.watch(c, name, fill)
-		}
 		p := &Page{C: c, pages: s, name: name, Status: http.StatusOK}
+		if s.isWatch(c.Request, name) {
+			return s.refuseWatch(p, s.watch(c, name, fill))
+		}
 		err := fill(p)
 		refused, ok := AsRefusal(err)
 		switch {
@@ -135,10 +131,28 @@ func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 	}
 }
 
+// refuseWatch answers with the refusal of a stream that has not begun. It leads to no sign-in,
+// because no person reads it.
+func (s *Pages) refuseWatch(p *Page, err error) error {
+	refused, ok := AsRefusal(err)
+	if !ok {
+		return err
+	}
+	if refused.Code == apierror.CodeInvalidKey {
+		// Browsers ask for no password, because they do not know the scheme.
+		p.C.Header().Set("WWW-Authenticate", `Cookie realm="linkledger"`)
+		refused = &RefusedError{
+			Status: http.StatusUnauthorized, Code: apierror.CodeAccessDenied, Text: refused.Text,
+		}
+	}
+	return s.refuse(p, refused)
+}
+
 // refuse answers with a refusal alone: as JSON if the client prefers it, else as a page.
 func (s *Pages) refuse(p *Page, r *RefusedError) error {
 	f := apierror.Failure{
 		Code: cmp.Or(r.Code, apierror.CodeUnknown), Details: r.Text, Status: r.Status,
+		RetryAfter: r.RetryAfter,
 	}
 	p.C.Header().Set("Vary", "Accept")
 	if p.C.PrefersJSON() {
@@ -148,9 +162,7 @@ func (s *Pages) refuse(p *Page, r *RefusedError) error {
 	if f.Status >= http.StatusInternalServerError {
 		p.Data = p.C.ID // with which an operator finds the cause in the log
 	}
-	if f.Status == http.StatusServiceUnavailable {
-		p.C.Header().Set("Retry-After", response.RetryAfter(f))
-	}
+	response.SetRetryAfter(p.C.Header(), f)
 	p.Title, p.Redirect, p.name = "This did not work", "", refusedPage
 	p.Refuse(r)
 	return p.write()
@@ -165,5 +177,8 @@ func (s *Pages) WriteFailure(c *request.Context, f apierror.Failure) {
 
 // refusalOf returns a failure as a refusal.
 func refusalOf(f apierror.Failure) *RefusedError {
-	return &RefusedError{Status: f.Status, Code: f.Code, Text: cmp.Or(f.Details, f.Code.Message())}
+	return &RefusedError{
+		Status: f.Status, Code: f.Code, Text: cmp.Or(f.Details, f.Code.Message()),
+		RetryAfter: f.RetryAfter,
+	}
 }

@@ -15,11 +15,6 @@ import (
 )
 
 const (
-	// maxWatchers bounds the pages that are watched at the same time, because each costs the calls
-	// of its page at every look.
-	maxWatchers = 64
-	// maxOfSession bounds those of one session.
-	maxOfSession = 8
 	// lookInterval is the pause between two looks of a page that is watched.
 	lookInterval = 2 * time.Second
 	// lookTimeout bounds a look, and then what the browser takes to receive it.
@@ -49,13 +44,8 @@ func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
 	if site := c.Request.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
 		return session.ErrOtherOrigin
 	}
-	select {
-	case s.watchers <- struct{}{}:
-		defer func() { <-s.watchers }()
-	default:
-		return errTooManyWatched
-	}
 	opened := c.Request
+	defer func() { c.Request = opened }()
 	gone := c.Disconnected
 	ended := s.stopping(opened.Context())
 	over := time.After(maxWatch)
@@ -67,18 +57,15 @@ func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
 	_ = out.SetReadDeadline(time.Time{})
 	c.Route = watchRoute
 	var sent []byte
-	var of string // the session
-	defer func() { s.leave(of) }()
+	var taken []place
+	defer func() { s.watched.leave(taken) }()
 	for {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(opened.Context()), lookTimeout)
 		c.Request = opened.WithContext(ctx)
 		p, part, err := s.look(c, name, fill)
 		cancel()
-		if err == nil && of == "" && p.Session != nil {
-			if !s.join(p.Session.ID) {
-				return errTooManyWatched
-			}
-			of = p.Session.ID
+		if err == nil && taken == nil {
+			taken, err = s.watched.join(p.Session)
 		}
 		_ = out.SetWriteDeadline(time.Now().Add(lookTimeout))
 		switch {
@@ -120,26 +107,6 @@ func (s *Pages) end(c *request.Context, out *http.ResponseController, err error)
 	return nil
 }
 
-// join counts a stream of a session. It returns false if the session has too many.
-func (s *Pages) join(session string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.watching[session] == maxOfSession {
-		return false
-	}
-	s.watching[session]++
-	return true
-}
-
-// leave undoes join. It does nothing for a stream that has not joined.
-func (s *Pages) leave(session string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.watching[session]--; s.watching[session] <= 0 {
-		delete(s.watching, session)
-	}
-}
-
 // stopping returns a channel that is closed when the server of the pages begins to stop, because
 // the server waits for the requests that have begun. There is one server, that of the first
 // request.
@@ -152,9 +119,9 @@ func (s *Pages) stopping(ctx context.Context) <-chan struct{} {
 	return s.stopped
 }
 
-var errTooManyWatched = &apierror.Error{
-	Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable,
-	Details: "Too many pages are watched: reload the page for what is new",
+var errNothingToWatch = &apierror.Error{
+	Code: apierror.CodeWrongInput, Status: http.StatusNotAcceptable,
+	Details: "This is no page that can be watched",
 }
 
 // look makes a page and returns the part of it that changes.
@@ -162,6 +129,9 @@ func (s *Pages) look(c *request.Context, name string, fill Fill) (*Page, []byte,
 	p := &Page{C: c, pages: s, name: name, Watched: true, Status: http.StatusOK}
 	if err := fill(p); err != nil {
 		return nil, nil, err
+	}
+	if p.Redirect != "" || p.Download != "" {
+		return nil, nil, errNothingToWatch
 	}
 	var part bytes.Buffer
 	if err := s.templates[name].ExecuteTemplate(&part, livePart, p); err != nil {

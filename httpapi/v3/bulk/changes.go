@@ -17,6 +17,7 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
+	"linkledger/httpapi/v3/turn"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
@@ -43,11 +44,22 @@ type Config struct {
 // Changes runs commands on several URLs. It is safe for concurrent use.
 type Changes struct {
 	cfg    Config
-	queues *queues
+	queues *turn.Queues
 }
 
+// maxWaiting is the most operations of one account that wait on a node. If they ran concurrently,
+// they would take the event store and the projections away from the calls of other accounts.
+const maxWaiting = 16
+
+var errTooMany = apierror.TooMany(
+	"Too many changes by tags and undone batches of this account wait for their turn, repeat the "+
+		"call when some are done", 10*time.Second,
+)
+
 // New returns Changes without operations.
-func New(cfg Config) *Changes { return &Changes{cfg: cfg, queues: newQueues()} }
+func New(cfg Config) *Changes {
+	return &Changes{cfg: cfg, queues: turn.New(maxWaiting, errTooMany)}
+}
 
 // One runs a command on the URL that the path names.
 func (b *Changes) One(c *request.Context, do Change) (any, error) {
@@ -119,6 +131,7 @@ type operation struct {
 	written  catchup.Positions // positions of the last events so far
 	changed  int               // URLs so far
 	timedOut bool              // whether a wait for the read models has timed out
+	end      time.Time         // no portion begins after it
 }
 
 // mayGoOn refuses once the caller may no longer make the call, before each portion and after the
@@ -153,13 +166,32 @@ func changed(outcomes []commands.URLOutcome) (n int) {
 // begin starts an operation once the account's other operations are done. The caller MUST call end.
 func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error) {
 	cancel := c.Extend(b.cfg.Timeout)
-	next, err := b.queues.acquire(c.Context(), c.Account.ID, c.Disconnected)
+	over := time.Now().Add(b.cfg.Timeout - b.cfg.Timeout/lastPart)
+	next, err := b.queues.Acquire(c.Context(), c.Account.ID, c.Disconnected)
 	if err != nil {
 		cancel()
 		return nil, nil, err
 	}
-	return &operation{changes: b, c: c}, func() { next(); cancel() }, nil
+	o = &operation{changes: b, c: c, end: over}
+	if o.over() {
+		next()
+		cancel()
+		return nil, nil, errTooMany
+	}
+	return o, func() { next(); cancel() }, nil
 }
+
+// errTooLong ends a call that has changed a part of its URLs when its time is over.
+var errTooLong = apierror.TooMany(
+	"The change takes longer than one call may: repeat the call for the rest", time.Second,
+)
+
+// lastPart is the part of its time that an operation leaves for its last portion. So an operation
+// that gets on ends by itself, and what fails at the end of the time is an outage.
+const lastPart = 20
+
+// over reports whether there is no time for another portion.
+func (o *operation) over() bool { return time.Now().After(o.end) }
 
 // addOutcomes records the outcomes of a portion and waits until the read models show it. It returns
 // the first error that is not a refusal. Because it waits, a write of another account never waits
@@ -203,7 +235,11 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 		if err := op.mayGoOn(); err != nil {
 			return err
 		}
+		over := op.over()
 		ids, err := tagged.Next(c.Context(), portion)
+		if over && (err != nil || len(ids) > 0) {
+			return errTooLong
+		}
 		if err != nil {
 			return apierror.Unavailable(err)
 		}
@@ -222,4 +258,4 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 }
 
 // Operations returns how many operations of an account run or wait on this node.
-func (b *Changes) Operations(account uuid.UUID) int { return b.queues.length(account) }
+func (b *Changes) Operations(account uuid.UUID) int { return b.queues.Length(account) }

@@ -110,7 +110,11 @@ func (b *Changes) undo(
 		if err := op.mayGoOn(); err != nil {
 			return nil, err
 		}
+		over := op.over()
 		ids, err := next()
+		if over && (err != nil || len(ids) > 0) {
+			return nil, errTooLong
+		}
 		if err != nil {
 			return nil, apierror.Unavailable(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -99,7 +98,7 @@ func (w *Waiter) AwaitEffect(c *request.Context, position uint64) error {
 		return nil
 	}
 	if !w.await(c, accounts, position) {
-		return late("The change is stored, but may not have taken effect yet: " +
+		return apierror.Late("The change is stored, but may not have taken effect yet: " +
 			"repeat the call to wait for it")
 	}
 	lacks, err := w.LacksEffect(c.Context(), position)
@@ -107,16 +106,10 @@ func (w *Waiter) AwaitEffect(c *request.Context, position uint64) error {
 		return apierror.Unavailable(err)
 	}
 	if lacks {
-		return late("The change is stored, but cannot take effect, because earlier " +
+		return apierror.Late("The change is stored, but cannot take effect, because earlier " +
 			"changes of the account cannot be applied: tell the operator of this service")
 	}
 	return nil
-}
-
-func late(details string) error {
-	return &apierror.Error{
-		Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable, Details: details,
-	}
 }
 
 // AwaitTree is AwaitLinks for the tree projection.

@@ -15,6 +15,7 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/selection"
+	"linkledger/httpapi/v3/turn"
 	"linkledger/queries"
 )
 
@@ -24,6 +25,8 @@ const (
 	// ownBodies is how many times as large the bodies of pages may be. They have as JSON, with
 	// quotes and line ends escaped, the file that a form of the permitted size has as it is.
 	ownBodies = 3
+	// maxWaiting is the most checks and proofs of one account that wait on a node.
+	maxWaiting = 4
 	// maxReason bounds the reason for which a file proves nothing, because it may quote the file.
 	maxReason = 300 // code points
 )
@@ -33,6 +36,16 @@ type Handler struct {
 	Prover    *proofs.Prover // nil: this service has no key
 	Waiter    *catchup.Waiter
 	BodyLimit int64 // bytes
+	Turns     *turn.Queues
+}
+
+// NewTurns returns the queues in which the checks and proofs of each account take turns, because
+// each of them reads many events or hashes.
+func NewTurns() *turn.Queues {
+	return turn.New(maxWaiting, apierror.TooMany(
+		"Too many checks and proofs of this account wait for their turn, repeat the call when "+
+			"some are done", time.Second,
+	))
 }
 
 // head is a signed head of the log.
@@ -105,6 +118,11 @@ func (h *Handler) OfLink(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	end, err := h.Turns.Acquire(c.Context(), c.Account.ID, c.Disconnected)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	selected, err := h.Prover.Select(c.Context(), asked)
 	if err != nil {
 		return nil, err
@@ -184,6 +202,11 @@ func (h *Handler) Check(c *request.Context) (any, error) {
 	case file == nil:
 		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "file is missing"}
 	}
+	end, err := h.Turns.Acquire(c.Context(), c.Account.ID, c.Disconnected)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	resp := checkResponse{
 		Envelope: response.Succeeded(), Check: checkRecord{Events: []provenRecord{}},
 	}

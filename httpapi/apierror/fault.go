@@ -1,0 +1,107 @@
+package apierror
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"linkledger/commands"
+	"linkledger/commands/clicks"
+	"linkledger/commands/streams"
+	"linkledger/queries"
+	"linkledger/queries/linklist"
+)
+
+// Status 503 says that this node cannot serve now. Proxies then leave the node out, so a caller who
+// could cause a 503 could take the node away from everybody. Only this file makes a 503: by the
+// table of faults, Unavailable and Late. What callers cause by what they ask is a 4xx: TooMany, the
+// other errors of this package, and the first faults of the table.
+
+// StatusClientLeft is the status of a request whose client has left before the answer. nginx has
+// the same number for it.
+const StatusClientLeft = 499
+
+// ErrClientLeft is the error of an operation that has ended because its client has left.
+var ErrClientLeft = errors.New("the client has left")
+
+// faults are the failures of errors that are no refusals. The first one counts. Any other error is
+// an internal one.
+var faults = []struct {
+	err     error
+	failure Failure
+}{
+	// What callers cause.
+	{ErrClientLeft, Failure{Code: CodeUnknown, Status: StatusClientLeft}},
+	{commands.ErrBusy, Failure{
+		Code: CodeCallLimit, Status: http.StatusTooManyRequests,
+		Details: "Too many calls change the same thing at the same time, repeat the call",
+	}},
+
+	// What only an operator can mend.
+	{commands.ErrCut, Failure{
+		Code: CodeUnknown, Status: http.StatusInternalServerError,
+		Details: "Part of the history is missing in the event store. An operator has to look.",
+	}},
+
+	// This node cannot serve now, and may again once the event store or the database works again or
+	// has less load.
+	{errOutage, unavailable},
+	{commands.ErrUnavailable, unavailable},
+	{streams.ErrNoKey, unavailable},
+	{clicks.ErrClosed, unavailable},
+	{context.DeadlineExceeded, unavailable},
+	{context.Canceled, unavailable},
+}
+
+var unavailable = Failure{
+	Code: CodeUnknown, Status: http.StatusServiceUnavailable,
+	Details: "The service cannot answer now, try again",
+}
+
+// Fault returns the failure for an error that is not a refusal. It reveals nothing of the cause.
+func Fault(err error) Failure {
+	for _, fault := range faults {
+		if errors.Is(err, fault.err) {
+			return fault.failure
+		}
+	}
+	return Failure{Code: CodeUnknown, Status: http.StatusInternalServerError}
+}
+
+// errOutage is what Unavailable makes of an error.
+var errOutage = errors.New("outage")
+
+// unavailableError marks an error of a query that failed because the database did.
+type unavailableError struct{ err error }
+
+// Error implements error.
+func (u unavailableError) Error() string { return u.err.Error() }
+
+// Unwrap returns the cause.
+func (u unavailableError) Unwrap() error { return u.err }
+
+// Is reports whether target is errOutage.
+func (unavailableError) Is(target error) bool { return target == errOutage }
+
+// Unavailable marks an error of a query as an outage, so that the client gets a 503. It returns err
+// unchanged if something was not found, or if err is nil.
+func Unavailable(err error) error {
+	if _, known := errors.AsType[*linklist.UnknownTagError](err); known || err == nil ||
+		errors.Is(err, queries.ErrNotFound) {
+		return err
+	}
+	return unavailableError{err}
+}
+
+// Late refuses to answer because this node does not show in time what a call has written. details
+// say what the client has to do.
+func Late(details string) error {
+	return &Error{Code: CodeUnknown, Details: details, Status: http.StatusServiceUnavailable}
+}
+
+// TooMany refuses what a caller has too much of at the same time. details say what, and retryAfter
+// when to repeat the call.
+func TooMany(details string, retryAfter time.Duration) error {
+	return &Error{Code: CodeCallLimit, Details: details, RetryAfter: retryAfter}
+}

@@ -1,0 +1,97 @@
+package request
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+)
+
+// lifetime is how long a request lasts.
+type lifetime struct {
+	client  context.Context //nolint:containedctx // of the connection: it ends with the client
+	timeout time.Duration
+	reads   bool // ends with its client too
+	fixed   bool // has a deadline of its own
+	ends    []context.CancelFunc
+}
+
+// Begin bounds the duration of a request. A request whose method only reads ends with its client
+// too; any other is finished without it. The time begins anew once the body was read, so that a
+// client takes no time from the service by sending slowly. The caller MUST call end.
+//
+// Begin MUST follow OverrideMethod.
+func (c *Context) Begin(timeout time.Duration) (end func()) {
+	c.Disconnected = c.Context().Done()
+	method := c.Request.Method
+	c.life = lifetime{
+		client: c.Context(), timeout: timeout,
+		reads: method == http.MethodGet || method == http.MethodHead,
+	}
+	c.renew()
+	if c.Request.Body != nil && c.Request.Body != http.NoBody {
+		c.Request.Body = &timedBody{c.Request.Body, c}
+	}
+	return func() {
+		for _, end := range c.life.ends {
+			end()
+		}
+	}
+}
+
+// EndWithClient makes a call that only reads, whatever its method, end with its client. A call that
+// a page of the console makes ends with the page.
+func (c *Context) EndWithClient() {
+	if c.life.client == nil || c.life.reads {
+		return
+	}
+	c.life.reads = true
+	c.renew()
+}
+
+// renew begins the time of the request anew.
+func (c *Context) renew() {
+	if c.life.fixed {
+		return
+	}
+	ctx := c.life.client
+	if !c.life.reads {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, end := context.WithTimeout(ctx, c.life.timeout)
+	c.life.ends = append(c.life.ends, end)
+	c.Request = c.Request.WithContext(ctx)
+}
+
+// timedBody is the body of a request. Its end begins the time of the request anew.
+type timedBody struct {
+	io.ReadCloser
+
+	c *Context
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && b.c != nil {
+		b.c.renew()
+		b.c = nil
+	}
+	return n, err
+}
+
+// Extend replaces the deadline of the request by one that is timeout from now. The caller MUST call
+// end.
+func (c *Context) Extend(timeout time.Duration) (end context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), timeout)
+	c.life.fixed = true
+	c.Request = c.Request.WithContext(ctx)
+	// A writer without deadlines returns an error, and needs no extension.
+	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(
+		time.Now().Add(timeout + writeTimeout),
+	)
+	return cancel
+}
+
+// writeTimeout is the time to write the response after the request's deadline.
+const writeTimeout = 10 * time.Second

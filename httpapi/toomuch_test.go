@@ -1,0 +1,124 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/internal/soak"
+	"linkledger/projections"
+)
+
+// short is a time limit that a test waits for.
+const short = testTimeout / 40
+
+// slowly sends the body of a request after a while.
+func slowly(after time.Duration) with {
+	return func(r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		sent := strings.NewReader(string(text))
+		wait := sync.OnceFunc(func() { <-time.After(after) })
+		r.Body = io.NopCloser(readerFunc(func(p []byte) (int, error) {
+			if err != nil {
+				return 0, err
+			}
+			wait()
+			return sent.Read(p)
+		}))
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestSlowClientsAreNotTheNodesFault sends bodies for longer than the service takes for a request. A stranger can do so
+// at the sign-in.
+func TestSlowClientsAreNotTheNodesFault(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	c := s.client(t, "acme")
+	s.handler.(*server).cfg.RequestTimeout = short
+	var slow sync.WaitGroup
+	slow.Go(func() { c.must("POST", "/v3/urls", batch(1), slowly(short+short/4)) })
+	slow.Go(func() {
+		form := url.Values{"username": {"acme"}, "key": {"wrong"}}.Encode()
+		a := s.browser(t).call("POST", "/console/sign-in", form, slowly(short+short/4), header("Content-Type", "application/x-www-form-urlencoded"),
+			header("Sec-Fetch-Site", "same-origin"))
+		equal(t, "a slow sign-in", a.status, http.StatusBadRequest)
+	})
+	slow.Wait()
+}
+
+// TestTooManyChangesOfOneThing changes a link, a key and the tags of an account by many calls at once. A call for which
+// the others were too fast in every attempt says so.
+func TestTooManyChangesOfOneThing(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "acme")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	key := c.must("POST", "/v3/keys", `{"name":"x"}`).Keys[0].ID
+	var calls sync.WaitGroup
+	var busy atomic.Int64
+	for i := range soak.N(40, 1000) {
+		for _, call := range [][3]string{
+			{"PATCH", "/v3/urls/one", `{"urls":[{"max_clicks":%d}]}`},
+			{"PATCH", "/v3/keys/" + key, `{"name":"%d"}`},
+			{"POST", "/v3/tags", `{"label":"t%d"}`},
+		} {
+			calls.Go(func() {
+				a := c.call(call[0], call[1], fmt.Sprintf(call[2], i+1))
+				if a.status == http.StatusTooManyRequests {
+					busy.Add(1)
+					equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
+					return
+				}
+				a.is(http.StatusOK, apierror.CodeOK)
+			})
+		}
+	}
+	calls.Wait()
+	t.Logf("for %d calls others were too fast", busy.Load())
+}
+
+// TestLongOperationsAreNotTheNodesFault changes more links than the time for one call allows, while other changes of the
+// account wait for their turn.
+func TestLongOperationsAreNotTheNodesFault(t *testing.T) {
+	t.Parallel()
+	var late atomic.Bool
+	s := newStack(t, func(cfg *Config) {
+		cfg.OperationTimeout = short
+		wait := cfg.Projections.Wait
+		cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
+			if projection == projections.Links && late.Load() {
+				<-ctx.Done()
+			}
+			return wait(ctx, projection, position)
+		}
+	})
+	c := s.client(t, "acme")
+	c.must("POST", "/v3/urls", strings.ReplaceAll(batch(2*operationPortion), `"}`, `","tags":["t"]}`))
+	late.Store(true)
+	var calls sync.WaitGroup
+	for range 3 {
+		calls.Go(func() {
+			a := c.call("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`)
+			a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+			if a.header.Get("Retry-After") == "" {
+				t.Errorf("the answer has the headers %v", a.header)
+			}
+		})
+	}
+	calls.Wait()
+	late.Store(false)
+	c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`) // does the rest
+}

@@ -1,0 +1,87 @@
+// Package turn runs what is heavy one at a time for each account on a node, so that an account does
+// not hold up others.
+package turn
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"linkledger/httpapi/apierror"
+)
+
+// Queues has the operations of each account. It is safe for concurrent use.
+type Queues struct {
+	waiting int
+	tooMany error
+
+	mu       sync.Mutex
+	accounts map[uuid.UUID]*queue // by account, only of accounts with operations
+}
+
+// queue has the operations of one account.
+type queue struct {
+	running chan struct{} // has capacity 1; full while an operation runs
+	length  int           // operations that run or wait
+}
+
+// New returns queues in which so many operations of an account may wait. tooMany refuses further
+// ones, and those whose turn does not come in time.
+func New(waiting int, tooMany error) *Queues {
+	return &Queues{waiting: waiting, tooMany: tooMany, accounts: make(map[uuid.UUID]*queue)}
+}
+
+// Acquire waits until the account has no other operation before the caller's. The caller MUST call
+// end. It fails if too many operations wait, if the client leaves, or if ctx ends.
+func (qs *Queues) Acquire(
+	ctx context.Context, account uuid.UUID, left <-chan struct{},
+) (end func(), err error) {
+	qs.mu.Lock()
+	q, ok := qs.accounts[account]
+	if !ok {
+		q = &queue{running: make(chan struct{}, 1)}
+		qs.accounts[account] = q
+	}
+	if q.length > qs.waiting {
+		qs.mu.Unlock()
+		return nil, qs.tooMany
+	}
+	q.length++
+	qs.mu.Unlock()
+	leave := func() {
+		qs.mu.Lock()
+		defer qs.mu.Unlock()
+		if q.length--; q.length == 0 {
+			delete(qs.accounts, account)
+		}
+	}
+	if ctx.Err() != nil {
+		leave()
+		return nil, ctx.Err()
+	}
+	select {
+	case q.running <- struct{}{}:
+		return func() { <-q.running; leave() }, nil
+	case <-left:
+		err = apierror.ErrClientLeft
+	case <-ctx.Done():
+		// The account itself takes the time, not the node.
+		if err = ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
+			err = qs.tooMany
+		}
+	}
+	leave()
+	return nil, err
+}
+
+// Length returns how many operations of an account run or wait.
+func (qs *Queues) Length(account uuid.UUID) int {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if q, ok := qs.accounts[account]; ok {
+		return q.length
+	}
+	return 0
+}
