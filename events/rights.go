@@ -1,14 +1,35 @@
 package events
 
-// EndsRights reports whether an event ends rights of a key, a member, an account or a person. A
-// projection of rights applies it although earlier events of its stream cannot be applied: a right
-// MUST NOT outlive its end. KeyRotated counts, because it ends all keys of an account.
+// endings are events that end rights of a key, a member, an account or a person. KeyRotated is one,
+// because it ends all keys of an account. An event that replaces rights, such as KeyChanged, is
+// none, although it may narrow them.
+var endings = []Event{
+	KeyRevoked{},
+	KeyRotated{},
+	MemberRemoved{},
+	AccountDeactivated{},
+	AccountErased{},
+	UserErased{},
+}
+
+// EndsRights reports whether an event ends rights. A projection of rights applies it although
+// earlier events of its stream cannot be applied: a right MUST NOT outlive its end.
 func EndsRights(e Event) bool {
-	switch e.(type) {
-	case KeyRevoked, KeyRotated, MemberRemoved, AccountDeactivated, AccountErased, UserErased:
-		return true
+	for _, ending := range endings {
+		if e.EventType() == ending.EventType() {
+			return true
+		}
 	}
 	return false
+}
+
+// EndingTypes returns the types of the events for which EndsRights is true.
+func EndingTypes() []string {
+	types := make([]string, len(endings))
+	for i, ending := range endings {
+		types[i] = ending.EventType()
+	}
+	return types
 }
 
 // IsErasure reports whether an event erases the notes of an account.

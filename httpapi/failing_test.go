@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -207,11 +208,14 @@ func TestSignInWhenQueriesFail(t *testing.T) {
 	person := openidtest.Ada
 	for what, groups := range map[string][]string{"who gets a role": {"staff"}, "who loses it": nil} {
 		person.Groups = groups
+		visitor := 0
 		whenQueriesFail(t, "the callback of somebody "+what, func(failing with) *answer {
 			b := s.browser(t)
+			visitor++ // an address has a limit of sign-ins
+			from := func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1234", visitor) }
 			s.issuer.SignIn(person)
-			begun := b.call("GET", signin.BeginPath, "")
-			return b.call("GET", openidtest.Visit(t, nil, begun.header.Get("Location")).RequestURI(), "", failing)
+			begun := b.call("GET", signin.BeginPath, "", from)
+			return b.call("GET", openidtest.Visit(t, nil, begun.header.Get("Location")).RequestURI(), "", failing, from)
 		})
 	}
 }

@@ -186,6 +186,11 @@ func TestParking(t *testing.T) {
 	if dump := w.dump(ctx, t); !strings.Contains(dump, note) || strings.Contains(dump, "/last") {
 		t.Errorf("tables while letters are parked:\n%s", dump)
 	}
+	summaries, err := SetAside(ctx, w.db)
+	if err != nil || len(summaries) != 1 || summaries[0].Streams != 1 || summaries[0].Stream != log[2].Stream ||
+		!strings.Contains(summaries[0].Error, "division by zero") {
+		t.Errorf("summaries %+v, %v", summaries, err)
+	}
 	if n, err := RetryDeadLetters(ctx, w.db, Links, ""); n != 2 || err != nil {
 		t.Fatalf("%d letters applied, %v", n, err)
 	}

@@ -185,6 +185,9 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 	if err != nil {
 		return 0, err
 	}
+	if stream == "" {
+		return deadletter.Retry(ctx, db, p)
+	}
 	return deadletter.Retry(ctx, db, p, stream)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"linkledger/commands/access"
 	"linkledger/commands/domain"
+	"linkledger/commands/permit"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -46,6 +47,7 @@ func (s *Accounts) AddKey(
 	if err != nil {
 		return KeyOutcome{}, err
 	}
+	ctx = permit.Without(ctx)                                    // for what completes the addition
 	if err := s.holdTags(ctx, r, account, leftOut); err != nil { // the key is given to nobody
 		r.Command, r.Repeated = uuid.New(), false
 		_, revoking := s.RevokeKey(ctx, r, account, key.id)
@@ -69,7 +71,7 @@ func (s *Accounts) ChangeKey(
 		if err != nil {
 			return nil, err
 		}
-		terms, err := access.Checked(change.Apply(key.KeyTerms))
+		terms, err := access.Checked(change.Apply(cleaned(key.KeyTerms)))
 		if err != nil {
 			return nil, err
 		}
@@ -89,9 +91,17 @@ func (s *Accounts) ChangeKey(
 		}, nil
 	})
 	if err == nil { // else the bound of the key matches nothing
-		err = s.holdTags(ctx, r, account, leftOut)
+		// The change may have taken rights from its own caller.
+		err = s.holdTags(permit.Without(ctx), r, account, leftOut)
 	}
 	return outcome, err
+}
+
+// cleaned returns stored terms without what no event takes now. A former version may have stored
+// it, and a change of other terms must not fail for it.
+func cleaned(terms events.KeyTerms) events.KeyTerms {
+	terms.Name, terms.Tags = events.CleanText(terms.Name), events.CleanText(terms.Tags)
+	return terms
 }
 
 // RevokeKey ends an API key for ever. A caller can only revoke a key that may do no more than the

@@ -27,9 +27,13 @@ func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Ev
 			Account: u.Account, Hash: was.Hash, ClaimRevision: uint64(claim), At: at,
 		})
 	}
+	note := was.Note
+	if note != u.Note { // a former version may have stored what no event takes now
+		note = TrimNote(note)
+	}
 	changes = append(changes, u.Edit(LinkChange{
 		Hash: &was.Hash, Claim: claim, LongURL: &was.LongURL,
-		Note: &was.Note, Settings: was.Change(),
+		Note: &note, Settings: was.Change(),
 	}, at)...)
 	return append(changes, u.retag(was.Tags, at)...)
 }

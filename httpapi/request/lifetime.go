@@ -49,17 +49,17 @@ func (c *Context) EndWithClient() {
 	c.renew()
 }
 
-// renew begins the time of the request anew.
+// renew begins the time of the request anew. The context keeps the values that it has by now.
 func (c *Context) renew() {
 	if c.life.fixed {
 		return
 	}
-	ctx := c.life.client
-	if !c.life.reads {
-		ctx = context.WithoutCancel(ctx)
-	}
-	ctx, end := context.WithTimeout(ctx, c.life.timeout)
+	ctx, end := context.WithTimeout(context.WithoutCancel(c.Context()), c.life.timeout)
 	c.life.ends = append(c.life.ends, end)
+	if c.life.reads {
+		stop := context.AfterFunc(c.life.client, end)
+		c.life.ends = append(c.life.ends, func() { stop() })
+	}
 	c.Request = c.Request.WithContext(ctx)
 }
 

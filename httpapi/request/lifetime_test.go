@@ -23,7 +23,11 @@ func (s slowBody) Read([]byte) (int, error) {
 	return 0, s.err
 }
 
-// TestSlowBodyTakesNoTimeFromTheService checks that the time of a request begins anew once its body was read.
+// added is the key of a value that is added to a context during the request.
+type added struct{}
+
+// TestSlowBodyTakesNoTimeFromTheService checks that the time of a request begins anew once its body was read, and that
+// the context keeps its values.
 func TestSlowBodyTakesNoTimeFromTheService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,6 +35,7 @@ func TestSlowBodyTakesNoTimeFromTheService(t *testing.T) {
 			body := slowBody{25 * time.Second, err}
 			c := New(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", body))
 			end := c.Begin(10 * time.Second)
+			c.Request = c.Request.WithContext(context.WithValue(c.Context(), added{}, true))
 			if _, got := io.ReadAll(c.Request.Body); !errors.Is(err, io.EOF) && !errors.Is(got, err) {
 				t.Errorf("the body ends with %v; want %v", got, err)
 			}
@@ -39,6 +44,9 @@ func TestSlowBodyTakesNoTimeFromTheService(t *testing.T) {
 				t.Errorf("after a slow body %s are left, %v", left, c.Context().Err())
 			}
 			ctx := c.Context()
+			if ctx.Value(added{}) == nil {
+				t.Error("a value of the context is lost")
+			}
 			end()
 			if ctx.Err() == nil {
 				t.Error("the context goes on after the request")
@@ -50,6 +58,11 @@ func TestSlowBodyTakesNoTimeFromTheService(t *testing.T) {
 // TestEndWithClient checks which requests end when their client leaves: those that only read.
 func TestEndWithClient(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testEndWithClient)
+}
+
+func testEndWithClient(t *testing.T) {
+	t.Helper()
 	for _, tc := range []struct {
 		method, override string
 		reads            bool // the handler says so
@@ -77,10 +90,11 @@ func TestEndWithClient(t *testing.T) {
 			c.EndWithClient()
 		}
 		leave()
+		<-c.Disconnected
+		synctest.Wait()
 		if ended := c.Context().Err() != nil; ended != tc.ends {
 			t.Errorf("%s with the override %q: ended is %v; want %v", tc.method, tc.override, ended, tc.ends)
 		}
-		<-c.Disconnected
 		end()
 	}
 }

@@ -161,10 +161,10 @@ func New(cfg Config) *API {
 	}
 }
 
-// AwaitAccounts waits until the read models show a change of accounts or people at a commit
-// position. It returns false if that takes too long, or if the change cannot take effect.
+// AwaitAccounts waits until the read models show the accounts and people up to a commit position.
+// It returns false if that takes too long, or if an event that ends rights cannot take effect.
 func (a *API) AwaitAccounts(c *request.Context, position uint64) bool {
-	return a.waiter.AwaitEffect(c, position) == nil
+	return a.waiter.AwaitEnd(c, position) == nil
 }
 
 // Operations returns how many operations on any number of URLs an account has running or waiting on

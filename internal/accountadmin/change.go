@@ -17,13 +17,21 @@ import (
 	"linkledger/queries/progress"
 )
 
+// effect says what a command does to rights.
+type effect bool
+
+const (
+	changes effect = false
+	ends    effect = true // it only ends rights
+)
+
 // change runs a command on an account and prints the account after it.
 func change(
-	ctx context.Context, o installation.Operator,
+	ctx context.Context, o installation.Operator, does effect,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
 ) error {
 	var outcome accounts.Outcome
-	err := run(ctx, o, func(
+	err := run(ctx, o, does, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (eventstore.Position, error) {
 		var err error
@@ -39,12 +47,12 @@ func change(
 // run runs a command on accounts, and waits until the read models have the position that it
 // returns.
 func run(
-	ctx context.Context, o installation.Operator,
+	ctx context.Context, o installation.Operator, does effect,
 	command func(
 		context.Context, *accounts.Accounts, domain.Request,
 	) (eventstore.Position, error),
 ) error {
-	return runOn(ctx, o, func(
+	return runOn(ctx, o, does, func(
 		ctx context.Context, store *eventstore.Store, r domain.Request,
 	) (eventstore.Position, error) {
 		return command(ctx, o.Accounts(store), r)
@@ -53,7 +61,7 @@ func run(
 
 // runOn is run for a command that needs the event store.
 func runOn(
-	ctx context.Context, o installation.Operator,
+	ctx context.Context, o installation.Operator, does effect,
 	command func(
 		context.Context, *eventstore.Store, domain.Request,
 	) (eventstore.Position, error),
@@ -81,12 +89,12 @@ func runOn(
 		return config.ExplainKey(err)
 	}
 	o.AwaitProjection(ctx, projections.Accounts, position)
-	return checkEffect(ctx, o, position)
+	return checkEffect(ctx, o, does, position)
 }
 
 // checkEffect returns an error if a change cannot take effect because its event is set aside.
 func checkEffect(
-	ctx context.Context, o installation.Operator, position eventstore.Position,
+	ctx context.Context, o installation.Operator, does effect, position eventstore.Position,
 ) error {
 	if o.Database == "" {
 		return nil
@@ -95,7 +103,7 @@ func checkEffect(
 	if err != nil {
 		return err
 	}
-	err = effectError(progress.NewWaiter(db).LacksEffect(ctx, position.Commit))
+	err = effectError(progress.NewWaiter(db).LacksEffect(ctx, position.Commit, bool(does)))
 	return errors.Join(err, db.Close())
 }
 
@@ -110,10 +118,10 @@ func effectError(lacks bool, err error) error {
 // end is change for a command that ends something. It returns when no node accepts any more what
 // was ended: nodes use for a moment what they have cached.
 func end(
-	ctx context.Context, o installation.Operator,
+	ctx context.Context, o installation.Operator, does effect,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
 ) error {
-	err := change(ctx, o, command)
+	err := change(ctx, o, does, command)
 	if err == nil {
 		awaitNodes(ctx)
 	}
@@ -131,7 +139,7 @@ func awaitNodes(ctx context.Context) {
 
 // Open opens an account and prints it with its API key.
 func Open(ctx context.Context, o installation.Operator, username, plan string) error {
-	return change(ctx, o, func(
+	return change(ctx, o, changes, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Open(ctx, r, username, plan)
@@ -140,7 +148,7 @@ func Open(ctx context.Context, o installation.Operator, username, plan string) e
 
 // RotateKey replaces the API key of an account.
 func RotateKey(ctx context.Context, o installation.Operator, username string) error {
-	return end(ctx, o, func(
+	return end(ctx, o, ends, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.RotateKey(ctx, r, username)
@@ -149,7 +157,7 @@ func RotateKey(ctx context.Context, o installation.Operator, username string) er
 
 // Deactivate closes the API to an account and stops its links.
 func Deactivate(ctx context.Context, o installation.Operator, username string) error {
-	return end(ctx, o, func(
+	return end(ctx, o, ends, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Deactivate(ctx, r, username)
@@ -158,7 +166,7 @@ func Deactivate(ctx context.Context, o installation.Operator, username string) e
 
 // Reactivate undoes Deactivate.
 func Reactivate(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(
+	return change(ctx, o, changes, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Reactivate(ctx, r, username)
@@ -169,7 +177,7 @@ func Reactivate(ctx context.Context, o installation.Operator, username string) e
 func Edit(
 	ctx context.Context, o installation.Operator, username string, plan, lastDay *string,
 ) error {
-	return end(ctx, o, func(
+	return end(ctx, o, changes, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Edit(ctx, r, username, accounts.Change{Plan: plan, ExpirationDate: lastDay})

@@ -35,7 +35,7 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 		}
 		err = e.members(ctx, outcome.Account)
 		e.awaitNotes(ctx, outcome.Position)
-		return err
+		return errors.Join(err, e.checkEffect(ctx, outcome.Position))
 	})
 	if err != nil {
 		return err
@@ -56,7 +56,10 @@ func ErasePerson(ctx context.Context, o installation.Operator, user string) erro
 		if err != nil {
 			return err
 		}
-		return e.await(ctx, last)
+		if err := e.await(ctx, last); err != nil {
+			return err
+		}
+		return e.checkEffect(ctx, last)
 	})
 	if err != nil {
 		return err
@@ -121,7 +124,12 @@ func (e *eraser) await(ctx context.Context, position eventstore.Position) error 
 				"Repeat the command then: %w", err,
 		)
 	}
-	return effectError(waiter.LacksEffect(ctx, position.Commit))
+	return nil
+}
+
+// checkEffect returns an error if an erasure cannot take effect because its event is set aside.
+func (e *eraser) checkEffect(ctx context.Context, position eventstore.Position) error {
+	return effectError(progress.NewWaiter(e.db).LacksEffect(ctx, position.Commit, bool(ends)))
 }
 
 // awaitNotes waits until no table has a note of the account any more. It logs the generations that

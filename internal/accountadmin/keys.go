@@ -56,12 +56,12 @@ func listOr(list []string, empty string) []string {
 
 // runFor runs a command on the keys of an account, as run does.
 func runFor(
-	ctx context.Context, o installation.Operator, username string,
+	ctx context.Context, o installation.Operator, does effect, username string,
 	command func(
 		context.Context, *accounts.Accounts, domain.Request, string,
 	) (accounts.KeyOutcome, error),
 ) error {
-	return run(ctx, o, func(
+	return run(ctx, o, does, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (eventstore.Position, error) {
 		account, err := a.ID(ctx, username)
@@ -78,7 +78,7 @@ func AddKey(
 	ctx context.Context, o installation.Operator, username string, terms KeyTerms,
 ) error {
 	var outcome accounts.KeyOutcome
-	err := runFor(ctx, o, username, func(
+	err := runFor(ctx, o, changes, username, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request, account string,
 	) (accounts.KeyOutcome, error) {
 		var err error
@@ -149,7 +149,7 @@ func ListKeys(ctx context.Context, o installation.Operator, username string) err
 
 // RevokeKey revokes an API key of an account. When it returns, no node accepts the key any more.
 func RevokeKey(ctx context.Context, o installation.Operator, username, id string) error {
-	err := runFor(ctx, o, username, func(
+	err := runFor(ctx, o, ends, username, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request, account string,
 	) (accounts.KeyOutcome, error) {
 		return a.RevokeKey(ctx, r, account, id)

@@ -70,7 +70,7 @@ func SetMember(
 	if err != nil {
 		return err
 	}
-	err = runOn(ctx, o, func(
+	err = runOn(ctx, o, changes, func(
 		ctx context.Context, store *eventstore.Store, r domain.Request,
 	) (eventstore.Position, error) {
 		person, err := o.People(store).Person(ctx, id.String())
@@ -102,7 +102,7 @@ func RemoveMember(ctx context.Context, o installation.Operator, username, user s
 	if err != nil {
 		return err
 	}
-	err = run(ctx, o, func(
+	err = run(ctx, o, ends, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (eventstore.Position, error) {
 		account, err := a.ID(ctx, username)

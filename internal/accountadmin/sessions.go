@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/permit"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
@@ -87,6 +88,9 @@ func EndSession(ctx context.Context, o installation.Operator, session string) er
 		return noSession
 	}
 	if err != nil {
+		return err
+	}
+	if err := permit.AwaitEnd(ctx); err != nil {
 		return err
 	}
 	return console.Printf(o.Stdout, "the session %s has ended\n", id)

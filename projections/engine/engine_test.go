@@ -276,7 +276,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 			if err != nil || len(letters) != 2 || letters[0].Stream != toyStream+poisoned.String()+"-poison" {
 				t.Fatalf("letters %+v, %v", letters, err)
 			}
-			if n, err := deadletter.Retry(b.ctx, b.db, toy(never), ""); n != 2 || err != nil {
+			if n, err := deadletter.Retry(b.ctx, b.db, toy(never)); n != 2 || err != nil {
 				t.Errorf("%d letters retried, %v", n, err)
 			}
 			b.await(9)

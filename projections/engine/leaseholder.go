@@ -91,7 +91,6 @@ func (l *leaseholder) run(ctx context.Context) error {
 	l.status.SetOwned(true)
 	defer l.status.SetOwned(false)
 	l.cfg.Logger.InfoContext(ctx, "projection taken over", l.attributes()...)
-	l.retryAll(ctx)
 	router, err := message.NewRouter(message.RouterConfig{}, routerLogger(l.cfg.Logger))
 	if err != nil {
 		return fmt.Errorf("projections: %w", err)
@@ -115,7 +114,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { l.renew(ctx) })
 	background.Go(func() { l.analyze(ctx) })
-	background.Go(func() { l.retryRegularly(ctx) })
+	background.Go(func() { l.retry(ctx) })
 	err = runRouter(ctx, router)
 	_ = subscriber.Close() // never fails
 	end()

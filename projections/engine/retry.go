@@ -28,26 +28,19 @@ const (
 	retriedStreams = 100
 )
 
-// retryRegularly tries dead letters again under the policy Stop.
-func (l *leaseholder) retryRegularly(ctx context.Context) {
-	if l.cfg.Policy == Park {
-		return
-	}
+// retry tries the dead letters of all streams, and under the policy Stop again and again. It runs
+// beside the batches.
+func (l *leaseholder) retry(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.RetryInterval)
 	defer ticker.Stop()
-	for last := ""; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			last = l.retrySome(ctx, last)
+	for last := l.retrySome(ctx, ""); last != "" || l.cfg.Policy != Park; {
+		if last == "" {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
 		}
-	}
-}
-
-// retryAll tries the dead letters of all streams.
-func (l *leaseholder) retryAll(ctx context.Context) {
-	for last := l.retrySome(ctx, ""); last != ""; {
 		last = l.retrySome(ctx, last)
 	}
 }
@@ -76,19 +69,46 @@ func (l *leaseholder) retrySome(ctx context.Context, after string) (last string)
 	if err != nil {
 		return failed(err)
 	}
+	var mended []string
 	for _, stream := range streams {
-		n, err := deadletter.Retry(ctx, l.cfg.DB, l.projection, stream)
-		if err != nil && !projector.OfEvent(err) {
+		err := deadletter.CanRetry(ctx, l.cfg.DB, l.projection, l.at, stream)
+		if err == nil {
+			mended = append(mended, stream)
+		} else if !projector.OfEvent(err) {
 			return failed(err)
 		}
-		if n > 0 {
-			l.cfg.Logger.InfoContext(ctx, "dead letters applied", append(
-				l.attributes(), slog.String("stream", stream), slog.Int("events", n),
-			)...)
-		}
+	}
+	if err := l.apply(ctx, mended); err != nil {
+		return failed(err)
 	}
 	if len(streams) < retriedStreams {
 		return ""
 	}
 	return streams[len(streams)-1]
+}
+
+// apply applies the dead letters of streams whose first one can be applied: of all in one
+// transaction, or of each that can be applied to its end.
+func (l *leaseholder) apply(ctx context.Context, streams []string) error {
+	if len(streams) == 0 {
+		return nil
+	}
+	n, err := deadletter.Retry(ctx, l.cfg.DB, l.projection, streams...)
+	if projector.OfEvent(err) && len(streams) > 1 {
+		for _, stream := range streams {
+			if err := l.apply(ctx, []string{stream}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err != nil && !projector.OfEvent(err) {
+		return err
+	}
+	if n > 0 {
+		l.cfg.Logger.InfoContext(ctx, "dead letters applied", append(
+			l.attributes(), slog.Any("streams", streams), slog.Int("events", n),
+		)...)
+	}
+	return nil
 }

@@ -3,21 +3,36 @@ package progress
 import (
 	"context"
 	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/events"
 )
 
-// LacksEffect reports whether a change of an account or a person, whose event is at a commit
-// position, has no effect although the projection of accounts has passed it: the event is set
-// aside. An event that ends rights may be set aside and have its effect.
-func (w *Waiter) LacksEffect(ctx context.Context, position uint64) (lacks bool, err error) {
-	err = w.db.NewRaw(`SELECT EXISTS (
-		SELECT FROM linkledger.dead_letters AS letter
-		JOIN linkledger.generations AS g USING (name, generation)
-		WHERE g.serving AND letter.name = 'accounts' AND letter.commit_pos = ?0
-			AND NOT EXISTS (SELECT FROM linkledger.accounts
-				WHERE letter.stream = 'account-' || id AND changed >= ?0)
-			AND NOT EXISTS (SELECT FROM linkledger.people
-				WHERE letter.stream = 'user-' || id AND erased))`,
+// LacksEffect reports whether a change of an account or a person has no effect although the
+// projection of accounts has passed the commit position of its event: the stream is set aside.
+// Events that end rights are applied although they are set aside. So a change that only ends rights
+// lacks its effect only if such an event is not applied. Any other change lacks it if an event that
+// is not applied lies at or before it.
+func (w *Waiter) LacksEffect(
+	ctx context.Context, position uint64, endsRights bool,
+) (lacks bool, err error) {
+	err = w.db.NewRaw(`
+		WITH letters AS (
+			SELECT letter.stream, letter.type, letter.commit_pos
+			FROM linkledger.dead_letters AS letter
+			JOIN linkledger.generations AS g USING (name, generation)
+			WHERE g.serving AND letter.name = 'accounts' AND letter.commit_pos <= ?0)
+		SELECT EXISTS (SELECT FROM letters
+			WHERE stream = (SELECT stream FROM letters WHERE commit_pos = ?0 LIMIT 1)
+				AND CASE WHEN type IN ?1
+					THEN NOT EXISTS (SELECT FROM linkledger.accounts
+							WHERE letters.stream = 'account-' || id AND changed >= commit_pos)
+						AND NOT EXISTS (SELECT FROM linkledger.people
+							WHERE letters.stream = 'user-' || id AND erased)
+					ELSE NOT ?2 END)`,
 		int64(position), //nolint:gosec // below 2^63
+		bun.Tuple(events.EndingTypes()), endsRights,
 	).Scan(ctx, &lacks)
 	if err != nil {
 		return false, fmt.Errorf("effect of a change of an account: %w", err)

@@ -40,7 +40,7 @@ type Projections struct {
 	// fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
 	// LacksEffect is LacksEffect of progress.Waiter.
-	LacksEffect func(ctx context.Context, position uint64) (bool, error)
+	LacksEffect func(ctx context.Context, position uint64, endsRights bool) (bool, error)
 }
 
 // Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
@@ -90,10 +90,20 @@ func (w *Waiter) AwaitLinks(c *request.Context, position uint64) bool {
 	return w.await(c, Links, position)
 }
 
-// AwaitEffect waits until the read models show a change of an account or a person, so that what the
-// change ends has ended. It fails with status 503 if they do not show the change in time, or if the
-// change cannot take effect, because its event is set aside.
+// AwaitEffect waits until the read models show a change of an account or a person. It fails with
+// status 503 if they do not show the change in time, or if the change cannot take effect, because
+// events of the account are set aside.
 func (w *Waiter) AwaitEffect(c *request.Context, position uint64) error {
+	return w.awaitEffect(c, position, false)
+}
+
+// AwaitEnd is AwaitEffect for a change that only ends rights: when it returns, they have ended.
+// Such a change takes effect although earlier events of the account are set aside.
+func (w *Waiter) AwaitEnd(c *request.Context, position uint64) error {
+	return w.awaitEffect(c, position, true)
+}
+
+func (w *Waiter) awaitEffect(c *request.Context, position uint64, endsRights bool) error {
 	if position == 0 {
 		return nil
 	}
@@ -101,7 +111,7 @@ func (w *Waiter) AwaitEffect(c *request.Context, position uint64) error {
 		return apierror.Late("The change is stored, but may not have taken effect yet: " +
 			"repeat the call to wait for it")
 	}
-	lacks, err := w.LacksEffect(c.Context(), position)
+	lacks, err := w.LacksEffect(c.Context(), position, endsRights)
 	if err != nil {
 		return apierror.Unavailable(err)
 	}

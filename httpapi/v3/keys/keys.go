@@ -93,7 +93,7 @@ func (h *Handler) Change(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return written(outcome), h.awaitAllNodes(c, outcome)
+	return written(outcome), h.awaitAllNodes(c, h.Waiter.AwaitEffect, outcome)
 }
 
 // Revoke revokes the key that the path names. When it answers, no node accepts the key any more.
@@ -108,13 +108,15 @@ func (h *Handler) Revoke(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return response.Succeeded(), h.awaitAllNodes(c, outcome)
+	return response.Succeeded(), h.awaitAllNodes(c, h.Waiter.AwaitEnd, outcome)
 }
 
 // awaitAllNodes waits until every node knows the key as a command left it: the read models show it,
 // what nodes have cached before is out of date, and calls that began before have stopped.
-func (h *Handler) awaitAllNodes(c *request.Context, outcome accounts.KeyOutcome) error {
-	if err := h.Waiter.AwaitEffect(c, outcome.Position.Commit); err != nil {
+func (h *Handler) awaitAllNodes(
+	c *request.Context, await func(*request.Context, uint64) error, outcome accounts.KeyOutcome,
+) error {
+	if err := await(c, outcome.Position.Commit); err != nil {
 		return err
 	}
 	select {

@@ -97,7 +97,7 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.await(c, outcome); err != nil {
+	if err := h.await(c, h.Waiter.AwaitEffect, outcome); err != nil {
 		return nil, err
 	}
 	return h.list(c, func(m queries.Member) bool { return m.User.String() == user })
@@ -138,13 +138,15 @@ func (h *Handler) Remove(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return response.Succeeded(), h.await(c, outcome)
+	return response.Succeeded(), h.await(c, h.Waiter.AwaitEnd, outcome)
 }
 
 // await waits until the read models show a membership as a command left it, and calls of sessions
 // that began before have stopped. All nodes ask the read models at each call of a session.
-func (h *Handler) await(c *request.Context, outcome accounts.MemberOutcome) error {
-	if err := h.Waiter.AwaitEffect(c, outcome.Position.Commit); err != nil {
+func (h *Handler) await(
+	c *request.Context, await func(*request.Context, uint64) error, outcome accounts.MemberOutcome,
+) error {
+	if err := await(c, outcome.Position.Commit); err != nil {
 		return err
 	}
 	return permit.AwaitEnd(c.Context())

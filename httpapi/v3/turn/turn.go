@@ -59,7 +59,7 @@ func (qs *Queues) Acquire(
 	}
 	if ctx.Err() != nil {
 		leave()
-		return nil, ctx.Err()
+		return nil, qs.late(ctx)
 	}
 	select {
 	case q.running <- struct{}{}:
@@ -67,13 +67,19 @@ func (qs *Queues) Acquire(
 	case <-left:
 		err = apierror.ErrClientLeft
 	case <-ctx.Done():
-		// The account itself takes the time, not the node.
-		if err = ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
-			err = qs.tooMany
-		}
+		err = qs.late(ctx)
 	}
 	leave()
 	return nil, err
+}
+
+// late returns the error of a call whose context has ended before its turn. If its time is over,
+// the account itself takes the time, not the node.
+func (qs *Queues) late(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return qs.tooMany
+	}
+	return ctx.Err()
 }
 
 // Length returns how many operations of an account run or wait.

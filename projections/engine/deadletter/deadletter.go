@@ -155,35 +155,31 @@ type Summary struct {
 func Summaries(ctx context.Context, db *readmodel.DB) ([]Summary, error) {
 	var summaries []Summary
 	if err := db.NewRaw(`
-		SELECT DISTINCT ON (name) name, stream, error,
-			(SELECT count(DISTINCT stream) FROM linkledger.dead_letters AS letter
-				WHERE letter.name = first.name AND letter.generation = first.generation) AS streams
-		FROM linkledger.dead_letters AS first
-		WHERE (name, generation) IN
-			(SELECT name, generation FROM linkledger.generations WHERE serving)
-		ORDER BY name, commit_pos, prepare_pos`).Scan(ctx, &summaries); err != nil {
+		WITH counted AS (
+			SELECT name, generation, count(DISTINCT stream) AS streams,
+				min(commit_pos) AS commit_pos
+			FROM linkledger.dead_letters
+			WHERE (name, generation) IN
+				(SELECT name, generation FROM linkledger.generations WHERE serving)
+			GROUP BY name, generation)
+		SELECT DISTINCT ON (name) name, streams, stream, error
+		FROM counted JOIN linkledger.dead_letters USING (name, generation, commit_pos)
+		ORDER BY name, prepare_pos`).Scan(ctx, &summaries); err != nil {
 		return nil, fmt.Errorf("dead letters: %w", err)
 	}
 	return summaries, nil
 }
 
-// Retry applies the dead letters of a projection and returns how many there were. If stream is not
-// empty, it applies only those of that stream. It applies them in the order of the log, all or
+// Retry applies the dead letters of a projection and returns how many there were. If streams are
+// given, it applies only those of these streams. It applies them in the order of the log, all or
 // none. The error about an event is an *EventError.
 func Retry(
-	ctx context.Context, db *readmodel.DB, p projection.Definition, stream string,
+	ctx context.Context, db *readmodel.DB, p projection.Definition, streams ...string,
 ) (int, error) {
-	return processLetters(ctx, db, p.Name, stream, func(
+	return processLetters(ctx, db, p.Name, streams, func(
 		ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
 	) error {
-		decoded, err := p.Decode(recorded)
-		if err != nil {
-			return err
-		}
-		for i := range decoded {
-			decoded[i].Detached = true
-		}
-		changed, err := p.Apply(ctx, tx.Conn(), at.Schema(), p.Folds(db.Keys.Master), decoded)
+		changed, err := apply(ctx, db, tx, p, at, recorded)
 		if err != nil {
 			return err
 		}
@@ -193,11 +189,52 @@ func Retry(
 	})
 }
 
+// CanRetry reports whether the first dead letter of a stream can be applied now. It changes nothing
+// and does not disturb the owner of the generation, so it may be called regularly.
+func CanRetry(
+	ctx context.Context, db *readmodel.DB, p projection.Definition, at generation.Checkpoint,
+	stream string,
+) (err error) {
+	tx, err := db.Writers.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("dead letters of %s: %w", p.Name, err)
+	}
+	defer func() { err = errors.Join(err, tx.Rollback(ctx)) }()
+	first, err := readLetters(ctx, tx, `
+		SELECT `+letterColumns+` FROM linkledger.dead_letters
+		WHERE name = $1 AND generation = $2 AND stream = $3
+		ORDER BY commit_pos, prepare_pos LIMIT 1`, at.Name, at.Generation, stream)
+	if err != nil {
+		return err
+	}
+	_, err = apply(ctx, db, tx, p, at, first)
+	return err
+}
+
+// apply applies dead letters within a transaction, and returns the keys that have changed.
+func apply(
+	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
+	at generation.Checkpoint, recorded []eventstore.Recorded,
+) ([]string, error) {
+	decoded, err := p.Decode(recorded)
+	if err != nil {
+		return nil, err
+	}
+	for i := range decoded {
+		decoded[i].Detached = true
+	}
+	return p.Apply(ctx, tx.Conn(), at.Schema(), p.Folds(db.Keys.Master), decoded)
+}
+
 // Discard removes the dead letters of a projection and returns how many there were. If stream is
 // not empty, it removes only those of that stream. Their changes stay missing from the read model.
 func Discard(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
+	var streams []string
+	if stream != "" {
+		streams = []string{stream}
+	}
 	return processLetters(
-		ctx, db, name, stream,
+		ctx, db, name, streams,
 		func(context.Context, pgx.Tx, generation.Checkpoint, []eventstore.Recorded) error {
 			return nil
 		},
@@ -214,7 +251,7 @@ type processFunc = func(
 // It revokes the lease of the owner, because the owner keeps the set of streams that have dead
 // letters in memory. The next owner reads that set anew.
 func processLetters(
-	ctx context.Context, db *readmodel.DB, name, stream string, process processFunc,
+	ctx context.Context, db *readmodel.DB, name string, streams []string, process processFunc,
 ) (n int, err error) {
 	serving, err := generation.Serving(ctx, db, name)
 	if err != nil {
@@ -225,7 +262,7 @@ func processLetters(
 		if err != nil {
 			return err
 		}
-		letters, err := removeLetters(ctx, tx, at, stream)
+		letters, err := removeLetters(ctx, tx, at, streams)
 		if n = len(letters); n == 0 || err != nil {
 			return err
 		}
@@ -267,17 +304,26 @@ func revokeLease(
 	return at, err
 }
 
-// removeLetters removes dead letters and returns them in the order of the log. An empty stream
-// stands for all streams.
+// letterColumns are the columns that make an event.
+const letterColumns = `event_id, stream, revision, commit_pos, prepare_pos, type, recorded_at, data`
+
+// removeLetters removes dead letters and returns them in the order of the log. No streams stand for
+// all.
 func removeLetters(
-	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, stream string,
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, streams []string,
 ) ([]eventstore.Recorded, error) {
-	rows, err := tx.Query(ctx, `
+	return readLetters(ctx, tx, `
 		WITH removed AS (
 			DELETE FROM linkledger.dead_letters
-			WHERE name = $1 AND generation = $2 AND (stream = $3 OR $3 = '')
-			RETURNING event_id, stream, revision, commit_pos, prepare_pos, type, recorded_at, data)
-		SELECT * FROM removed ORDER BY commit_pos, prepare_pos`, at.Name, at.Generation, stream)
+			WHERE name = $1 AND generation = $2 AND (stream = ANY($3) OR $3 IS NULL)
+			RETURNING `+letterColumns+`)
+		SELECT * FROM removed ORDER BY commit_pos, prepare_pos`, at.Name, at.Generation, streams)
+}
+
+func readLetters(
+	ctx context.Context, tx pgx.Tx, query string, args ...any,
+) ([]eventstore.Recorded, error) {
+	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,8 @@ type decodedBatch struct {
 	skipped []eventstore.Recorded // not written by Linkledger
 }
 
-// decode decodes events. An event that cannot be decoded becomes a dead letter under any policy,
-// and so do the later events of its stream: a damaged stream MUST NOT stop the projection of all
-// others.
+// decode decodes events. An event that cannot be decoded becomes a dead letter, and so do the later
+// events of its stream: a damaged stream MUST NOT stop the projection of all others.
 func (p *Projector) decode(recorded []eventstore.Recorded) decodedBatch {
 	s := decodedBatch{events: make([]projection.Event, 0, len(recorded))}
 	var parked map[string]struct{} // by this batch
