@@ -56,7 +56,9 @@ func (c *Context) renew() {
 	}
 	ctx, end := context.WithTimeout(context.WithoutCancel(c.Context()), c.life.timeout)
 	c.life.ends = append(c.life.ends, end)
-	if c.life.reads {
+	if c.life.reads && c.life.client.Err() != nil {
+		end()
+	} else if c.life.reads {
 		stop := context.AfterFunc(c.life.client, end)
 		c.life.ends = append(c.life.ends, func() { stop() })
 	}

@@ -138,7 +138,13 @@ type operation struct {
 // last one. What is done stays done: the answer says how much that is.
 func (o *operation) mayGoOn() error {
 	err := permit.CheckNow(o.c.Context())
-	if _, refused := apierror.Refusal(err); !refused {
+	_, refused := apierror.Refusal(err)
+	switch {
+	case err == nil:
+		return nil
+	case !refused && o.over():
+		return errTooLong
+	case !refused:
 		return err
 	}
 	o.changes.cfg.Waiter.AwaitWrite(o.c, o.written)
