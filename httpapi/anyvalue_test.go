@@ -245,8 +245,8 @@ func trialsOf(description openapi.Document, o openapi.Operation) []trial {
 		}
 		for i, value := range values {
 			// In make test some values of each place are tried, and all of the first in bodies.
-			step := soak.N(29, 1)
-			if at.in == "body" && i < 16 || (i+n)%step == 0 {
+			step := soak.N(37, 1)
+			if at.in == "body" && i < soak.N(9, 16) || (i+n)%step == 0 {
 				all = append(all, trial{o, at, value})
 			}
 		}

@@ -124,7 +124,7 @@ func (w *walk) takes() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked++
-	return w.asked%soak.N(23, 1) == 0
+	return w.asked%soak.N(53, 1) == 0
 }
 
 // oneStream ends a request once it answers with a stream, which would go on for minutes.
