@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -72,6 +73,32 @@ func TestPoisonStopsOneAccount(t *testing.T) {
 			s.client(t, "newcomer").create(`"long_url":"https://example.com/"`)
 		})
 	}
+}
+
+// TestRevokedDespiteUnreadableEvents revokes a key of an account whose stream has an event of another program. It then
+// gives the events up, and checks that a change without effect is still not answered as done.
+func TestRevokedDespiteUnreadableEvents(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	owner := s.client(t, "owner")
+	added := owner.must("POST", "/v3/keys", `{"name":"old"}`).Keys[0]
+	kept := owner.must("POST", "/v3/keys", `{"name":"kept"}`).Keys[0]
+	stream := events.StreamAccount + owner.id
+	s.appendTo(t, stream, events.KeyChanged{KeyID: "none", At: time.Now()})
+	narrow := func() {
+		owner.call("PATCH", "/v3/keys/"+kept.ID, `{"scopes":["links:read"]}`).is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+	}
+	narrow()
+	if _, err := projections.DiscardDeadLetters(t.Context(), s.db, projections.Accounts, ""); err != nil {
+		t.Fatal(err)
+	}
+	narrow() // nothing is left to store, and nothing has taken effect
+
+	eventstoretest.Append(t, s.events.URL(), stream, "account.future.v9", []byte(`{}`))
+	victim := *owner
+	victim.key = added.Key
+	owner.must("DELETE", "/v3/keys/"+added.ID, "")
+	victim.call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
 }
 
 // TestTextsOfKeys checks that no text with a control character reaches the projection of accounts, and that such a

@@ -99,7 +99,7 @@ func TestImpossibleEvents(t *testing.T) {
 		"restored of nobody":    {Links, url, []events.Event{link, gone}, events.URLRestored{At: noon}},
 		"opened twice":          {Accounts, accounts, []events.Event{open}, open},
 		"opened without time":   {Accounts, accounts, nil, events.AccountOpened{}},
-		"change of no account":  {Accounts, accounts, nil, events.AccountDeactivated{At: noon}},
+		"change of no account":  {Accounts, accounts, nil, events.AccountReactivated{At: noon}},
 		"account stream, no id": {Accounts, events.StreamAccount + "x", nil, open},
 		"foreign in account":    {Accounts, accounts, []events.Event{open}, events.TagDeleted{}},
 	} {

@@ -412,7 +412,7 @@ func TestVerifyRefusals(t *testing.T) {
 		t.Errorf("no tables: %v", err)
 	}
 	w := newWriter(t, store)
-	at := w.append(events.StreamAccount+uuid.New().String(), events.AccountDeactivated{At: noon})
+	at := w.append(events.StreamAccount+uuid.New().String(), events.AccountReactivated{At: noon})
 	if _, err := db.NewRaw(
 		"UPDATE linkledger.generations SET commit_pos = ?, prepare_pos = ? WHERE name = 'accounts'", at, at,
 	).Exec(ctx); err != nil {

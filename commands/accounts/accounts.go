@@ -126,7 +126,7 @@ func (s *Accounts) RotateKey(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
 	key := newAPIKey(r.Command)
-	outcome, err := s.change(ctx, r, username, func(a Account) ([]events.Event, error) {
+	outcome, err := s.change(ctx, r, ending, username, func(a Account) ([]events.Event, error) {
 		if a.Erased {
 			return nil, erasedError(username)
 		}
@@ -152,7 +152,7 @@ func (s *Accounts) Deactivate(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
 	return s.change(
-		ctx, r, username,
+		ctx, r, ending, username,
 		func(a Account) ([]events.Event, error) { return a.deactivate(s.streams.Now()), nil },
 	)
 }
@@ -162,7 +162,7 @@ func (s *Accounts) Reactivate(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
 	return s.change(
-		ctx, r, username,
+		ctx, r, whole, username,
 		func(a Account) ([]events.Event, error) { return a.reactivate(s.streams.Now()), nil },
 	)
 }
@@ -177,20 +177,38 @@ func (s *Accounts) Edit(
 		}
 	}
 	return s.change(
-		ctx, r, username,
+		ctx, r, whole, username,
 		func(a Account) ([]events.Event, error) { return a.edit(edit, s.streams.Now()), nil },
 	)
 }
 
+// reading is how a command reads the stream of an account.
+type reading bool
+
+const (
+	whole reading = true
+	// ending leaves out events that cannot be decoded. It is for commands that only end rights.
+	ending reading = false
+)
+
+func (s *Accounts) load(
+	ctx context.Context, read reading, account string,
+) (streams.History, error) {
+	if read == whole {
+		return s.streams.Load(ctx, events.StreamAccount+account)
+	}
+	return s.streams.LoadReadable(ctx, events.StreamAccount+account)
+}
+
 func (s *Accounts) change(
-	ctx context.Context, r domain.Request, username string,
+	ctx context.Context, r domain.Request, read reading, username string,
 	decide func(Account) ([]events.Event, error),
 ) (Outcome, error) {
 	id, err := s.ID(ctx, username)
 	if err != nil {
 		return Outcome{}, err
 	}
-	return s.changeByID(ctx, r, id, func(account Account) ([]events.Event, error) {
+	return s.changeByID(ctx, r, read, id, func(account Account) ([]events.Event, error) {
 		if account.ID == "" {
 			return nil, domain.Refuse(
 				domain.AccountNotFound, "There is no account %q", username,
@@ -201,11 +219,11 @@ func (s *Accounts) change(
 }
 
 func (s *Accounts) changeByID(
-	ctx context.Context, r domain.Request, id string,
+	ctx context.Context, r domain.Request, read reading, id string,
 	decide func(Account) ([]events.Event, error),
 ) (Outcome, error) {
 	return eventstore.Retry(func() (Outcome, error) {
-		loaded, err := s.streams.Load(ctx, events.StreamAccount+id)
+		loaded, err := s.load(ctx, read, id)
 		if err != nil {
 			return Outcome{}, err
 		}

@@ -22,7 +22,7 @@ func (s *Accounts) Erase(ctx context.Context, r domain.Request, username string)
 		return Outcome{}, ErrNothingSealed
 	}
 	outcome, err := s.change(
-		ctx, r, username,
+		ctx, r, ending, username,
 		func(a Account) ([]events.Event, error) { return a.erase(s.streams.Now()), nil },
 	)
 	if err != nil {

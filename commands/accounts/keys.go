@@ -38,7 +38,7 @@ func (s *Accounts) AddKey(
 	key := newAPIKey(r.Command)
 	// Two calls of one command make two keys, so neither may pass for the other.
 	r.Command = uuid.NewSHA1(r.Command, []byte(key.hash))
-	outcome, err := s.changeByID(ctx, r, account, func(a Account) ([]events.Event, error) {
+	outcome, err := s.changeByID(ctx, r, whole, account, func(a Account) ([]events.Event, error) {
 		if a.ID == "" || a.Erased {
 			return nil, erasedError(a.Username)
 		}
@@ -66,7 +66,7 @@ func (s *Accounts) ChangeKey(
 	ctx context.Context, r domain.Request, account, id string, change KeyChange,
 ) (KeyOutcome, error) {
 	var leftOut []string
-	outcome, err := s.changeKey(ctx, r, account, id, func(a Account) ([]events.Event, error) {
+	decide := func(a Account) ([]events.Event, error) {
 		key, err := a.working(id)
 		if err != nil {
 			return nil, err
@@ -89,7 +89,8 @@ func (s *Accounts) ChangeKey(
 		return []events.Event{
 			events.KeyChanged{KeyID: id, KeyTerms: terms, At: s.streams.Now()},
 		}, nil
-	})
+	}
+	outcome, err := s.changeKey(ctx, r, whole, account, id, decide)
 	if err == nil { // else the bound of the key matches nothing
 		// The change may have taken rights from its own caller.
 		err = s.holdTags(permit.Without(ctx), r, account, leftOut)
@@ -109,7 +110,7 @@ func cleaned(terms events.KeyTerms) events.KeyTerms {
 func (s *Accounts) RevokeKey(
 	ctx context.Context, r domain.Request, account, id string,
 ) (KeyOutcome, error) {
-	return s.changeKey(ctx, r, account, id, func(a Account) ([]events.Event, error) {
+	return s.changeKey(ctx, r, ending, account, id, func(a Account) ([]events.Event, error) {
 		key := a.key(id)
 		if key == nil {
 			return nil, ErrNoKey(id)
@@ -125,10 +126,10 @@ func (s *Accounts) RevokeKey(
 }
 
 func (s *Accounts) changeKey(
-	ctx context.Context, r domain.Request, account, id string,
+	ctx context.Context, r domain.Request, read reading, account, id string,
 	decide func(Account) ([]events.Event, error),
 ) (KeyOutcome, error) {
-	outcome, err := s.changeByID(ctx, r, account, decide)
+	outcome, err := s.changeByID(ctx, r, read, account, decide)
 	if err != nil {
 		return KeyOutcome{}, err
 	}

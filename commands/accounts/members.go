@@ -21,7 +21,7 @@ type MemberOutcome struct {
 func (s *Accounts) SetMember(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (MemberOutcome, error) {
-	outcome, err := s.changeByID(ctx, r, account, func(a Account) ([]events.Event, error) {
+	outcome, err := s.changeByID(ctx, r, whole, account, func(a Account) ([]events.Event, error) {
 		if a.ID == "" || a.Erased {
 			return nil, erasedError(a.Username)
 		}
@@ -52,7 +52,7 @@ func (s *Accounts) RemoveMember(
 	ctx context.Context, r domain.Request, account, user string,
 ) (MemberOutcome, error) {
 	var member Member
-	outcome, err := s.changeByID(ctx, r, account, func(a Account) ([]events.Event, error) {
+	outcome, err := s.changeByID(ctx, r, ending, account, func(a Account) ([]events.Event, error) {
 		known := a.member(user)
 		if a.Erased {
 			return nil, nil // the erasure has ended all memberships

@@ -180,7 +180,7 @@ func (p *People) Erase(ctx context.Context, r domain.Request, id string) (Outcom
 		return Outcome{}, ErrNotSealed
 	}
 	outcome, err := eventstore.Retry(func() (Outcome, error) {
-		loaded, err := p.streams.LoadSealed(ctx, events.StreamUser+id)
+		loaded, err := p.streams.LoadReadable(ctx, events.StreamUser+id)
 		if err != nil {
 			return Outcome{}, err
 		}

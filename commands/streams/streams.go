@@ -94,6 +94,22 @@ func (s *Streams) Load(ctx context.Context, stream string) (History, error) {
 	return s.open(ctx, stream, loaded)
 }
 
+// LoadReadable is Load for commands that only end rights: they MUST NOT fail for an event that a
+// newer version or another program has written. Such an event is nil. Personal data stays sealed.
+func (s *Streams) LoadReadable(ctx context.Context, stream string) (History, error) {
+	recorded, err := s.cfg.Store.Load(ctx, stream)
+	if err != nil {
+		return History{}, err
+	}
+	loaded := History{Recorded: recorded, Events: make([]events.Event, len(recorded))}
+	for i, r := range recorded {
+		if e, err := r.Event(); err == nil {
+			loaded.Events[i] = e
+		}
+	}
+	return loaded, nil
+}
+
 // LoadSealed is Load with the personal data as it is stored, so it needs no keys.
 func (s *Streams) LoadSealed(ctx context.Context, stream string) (History, error) {
 	if s.logged != nil {

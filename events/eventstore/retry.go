@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -10,19 +11,27 @@ import (
 // with ErrBusy.
 const MaxAttempts = 100
 
+// contended is how many lost attempts show that a command runs out of time because of other
+// commands, and not because of the event store.
+const contended = 3
+
 // Retry repeats an attempt while it returns ErrWrongRevision, at most MaxAttempts times. It returns
-// ErrBusy if all attempts fail.
+// ErrBusy if all attempts fail, or if the time of the caller ends after several have failed.
 func Retry[T any](attempt func() (T, error)) (T, error) {
-	for range MaxAttempts {
+	var none T
+	for lost := range MaxAttempts {
 		value, err := attempt()
+		if lost >= contended && errors.Is(err, context.DeadlineExceeded) {
+			return none, fmt.Errorf("%w (%d attempts): %w", ErrBusy, lost, err)
+		}
 		if !errors.Is(err, ErrWrongRevision) {
 			return value, err
 		}
 	}
-	var none T
 	return none, fmt.Errorf("%w (%d attempts)", ErrBusy, MaxAttempts)
 }
 
-// ErrBusy means that other writers were faster in every attempt. Nothing was written. The caller
-// may try again.
+// ErrBusy means that other writers were faster in every attempt. Nothing was written, unless the
+// error is context.DeadlineExceeded too: then the outcome of the last attempt is unknown. The
+// caller may try again.
 var ErrBusy = errors.New("too many concurrent changes of the same thing, try again")

@@ -85,14 +85,18 @@ func (b *timedBody) Read(p []byte) (int, error) {
 // Extend replaces the deadline of the request by one that is timeout from now. The caller MUST call
 // end.
 func (c *Context) Extend(timeout time.Duration) (end context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), timeout)
+	former := c.Context()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(former), timeout)
 	c.life.fixed = true
 	c.Request = c.Request.WithContext(ctx)
 	// A writer without deadlines returns an error, and needs no extension.
 	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(
 		time.Now().Add(timeout + writeTimeout),
 	)
-	return cancel
+	return func() {
+		cancel()
+		c.Request = c.Request.WithContext(former) // else the client would seem to have left
+	}
 }
 
 // writeTimeout is the time to write the response after the request's deadline.

@@ -217,7 +217,7 @@ func (s *Service) wire(ctx context.Context) error {
 		Projections: catchup.Projections{
 			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
 			WaitForOthers: s.Waiter.WaitForOthers,
-			LacksEffect:   s.Waiter.LacksEffect,
+			LacksEffect:   s.Waiter.LacksEffect, LastChange: s.Waiter.LastChange,
 		},
 		WaitTimeout: cfg.WaitTimeout,
 		Plans:       cfg.Plans.ByName, Origins: cfg.Origins.List(),

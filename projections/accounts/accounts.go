@@ -112,7 +112,7 @@ func (a *accountFold) Apply(event projection.Event) error {
 		}
 		return a.keys.add(id, opened.KeyID, opened.KeyHash, events.KeyTerms{}, opened.At)
 	}
-	if !ok && event.Detached && events.EndsRights(event.Body) {
+	if !ok && events.EndsRights(event.Body) {
 		return nil // an account that is not known has no rights
 	}
 	if !ok {
@@ -126,18 +126,19 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 	var err error
 	switch e := event.Body.(type) {
 	case events.KeyRotated:
-		a.keys.revokeAll(row.ID, e.At)
-		err = a.keys.add(row.ID, e.KeyID, e.KeyHash, events.KeyTerms{}, e.At)
+		at := event.Or(e.At)
+		a.keys.revokeAll(row.ID, at)
+		err = a.keys.add(row.ID, e.KeyID, e.KeyHash, events.KeyTerms{}, at)
 	case events.KeyAdded:
 		err = a.keys.add(row.ID, e.KeyID, e.KeyHash, e.KeyTerms, e.At)
 	case events.KeyChanged:
 		err = a.keys.change(row.ID, e, event.Detached)
 	case events.KeyRevoked:
-		err = a.keys.revoke(row.ID, e, event.Detached)
+		a.keys.revoke(row.ID, e.KeyID, event.Or(e.At))
 	case events.MemberSet:
 		err = a.members.set(row.ID, e, event.CommitPosition())
 	case events.MemberRemoved:
-		err = a.members.remove(row.ID, e, event)
+		a.members.remove(row.ID, e.User, event.Or(e.At), event.CommitPosition())
 	case events.PlanChanged:
 		row.Plan = e.Plan
 	case events.AccountExpiryChanged:
@@ -148,7 +149,7 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 		row.Active = true
 	case events.AccountErased:
 		row.Erased = true
-		a.members.removeAll(row.ID, e.At, event.CommitPosition())
+		a.members.removeAll(row.ID, event.Or(e.At), event.CommitPosition())
 	default:
 		return projection.Unexpected(event)
 	}

@@ -93,18 +93,11 @@ func (k accountKeys) change(account uuid.UUID, e events.KeyChanged, detached boo
 	return row.setTerms(e.KeyTerms)
 }
 
-// revoke ends a key. A detached revocation may find no working key: the event that adds the key is
-// set aside, or the revocation has been applied before.
-func (k accountKeys) revoke(account uuid.UUID, e events.KeyRevoked, detached bool) error {
-	row, err := k.working(account, e.KeyID)
-	if err != nil && detached {
-		return projection.CheckTime(e.At)
+// revoke ends a key. The end of a key that is not known, or has ended, is nothing.
+func (k accountKeys) revoke(account uuid.UUID, id string, at time.Time) {
+	if row := k[keyID{account, id}]; row != nil && row.RevokedAt.IsZero() {
+		row.RevokedAt, row.changed = at, true
 	}
-	if err != nil {
-		return err
-	}
-	row.RevokedAt = e.At
-	return projection.CheckTime(e.At)
 }
 
 func (k accountKeys) revokeAll(account uuid.UUID, at time.Time) {

@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,27 +51,12 @@ func (m accountMembers) set(account uuid.UUID, e events.MemberSet, position int6
 	return projection.CheckTime(e.At)
 }
 
-// remove ends a membership. A detached removal may find no member: the event that sets the member
-// is set aside, or the removal has been applied before.
-func (m accountMembers) remove(
-	account uuid.UUID, e events.MemberRemoved, event projection.Event,
-) error {
-	user, err := projection.ParseID(e.User)
-	if err != nil {
-		return err
+// remove ends a membership. The end of one that is not known, or has ended, is nothing.
+func (m accountMembers) remove(account uuid.UUID, user string, at time.Time, position int64) {
+	id, err := uuid.Parse(user)
+	if row := m[memberID{account, id}]; err == nil && row != nil && row.RemovedAt.IsZero() {
+		row.end(at, position)
 	}
-	row := m[memberID{account, user}]
-	absent := row == nil || !row.RemovedAt.IsZero()
-	if absent && event.Detached {
-		return projection.CheckTime(e.At)
-	}
-	if absent {
-		return fmt.Errorf(
-			"%w: account %s has no member %s", projection.ErrContradiction, account, user,
-		)
-	}
-	row.end(e.At, event.CommitPosition())
-	return projection.CheckTime(e.At)
 }
 
 func (m accountMembers) removeAll(account uuid.UUID, at time.Time, position int64) {

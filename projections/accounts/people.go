@@ -38,34 +38,27 @@ func (p people) read(s *sqlbatch.Batch, users sqlbatch.UUIDs) {
 
 func (p people) apply(id uuid.UUID, event projection.Event) error {
 	row := p[id]
-	if event.Detached {
-		if erased := row != nil && row.Erased; erased || events.EndsRights(event.Body) {
-			return p.applyErased(id, event)
-		}
+	erased := row != nil && row.Erased
+	if events.EndsRights(event.Body) || erased && event.Detached {
+		return p.applyErased(id, event)
 	}
-	if row != nil && row.Erased {
+	if erased {
 		return fmt.Errorf("%w: the person was erased", projection.ErrContradiction)
 	}
-	switch e := event.Body.(type) {
-	case events.UserKnown:
-		if e.User != id.String() || e.Sealed == nil || e.Sealed.Account != e.User {
-			return fmt.Errorf("%w: it is about another user", projection.ErrContradiction)
-		}
-		box := base64.StdEncoding.EncodeToString(e.Sealed.Box)
-		p[id] = &person{ID: id, KnownAt: e.At, Box: box}
-		return projection.CheckTime(e.At)
-	case events.UserErased:
-		if row == nil {
-			return fmt.Errorf("%w: the person is not known", projection.ErrContradiction)
-		}
-		row.Box, row.Erased = "", true
-		return nil
+	e, ok := event.Body.(events.UserKnown)
+	if !ok {
+		return projection.Unexpected(event)
 	}
-	return projection.Unexpected(event)
+	if e.User != id.String() || e.Sealed == nil || e.Sealed.Account != e.User {
+		return fmt.Errorf("%w: it is about another user", projection.ErrContradiction)
+	}
+	box := base64.StdEncoding.EncodeToString(e.Sealed.Box)
+	p[id] = &person{ID: id, KnownAt: e.At, Box: box}
+	return projection.CheckTime(e.At)
 }
 
-// applyErased applies a detached event of a person who is erased, by this event or a later one. Of
-// earlier events only the time stays.
+// applyErased applies an event of a person who is erased, by this event or, if it is detached, by a
+// later one. Of events before the erasure only the time stays.
 func (p people) applyErased(id uuid.UUID, event projection.Event) error {
 	row := p[id]
 	if row == nil {
@@ -78,7 +71,7 @@ func (p people) applyErased(id uuid.UUID, event projection.Event) error {
 		row.KnownAt = e.At
 	case events.UserErased:
 		if row.KnownAt.IsZero() {
-			row.KnownAt = e.At
+			row.KnownAt = event.Or(e.At)
 		}
 	default:
 		return projection.Unexpected(event)

@@ -50,7 +50,7 @@ func (h *historyFold) applyAccount(event projection.Event) error {
 		return err
 	}
 	past := h.accounts[id]
-	if past == nil && event.Detached && events.IsErasure(event.Body) {
+	if past == nil && events.IsErasure(event.Body) {
 		return nil
 	}
 	if opened, isNew := event.Body.(events.AccountOpened); isNew {

@@ -150,6 +150,15 @@ func CheckTime(at time.Time) error {
 	return checkYear(at.UTC())
 }
 
+// Or returns the time in the body of an event, or the time of its recording if PostgreSQL cannot
+// store the former. It is for events that MUST be applied.
+func (e Event) Or(at time.Time) time.Time {
+	if CheckTime(at) != nil {
+		return e.Time
+	}
+	return at
+}
+
 func checkYear(t time.Time) error {
 	if t.Year() < 1 || t.Year() > 9999 {
 		return fmt.Errorf("%w: there is no year %d", ErrContradiction, t.Year())

@@ -4,10 +4,24 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"linkledger/events"
 )
+
+// LastChange returns the commit position of the last change of an account that the read models
+// show, or 0 if there is none.
+func (w *Waiter) LastChange(ctx context.Context, account uuid.UUID) (uint64, error) {
+	var changed uint64
+	err := w.db.NewRaw(
+		"SELECT coalesce(max(changed), 0) FROM linkledger.accounts WHERE id = ?", account,
+	).Scan(ctx, &changed)
+	if err != nil {
+		return 0, fmt.Errorf("last change of an account: %w", err)
+	}
+	return changed, nil
+}
 
 // LacksEffect reports whether a change of an account or a person has no effect although the
 // projection of accounts has passed the commit position of its event: the stream is set aside.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"linkledger/commands/clicks"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
@@ -39,7 +41,8 @@ type Projections struct {
 	// WaitForOthers returns nil once a projection has passed the known positions of others. It
 	// fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
-	// LacksEffect is LacksEffect of progress.Waiter.
+	// LastChange and LacksEffect are those of progress.Waiter.
+	LastChange  func(ctx context.Context, account uuid.UUID) (uint64, error)
 	LacksEffect func(ctx context.Context, position uint64, endsRights bool) (bool, error)
 }
 
@@ -111,6 +114,12 @@ func (w *Waiter) awaitEffect(c *request.Context, position uint64, endsRights boo
 		return apierror.Late("The change is stored, but may not have taken effect yet: " +
 			"repeat the call to wait for it")
 	}
+	return w.CheckEffect(c, position, endsRights)
+}
+
+// CheckEffect fails with status 503 if a change of an account or a person cannot take effect,
+// because events of the account are set aside.
+func (w *Waiter) CheckEffect(c *request.Context, position uint64, endsRights bool) error {
 	lacks, err := w.LacksEffect(c.Context(), position, endsRights)
 	if err != nil {
 		return apierror.Unavailable(err)

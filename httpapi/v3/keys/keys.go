@@ -78,7 +78,7 @@ func (h *Handler) Add(c *request.Context) (any, error) {
 		return nil, err
 	}
 	h.Waiter.AwaitWrite(c, catchup.Positions{Accounts: outcome.Position.Commit})
-	return written(outcome), nil
+	return written(outcome), h.Waiter.CheckEffect(c, outcome.Position.Commit, false)
 }
 
 // Change changes the terms of the key that the path names.
@@ -93,7 +93,33 @@ func (h *Handler) Change(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return written(outcome), h.awaitAllNodes(c, h.Waiter.AwaitEffect, outcome)
+	if err := h.awaitAllNodes(c, h.Waiter.AwaitEffect, outcome); err != nil {
+		return nil, err
+	}
+	return written(outcome), h.checkShown(c, outcome)
+}
+
+// checkShown fails with status 503 if the read models have other terms of a key than a command has
+// left, and no later change: an event of the account was given up.
+func (h *Handler) checkShown(c *request.Context, outcome accounts.KeyOutcome) error {
+	key := outcome.Key
+	keys, err := h.Queries.Keys(c.Context(), c.Account.ID)
+	if err != nil {
+		return apierror.Unavailable(err)
+	}
+	for _, shown := range keys {
+		if shown.ID == key.ID && shown.Name == key.Name && shown.Tags == key.Tags &&
+			shown.ExpirationDate == key.Expires && slices.Equal(shown.Scopes, key.Scopes) &&
+			slices.Equal(shown.Networks, key.Networks) {
+			return nil
+		}
+	}
+	last, err := h.Waiter.LastChange(c.Context(), c.Account.ID)
+	if err != nil || last > outcome.Position.Commit {
+		return apierror.Unavailable(err)
+	}
+	return apierror.Late("The change is stored, but has no effect, because earlier changes of " +
+		"the account were given up: tell the operator of this service")
 }
 
 // Revoke revokes the key that the path names. When it answers, no node accepts the key any more.

@@ -100,7 +100,20 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 	if err := h.await(c, h.Waiter.AwaitEffect, outcome); err != nil {
 		return nil, err
 	}
-	return h.list(c, func(m queries.Member) bool { return m.User.String() == user })
+	without := false
+	set, err := h.list(c, func(m queries.Member) bool {
+		if m.User.String() != user {
+			return false
+		}
+		//nolint:gosec // never negative
+		without = m.Role != string(role) && uint64(m.Changed) <= outcome.Position.Commit
+		return true
+	})
+	if err == nil && without {
+		err = apierror.Late("The change is stored, but has no effect, because earlier changes of " +
+			"the account were given up: tell the operator of this service")
+	}
+	return set, err
 }
 
 // person returns the id of a person who has signed in before. There is no other name for persons,

@@ -41,6 +41,10 @@ func Read(c *request.Context, query url.Values, limit int) (URLs, error) {
 		if chosen.Tags, err = tagexpr.Parse(expression); err != nil {
 			return URLs{}, apierror.WrongInput("tags cannot be read %v", err)
 		}
+		// How many links a change selects says which links match.
+		if err := apierror.Need(c.Scopes(), access.LinksRead); err != nil {
+			return URLs{}, err
+		}
 		if chosen.Tags.DependsOnClicks() {
 			if err := apierror.Need(c.Scopes(), access.StatsRead); err != nil {
 				return URLs{}, err

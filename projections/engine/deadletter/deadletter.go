@@ -37,12 +37,13 @@ func Insert(s *sqlbatch.Batch, at generation.Checkpoint, letters []Letter) {
 	for _, l := range letters {
 		s.Queue(`INSERT INTO linkledger.dead_letters
 				(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type,
-				recorded_at, data, error)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+				recorded_at, data, metadata, error)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 			at.Name, at.Generation, sqlbatch.Signed(l.Position.Commit),
 			sqlbatch.Signed(l.Position.Prepare), sqlbatch.UUID(l.ID), l.Stream,
 			int64(l.Revision), generation.Storable(l.Type), sqlbatch.Time(l.Time),
-			append([]byte{}, l.Data...), generation.Storable(l.Cause.Error()))
+			append([]byte{}, l.Data...), append([]byte{}, l.Metadata...),
+			generation.Storable(l.Cause.Error()))
 	}
 }
 
@@ -305,7 +306,8 @@ func revokeLease(
 }
 
 // letterColumns are the columns that make an event.
-const letterColumns = `event_id, stream, revision, commit_pos, prepare_pos, type, recorded_at, data`
+const letterColumns = `event_id, stream, revision, commit_pos, prepare_pos, type, recorded_at, data,
+	metadata`
 
 // removeLetters removes dead letters and returns them in the order of the log. No streams stand for
 // all.
@@ -330,7 +332,7 @@ func readLetters(
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r eventstore.Recorded, err error) {
 		err = row.Scan(
 			&r.ID, &r.Stream, &r.Revision, &r.Position.Commit, &r.Position.Prepare, &r.Type,
-			&r.Time, &r.Data,
+			&r.Time, &r.Data, &r.Metadata,
 		)
 		return r, err
 	})
