@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,8 +47,11 @@ func drawContradictions(t *rapid.T) []eventstore.Recorded {
 			e = events.MemberRemoved{User: user, At: at}
 		case 10:
 			e = rapid.SampledFrom([]events.Event{
-				events.AccountDeactivated{At: at}, events.AccountReactivated{At: at}, events.AccountErased{At: at},
-				events.AccountExpiryChanged{ExpirationDate: "2026-02-30", At: at}, events.PlanChanged{Plan: text, At: at},
+				events.AccountDeactivated{At: at},
+				events.AccountReactivated{At: at},
+				events.AccountErased{At: at},
+				events.AccountExpiryChanged{ExpirationDate: "2026-02-30", At: at},
+				events.PlanChanged{Plan: text, At: at},
 			}).Draw(t, "change")
 		case 11:
 			stream, e = events.StreamUser+user, events.UserErased{At: at}
@@ -69,11 +73,11 @@ func (w *workshop) letters(ctx context.Context, t fatalf) string {
 	if err != nil {
 		t.Fatalf("dead letters: %v", err)
 	}
-	var all string
-	for _, l := range letters {
-		all += fmt.Sprintln(l.Stream, l.Revision, l.Type)
+	all := make([]string, len(letters))
+	for i, l := range letters {
+		all[i] = fmt.Sprint(l.Stream, " ", l.Revision, " ", l.Type)
 	}
-	return all
+	return strings.Join(all, "\n")
 }
 
 // retry tries the dead letters of a stream, or of all, as the version that is at fault no longer.

@@ -68,7 +68,7 @@ func TestRepeatedChangesThatWereGivenUp(t *testing.T) {
 	if err := projections.Await(wait, db, store, projections.Accounts, found); err != nil {
 		t.Fatal(err)
 	}
-	var id, user = "", uuid.NewString()
+	id, user := "", uuid.NewString()
 	if err := db.NewRaw("SELECT id FROM linkledger.accounts WHERE username = 'eve'").Scan(wait, &id); err != nil {
 		t.Fatal(err)
 	}

@@ -57,8 +57,8 @@ func changeTo(
 	return printOutcome(o, outcome)
 }
 
-// run runs a command on accounts, waits until the read models have what it has left, and checks that
-// they show it.
+// run runs a command on accounts, waits until the read models have what it has left, and checks
+// that they show it.
 func run(
 	ctx context.Context, o installation.Operator, does effect,
 	command func(context.Context, *accounts.Accounts, domain.Request) (done, error),
@@ -116,8 +116,8 @@ func effectError(lacks bool, err error) error {
 		"cannot be applied; see linkledger projections dead-letters list accounts")
 }
 
-// awaited returns when no node accepts any more what a command has ended: nodes use for a moment what
-// they have cached. It returns at once if the command has failed.
+// awaited returns when no node accepts any more what a command has ended: nodes use for a moment
+// what they have cached. It returns at once if the command has failed.
 func awaited(ctx context.Context, err error) error {
 	if err == nil {
 		awaitNodes(ctx)

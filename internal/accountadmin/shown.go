@@ -32,8 +32,8 @@ type done struct {
 var errWithout = errors.New("stored, but without effect: events of the same account or person " +
 	"were given up; linkledger projections rebuild accounts applies them again")
 
-// checkDone returns an error if the read models have passed a change and do not show it, because its
-// event is set aside or was given up. A later change of the account may have replaced it.
+// checkDone returns an error if the read models have passed a change and do not show it, because
+// its event is set aside or was given up. A later change of the account may have replaced it.
 func checkDone(ctx context.Context, db *readmodel.DB, does effect, d done) error {
 	waiter := progress.NewWaiter(db)
 	err := effectError(waiter.LacksEffect(ctx, d.position.Commit, bool(does)))

@@ -99,8 +99,8 @@ func (r *Reader) tagIDs(
 }
 
 // matchesNothing reports whether a bound matches nothing because a tag that it names may have been
-// renamed, and then its links are not to be seen: it excludes the label of no tag, or changes of the
-// tags are set aside.
+// renamed, and then its links are not to be seen: it excludes the label of no tag, or changes of
+// the tags are set aside.
 func matchesNothing(
 	bound *tagexpr.Expr, known queries.BoundTags, tagID func(string) uuid.UUID,
 ) bool {
@@ -109,8 +109,8 @@ func matchesNothing(
 	)
 }
 
-// boundTagIDs returns a function that gives the id of each tag of a bound. A tag that does not exist
-// has the zero id, which is that of no link.
+// boundTagIDs returns a function that gives the id of each tag of a bound. A tag that does not
+// exist has the zero id, which is that of no link.
 func boundTagIDs(bound *tagexpr.Expr, tags []queries.Tag) func(label string) uuid.UUID {
 	ids := labelled(tags, bound.Labels())
 	return func(label string) uuid.UUID { return ids[label] }

@@ -22,8 +22,8 @@ func (s *setAside) note() {
 	s.noted++
 }
 
-// noteChanged records what changed keys say of events that are set aside. Those of a generation that
-// has taken over are not known.
+// noteChanged records what changed keys say of events that are set aside. Those of a generation
+// that has taken over are not known.
 func (s *setAside) noteChanged(keys []string) {
 	if slices.Contains(keys, readmodel.SetAside) || slices.Contains(keys, readmodel.Everything) {
 		s.note()

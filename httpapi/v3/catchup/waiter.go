@@ -145,7 +145,8 @@ func (w *Waiter) AwaitTags(c *request.Context, position uint64) error {
 	return err
 }
 
-// TagsLack reports whether a change of tags has no effect, because events of the tags are set aside.
+// TagsLack reports whether a change of tags has no effect, because events of the tags are set
+// aside.
 func (w *Waiter) TagsLack(c *request.Context, position uint64) (bool, error) {
 	lacking, err := w.SetAside(c.Context(), tags, position)
 	return len(lacking) > 0, apierror.Unavailable(err)

@@ -12,9 +12,9 @@ import (
 	"linkledger/queries"
 )
 
-// CheckEffects makes an error of each outcome that has no effect, because events of the link are set
-// aside. The read models MUST have had the time to show the outcomes. As long as no event is set
-// aside, it asks nobody.
+// CheckEffects makes an error of each outcome that has no effect, because events of the link are
+// set aside. The read models MUST have had the time to show the outcomes. As long as no event is
+// set aside, it asks nobody.
 func CheckEffects(
 	c *request.Context, waiter *catchup.Waiter, outcomes []commands.URLOutcome,
 ) error {
@@ -36,8 +36,8 @@ func CheckEffects(
 	return nil
 }
 
-// FirstLacking returns the error of the first outcome that CheckEffects or CheckLabelled has made an
-// error of, or nil if there is none.
+// FirstLacking returns the error of the first outcome that CheckEffects or CheckLabelled has made
+// an error of, or nil if there is none.
 func FirstLacking(outcomes []commands.URLOutcome) error {
 	for _, outcome := range outcomes {
 		if errors.Is(outcome.Err, catchup.ErrLinkLacks) ||

@@ -16,10 +16,10 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Retry applies the dead letters of a projection and returns how many it has applied. If streams are
-// given, it applies only those of these streams. It applies them in the order of the log, in one
-// transaction. If one cannot be applied, it applies those of each stream up to the first one that
-// cannot, as a rebuild does, and returns the first error. The error about an event is an
+// Retry applies the dead letters of a projection and returns how many it has applied. If streams
+// are given, it applies only those of these streams. It applies them in the order of the log, in
+// one transaction. If one cannot be applied, it applies those of each stream up to the first one
+// that cannot, as a rebuild does, and returns the first error. The error about an event is an
 // *EventError.
 func Retry(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, streams ...string,
@@ -48,7 +48,8 @@ func Retry(
 	err = nil
 	for _, stream := range streams {
 		applied, failure := retryStream(ctx, db, p, stream)
-		if _, refused := errors.AsType[*projection.EventError](failure); failure != nil && !refused {
+		_, refused := errors.AsType[*projection.EventError](failure)
+		if failure != nil && !refused {
 			return n, failure
 		}
 		n += applied
@@ -110,8 +111,8 @@ func retryStream(
 	return n, refused
 }
 
-// applyPart applies the first n dead letters of a stream, as many as it can, and those of the others
-// that end rights. refused is the error about the first one of the others.
+// applyPart applies the first n dead letters of a stream, as many as it can, and those of the
+// others that end rights. refused is the error about the first one of the others.
 func applyPart(
 	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
 	at generation.Checkpoint, letters []eventstore.Recorded,
