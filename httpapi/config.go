@@ -171,7 +171,8 @@ func (cfg *Config) check() error {
 		cfg.Logins == nil || cfg.People == nil ||
 		cfg.Sessions == nil || cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
 		cfg.Projections.WaitUndelayed == nil || cfg.Projections.WaitForOthers == nil ||
-		cfg.Projections.LacksEffect == nil || cfg.Projections.LastChange == nil):
+		cfg.Projections.LacksEffect == nil || cfg.Projections.LastChange == nil ||
+		cfg.Projections.SetAside == nil):
 		return errors.New("the API needs commands, lists, accounts, people, logins, sessions, a " +
 			"meter of calls and functions that wait for projections")
 	case cfg.Redirects &&

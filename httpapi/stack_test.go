@@ -170,7 +170,7 @@ func newStackThat(
 		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.waiter.Wait, WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
-			LacksEffect: s.waiter.LacksEffect, LastChange: s.waiter.LastChange,
+			LacksEffect: s.waiter.LacksEffect, LastChange: s.waiter.LastChange, SetAside: s.waiter.SetAside,
 		},
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: testTimeout, RequestTimeout: testTimeout, Now: clock,
@@ -612,7 +612,7 @@ func newStackless() Config {
 		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),
 		Projections: catchup.Projections{
 			Wait: none.Wait, WaitUndelayed: none.WaitUndelayed, WaitForOthers: none.WaitForOthers,
-			LacksEffect: none.LacksEffect, LastChange: none.LastChange,
+			LacksEffect: none.LacksEffect, LastChange: none.LastChange, SetAside: none.SetAside,
 		},
 		VisitorKey: make([]byte, 16),
 	}

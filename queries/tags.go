@@ -27,16 +27,19 @@ func (q *DB) Tags(ctx context.Context, account uuid.UUID) ([]Tag, error) {
 	return tags, nil
 }
 
+// tagsThen is the query for the tags of an account, ?0, at a past moment, ?1.
+const tagsThen = `SELECT id, label FROM (
+		SELECT DISTINCT ON (tag_id) tag_id AS id, label FROM linkledger.tag_versions
+		WHERE account_id = ?0 AND since <= ?1 ORDER BY tag_id, since DESC) AS tag
+	WHERE label IS NOT NULL`
+
 // TagsAt returns the tags of an account at a time. Those of a past moment have no order.
 func (q *DB) TagsAt(ctx context.Context, account uuid.UUID, at asof.Time) ([]Tag, error) {
 	if !at.Past() {
 		return q.Tags(ctx, account)
 	}
 	var tags []Tag
-	err := q.db.NewRaw(`SELECT id, label FROM (
-			SELECT DISTINCT ON (tag_id) tag_id AS id, label FROM linkledger.tag_versions
-			WHERE account_id = ? AND since <= ? ORDER BY tag_id, since DESC) AS tag
-		WHERE label IS NOT NULL`, account, at.Nanoseconds()).Scan(ctx, &tags)
+	err := q.db.NewRaw(tagsThen, account, at.Nanoseconds()).Scan(ctx, &tags)
 	if err != nil {
 		return nil, failed("tags", err)
 	}

@@ -13,8 +13,8 @@ import (
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/projections"
+	"linkledger/queries"
 	"linkledger/queries/cache"
-	"linkledger/queries/progress"
 )
 
 // effect says what a command does to rights.
@@ -25,18 +25,31 @@ const (
 	ends    effect = true // it only ends rights
 )
 
-// change runs a command on an account and prints the account after it.
+// change runs a command on an account and prints the account after it. is reports whether the
+// account is shown as the command was to leave it.
 func change(
+	ctx context.Context, o installation.Operator, does effect, is func(queries.Account) bool,
+	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
+) error {
+	return changeTo(
+		ctx, o, does, command,
+		func(outcome accounts.Outcome) done { return accountDone(outcome, is) },
+	)
+}
+
+// changeTo is change for a command of which left says what it has left.
+func changeTo(
 	ctx context.Context, o installation.Operator, does effect,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
+	left func(accounts.Outcome) done,
 ) error {
 	var outcome accounts.Outcome
 	err := run(ctx, o, does, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (eventstore.Position, error) {
+	) (done, error) {
 		var err error
 		outcome, err = command(ctx, a, r)
-		return outcome.Position, err
+		return left(outcome), err
 	})
 	if err != nil {
 		return err
@@ -44,17 +57,15 @@ func change(
 	return printOutcome(o, outcome)
 }
 
-// run runs a command on accounts, and waits until the read models have the position that it
-// returns.
+// run runs a command on accounts, waits until the read models have what it has left, and checks
+// that they show it.
 func run(
 	ctx context.Context, o installation.Operator, does effect,
-	command func(
-		context.Context, *accounts.Accounts, domain.Request,
-	) (eventstore.Position, error),
+	command func(context.Context, *accounts.Accounts, domain.Request) (done, error),
 ) error {
 	return runOn(ctx, o, does, func(
 		ctx context.Context, store *eventstore.Store, r domain.Request,
-	) (eventstore.Position, error) {
+	) (done, error) {
 		return command(ctx, o.Accounts(store), r)
 	})
 }
@@ -62,9 +73,7 @@ func run(
 // runOn is run for a command that needs the event store.
 func runOn(
 	ctx context.Context, o installation.Operator, does effect,
-	command func(
-		context.Context, *eventstore.Store, domain.Request,
-	) (eventstore.Position, error),
+	command func(context.Context, *eventstore.Store, domain.Request) (done, error),
 ) error {
 	if o.Eventstore == "" {
 		if err := o.Locate(); err != nil {
@@ -78,7 +87,7 @@ func runOn(
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
-	position, err := command(ctx, store, installation.NewRequest())
+	left, err := command(ctx, store, installation.NewRequest())
 	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usage.Wrap(err)
 	}
@@ -88,14 +97,7 @@ func runOn(
 	if err != nil {
 		return config.ExplainKey(err)
 	}
-	o.AwaitProjection(ctx, projections.Accounts, position)
-	return checkEffect(ctx, o, does, position)
-}
-
-// checkEffect returns an error if a change cannot take effect because its event is set aside.
-func checkEffect(
-	ctx context.Context, o installation.Operator, does effect, position eventstore.Position,
-) error {
+	o.AwaitProjection(ctx, projections.Accounts, left.position)
 	if o.Database == "" {
 		return nil
 	}
@@ -103,8 +105,7 @@ func checkEffect(
 	if err != nil {
 		return err
 	}
-	err = effectError(progress.NewWaiter(db).LacksEffect(ctx, position.Commit, bool(does)))
-	return errors.Join(err, db.Close())
+	return errors.Join(checkDone(ctx, db, does, left), db.Close())
 }
 
 func effectError(lacks bool, err error) error {
@@ -115,13 +116,9 @@ func effectError(lacks bool, err error) error {
 		"cannot be applied; see linkledger projections dead-letters list accounts")
 }
 
-// end is change for a command that ends something. It returns when no node accepts any more what
-// was ended: nodes use for a moment what they have cached.
-func end(
-	ctx context.Context, o installation.Operator, does effect,
-	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
-) error {
-	err := change(ctx, o, does, command)
+// awaited returns when no node accepts any more what a command has ended: nodes use for a moment
+// what they have cached. It returns at once if the command has failed.
+func awaited(ctx context.Context, err error) error {
 	if err == nil {
 		awaitNodes(ctx)
 	}
@@ -139,7 +136,7 @@ func awaitNodes(ctx context.Context) {
 
 // Open opens an account and prints it with its API key.
 func Open(ctx context.Context, o installation.Operator, username, plan string) error {
-	return change(ctx, o, changes, func(
+	return change(ctx, o, changes, func(queries.Account) bool { return true }, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Open(ctx, r, username, plan)
@@ -148,38 +145,53 @@ func Open(ctx context.Context, o installation.Operator, username, plan string) e
 
 // RotateKey replaces the API key of an account.
 func RotateKey(ctx context.Context, o installation.Operator, username string) error {
-	return end(ctx, o, ends, func(
+	return awaited(ctx, changeTo(ctx, o, ends, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.RotateKey(ctx, r, username)
-	})
+	}, func(outcome accounts.Outcome) done {
+		return keysDone(outcome.Account.ID, outcome.Position, func(ids []string) bool {
+			keys := outcome.Account.Keys
+			return len(ids) == 1 && ids[0] == keys[len(keys)-1].ID
+		})
+	}))
 }
 
 // Deactivate closes the API to an account and stops its links.
 func Deactivate(ctx context.Context, o installation.Operator, username string) error {
-	return end(ctx, o, ends, func(
-		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (accounts.Outcome, error) {
-		return a.Deactivate(ctx, r, username)
-	})
+	return awaited(ctx, change(
+		ctx, o, ends, func(shown queries.Account) bool { return !shown.Active },
+		func(
+			ctx context.Context, a *accounts.Accounts, r domain.Request,
+		) (accounts.Outcome, error) {
+			return a.Deactivate(ctx, r, username)
+		},
+	))
 }
 
 // Reactivate undoes Deactivate.
 func Reactivate(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, changes, func(
-		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (accounts.Outcome, error) {
-		return a.Reactivate(ctx, r, username)
-	})
+	return change(
+		ctx, o, changes, func(shown queries.Account) bool { return shown.Active },
+		func(
+			ctx context.Context, a *accounts.Accounts, r domain.Request,
+		) (accounts.Outcome, error) {
+			return a.Reactivate(ctx, r, username)
+		},
+	)
 }
 
 // Edit gives an account another plan, another last day or both.
 func Edit(
 	ctx context.Context, o installation.Operator, username string, plan, lastDay *string,
 ) error {
-	return end(ctx, o, changes, func(
+	edited := func(shown queries.Account) bool {
+		return (plan == nil || shown.Plan == *plan) &&
+			(lastDay == nil || shown.ExpirationDate == *lastDay)
+	}
+	return awaited(ctx, change(ctx, o, changes, edited, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Edit(ctx, r, username, accounts.Change{Plan: plan, ExpirationDate: lastDay})
-	})
+	}))
 }

@@ -35,7 +35,8 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 		}
 		err = e.members(ctx, outcome.Account)
 		e.awaitNotes(ctx, outcome.Position)
-		return errors.Join(err, e.checkEffect(ctx, outcome.Position))
+		erased := func(shown queries.Account) bool { return shown.Erased }
+		return errors.Join(err, checkDone(ctx, e.db, ends, accountDone(outcome, erased)))
 	})
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func ErasePerson(ctx context.Context, o installation.Operator, user string) erro
 		if err := e.await(ctx, last); err != nil {
 			return err
 		}
-		return e.checkEffect(ctx, last)
+		return checkDone(ctx, e.db, ends, erasedPerson(id, last))
 	})
 	if err != nil {
 		return err
@@ -125,11 +126,6 @@ func (e *eraser) await(ctx context.Context, position eventstore.Position) error 
 		)
 	}
 	return nil
-}
-
-// checkEffect returns an error if an erasure cannot take effect because its event is set aside.
-func (e *eraser) checkEffect(ctx context.Context, position eventstore.Position) error {
-	return effectError(progress.NewWaiter(e.db).LacksEffect(ctx, position.Commit, bool(ends)))
 }
 
 // awaitNotes waits until no table has a note of the account any more. It logs the generations that

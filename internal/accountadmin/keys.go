@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events"
-	"linkledger/events/eventstore"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
@@ -54,22 +54,24 @@ func listOr(list []string, empty string) []string {
 	return list
 }
 
-// runFor runs a command on the keys of an account, as run does.
+// runFor runs a command on a key of an account, as run does. are reports whether the working keys
+// are shown as the command was to leave them.
 func runFor(
 	ctx context.Context, o installation.Operator, does effect, username string,
+	are func(ids []string) bool,
 	command func(
 		context.Context, *accounts.Accounts, domain.Request, string,
 	) (accounts.KeyOutcome, error),
 ) error {
 	return run(ctx, o, does, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (eventstore.Position, error) {
+	) (done, error) {
 		account, err := a.ID(ctx, username)
 		if err != nil {
-			return eventstore.Position{}, err
+			return done{}, err
 		}
 		outcome, err := command(ctx, a, r, account)
-		return outcome.Position, err
+		return keysDone(account, outcome.Position, are), err
 	})
 }
 
@@ -78,7 +80,8 @@ func AddKey(
 	ctx context.Context, o installation.Operator, username string, terms KeyTerms,
 ) error {
 	var outcome accounts.KeyOutcome
-	err := runFor(ctx, o, changes, username, func(
+	added := func(ids []string) bool { return slices.Contains(ids, outcome.Key.ID) }
+	err := runFor(ctx, o, changes, username, added, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request, account string,
 	) (accounts.KeyOutcome, error) {
 		var err error
@@ -149,7 +152,8 @@ func ListKeys(ctx context.Context, o installation.Operator, username string) err
 
 // RevokeKey revokes an API key of an account. When it returns, no node accepts the key any more.
 func RevokeKey(ctx context.Context, o installation.Operator, username, id string) error {
-	err := runFor(ctx, o, ends, username, func(
+	revoked := func(ids []string) bool { return !slices.Contains(ids, id) }
+	err := runFor(ctx, o, ends, username, revoked, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request, account string,
 	) (accounts.KeyOutcome, error) {
 		return a.RevokeKey(ctx, r, account, id)

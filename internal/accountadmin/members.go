@@ -72,20 +72,20 @@ func SetMember(
 	}
 	err = runOn(ctx, o, changes, func(
 		ctx context.Context, store *eventstore.Store, r domain.Request,
-	) (eventstore.Position, error) {
+	) (done, error) {
 		person, err := o.People(store).Person(ctx, id.String())
 		if err != nil {
-			return eventstore.Position{}, err
+			return done{}, err
 		}
 		known := o.Accounts(store)
 		account, err := known.ID(ctx, username)
 		if err != nil {
-			return eventstore.Position{}, err
+			return done{}, err
 		}
 		outcome, err := known.SetMember(
 			ctx, r, account, accounts.Member{User: person.ID, Role: checked},
 		)
-		return outcome.Position, err
+		return memberDone(account, id, string(checked), outcome.Position), err
 	})
 	if err != nil {
 		return err
@@ -104,13 +104,13 @@ func RemoveMember(ctx context.Context, o installation.Operator, username, user s
 	}
 	err = run(ctx, o, ends, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (eventstore.Position, error) {
+	) (done, error) {
 		account, err := a.ID(ctx, username)
 		if err != nil {
-			return eventstore.Position{}, err
+			return done{}, err
 		}
 		outcome, err := a.RemoveMember(ctx, r, account, id.String())
-		return outcome.Position, err
+		return memberDone(account, id, "", outcome.Position), err
 	})
 	if err != nil {
 		return err

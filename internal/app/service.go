@@ -218,6 +218,7 @@ func (s *Service) wire(ctx context.Context) error {
 			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
 			WaitForOthers: s.Waiter.WaitForOthers,
 			LacksEffect:   s.Waiter.LacksEffect, LastChange: s.Waiter.LastChange,
+			SetAside: s.Waiter.SetAside,
 		},
 		WaitTimeout: cfg.WaitTimeout,
 		Plans:       cfg.Plans.ByName, Origins: cfg.Origins.List(),

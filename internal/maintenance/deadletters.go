@@ -2,6 +2,7 @@ package maintenance
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,7 +67,8 @@ type DeadLetterSelection struct {
 	Stream     string // empty for all streams
 }
 
-// RetryDeadLetters applies dead letters in the order of the log, all or none.
+// RetryDeadLetters applies dead letters in the order of the log: all, or those of each stream up to
+// the first one that cannot be applied.
 func RetryDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
@@ -87,6 +89,9 @@ func (s DeadLetterSelection) apply(
 ) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
 		n, err := change(ctx, db, s.Projection, s.Stream)
+		if err != nil && n > 0 {
+			return fmt.Errorf("%d events %s, the next one cannot be: %w", n, done, err)
+		}
 		if err != nil {
 			return err
 		}

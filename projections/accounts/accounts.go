@@ -79,8 +79,8 @@ func (a *accountFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 		return rows.Err()
 	})
 	detached := slices.ContainsFunc(batch, func(e projection.Event) bool { return e.Detached })
-	a.keys.read(s, ids, detached)
-	a.members.read(s, ids)
+	a.keys.read(s, ids, keysOf(batch), detached)
+	a.members.read(s, ids, detached)
 }
 
 // subject returns the id of the user or the account in whose stream an event lies.
@@ -110,7 +110,7 @@ func (a *accountFold) Apply(event projection.Event) error {
 			ID: id, Username: opened.Username, Plan: opened.Plan, Active: true,
 			CreatedAt: opened.At,
 		}
-		return a.keys.add(id, opened.KeyID, opened.KeyHash, events.KeyTerms{}, opened.At)
+		return a.keys.add(id, event, key{ID: opened.KeyID, Hash: opened.KeyHash}, opened.At)
 	}
 	if !ok && events.EndsRights(event.Body) {
 		return nil // an account that is not known has no rights
@@ -126,15 +126,16 @@ func (a *accountFold) change(row *readmodel.Account, event projection.Event) err
 	var err error
 	switch e := event.Body.(type) {
 	case events.KeyRotated:
-		at := event.Or(e.At)
-		a.keys.revokeAll(row.ID, at)
-		err = a.keys.add(row.ID, e.KeyID, e.KeyHash, events.KeyTerms{}, at)
+		a.keys.rotate(row.ID, event, e)
 	case events.KeyAdded:
-		err = a.keys.add(row.ID, e.KeyID, e.KeyHash, e.KeyTerms, e.At)
+		added := key{ID: e.KeyID, Hash: e.KeyHash}
+		if err = setTerms(&added, e.KeyTerms); err == nil {
+			err = a.keys.add(row.ID, event, added, e.At)
+		}
 	case events.KeyChanged:
-		err = a.keys.change(row.ID, e, event.Detached)
+		err = a.keys.change(row.ID, event, e)
 	case events.KeyRevoked:
-		a.keys.revoke(row.ID, e.KeyID, event.Or(e.At))
+		a.keys.revoke(row.ID, event, e)
 	case events.MemberSet:
 		err = a.members.set(row.ID, e, event.CommitPosition())
 	case events.MemberRemoved:

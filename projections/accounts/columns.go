@@ -40,6 +40,8 @@ var keyColumns = sqlbatch.Columns[key]{
 	sqlbatch.DateColumn("expiration_date", func(k *key) **time.Time { return &k.ExpirationDate }),
 	sqlbatch.TimeColumn("created_at", func(k *key) *time.Time { return &k.CreatedAt }),
 	sqlbatch.TimeColumn("revoked_at", func(k *key) *time.Time { return &k.RevokedAt }),
+	sqlbatch.BigintColumn("added", func(k *key) *int64 { return &k.Added }),
+	sqlbatch.BigintColumn("ended", func(k *key) *int64 { return &k.Ended }),
 }
 
 var memberColumns = sqlbatch.Columns[member]{
@@ -57,4 +59,5 @@ var personColumns = sqlbatch.Columns[person]{
 	sqlbatch.TimeColumn("known_at", func(p *person) *time.Time { return &p.KnownAt }),
 	sqlbatch.TextColumn("box", func(p *person) *string { return &p.Box }),
 	sqlbatch.BoolColumn("erased", func(p *person) *bool { return &p.Erased }),
+	sqlbatch.BigintColumn("ended", func(p *person) *int64 { return &p.Ended }),
 }

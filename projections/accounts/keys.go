@@ -26,11 +26,32 @@ type changedKey struct {
 	changed bool // it has to be written
 }
 
-// read queues the query for the keys of accounts, also the revoked ones if all is true.
-func (k accountKeys) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, all bool) {
+// keysOf returns the ids of the keys that events are about.
+func keysOf(batch []projection.Event) []string {
+	ids := []string{}
+	for _, event := range batch {
+		switch e := event.Body.(type) {
+		case events.KeyRotated:
+			ids = append(ids, e.KeyID)
+		case events.KeyAdded:
+			ids = append(ids, e.KeyID)
+		case events.KeyChanged:
+			ids = append(ids, e.KeyID)
+		case events.KeyRevoked:
+			ids = append(ids, e.KeyID)
+		}
+	}
+	return ids
+}
+
+// read queues the query for the keys of accounts: those that work and those with the ids, or all.
+func (k accountKeys) read(
+	s *sqlbatch.Batch, accounts sqlbatch.UUIDs, ids []string, all bool,
+) {
 	s.Queue(`SELECT `+keyColumns.List("")+` FROM ?schema.account_keys
-		WHERE account_id = ANY($1::uuid[]) AND (revoked_at IS NULL OR $2::bool)`,
-		accounts, all).Query(func(rows pgx.Rows) error {
+		WHERE account_id = ANY($1::uuid[])
+			AND (revoked_at IS NULL OR id = ANY($2::text[]) OR $3::bool)`,
+		accounts, ids, all).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row changedKey
 			if err := rows.Scan(keyColumns.Scan(&row.key)...); err != nil {
@@ -42,70 +63,79 @@ func (k accountKeys) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, all bool) 
 	})
 }
 
-// working returns a key that is not revoked. No such key is an error.
-func (k accountKeys) working(account uuid.UUID, id string) (*changedKey, error) {
-	row := k[keyID{account, id}]
-	if row == nil || !row.RevokedAt.IsZero() {
-		return nil, fmt.Errorf(
-			"%w: account %s has no working key %q", projection.ErrContradiction, account, id,
-		)
-	}
-	row.changed = true
-	return row, nil
+// knownAt reports whether a key was added before a position.
+func (r *changedKey) knownAt(position int64) bool { return r != nil && r.Added < position }
+
+// worksAt reports whether a key was added before a position and not revoked before it.
+func (r *changedKey) worksAt(position int64) bool {
+	return r.knownAt(position) && (r.Ended == 0 || r.Ended >= position)
 }
 
+// add adds a key. An id that is known is an error.
 func (k accountKeys) add(
-	account uuid.UUID, id, hash string, terms events.KeyTerms, at time.Time,
+	account uuid.UUID, event projection.Event, added key, at time.Time,
 ) error {
-	if known := k[keyID{account, id}]; known != nil && known.RevokedAt.IsZero() {
+	id := keyID{account, added.ID}
+	if k[id].knownAt(event.CommitPosition()) {
 		return fmt.Errorf(
-			"%w: account %s has a key %q", projection.ErrContradiction, account, id,
+			"%w: account %s has a key %q", projection.ErrContradiction, account, added.ID,
 		)
 	}
-	row := &changedKey{
-		key: key{AccountID: account, ID: id, Hash: hash, CreatedAt: at}, changed: true,
-	}
-	k[keyID{account, id}] = row
-	if err := projection.CheckTime(at); err != nil {
-		return err
-	}
-	return row.setTerms(terms)
+	added.AccountID, added.CreatedAt, added.Added = account, at, event.CommitPosition()
+	k[id] = &changedKey{key: added, changed: true}
+	return projection.CheckTime(at)
 }
 
-func (r *changedKey) setTerms(terms events.KeyTerms) (err error) {
-	r.Name, r.Tags = terms.Name, terms.Tags
-	r.Scopes, r.Networks = strings.Join(terms.Scopes, " "), strings.Join(terms.Networks, " ")
-	r.ExpirationDate, err = projection.ParseDate(terms.Expires)
+func setTerms(k *key, terms events.KeyTerms) (err error) {
+	k.Name, k.Tags = terms.Name, terms.Tags
+	k.Scopes, k.Networks = strings.Join(terms.Scopes, " "), strings.Join(terms.Networks, " ")
+	k.ExpirationDate, err = projection.ParseDate(terms.Expires)
 	return err
 }
 
-// change changes the terms of a key. The revocation of the key may have been applied before a
-// detached change.
-func (k accountKeys) change(account uuid.UUID, e events.KeyChanged, detached bool) error {
+// change changes the terms of a key. One that does not work is an error.
+func (k accountKeys) change(
+	account uuid.UUID, event projection.Event, e events.KeyChanged,
+) error {
 	row := k[keyID{account, e.KeyID}]
-	if row == nil || !detached {
-		var err error
-		if row, err = k.working(account, e.KeyID); err != nil {
-			return err
-		}
+	if !row.worksAt(event.CommitPosition()) {
+		return fmt.Errorf(
+			"%w: account %s has no working key %q", projection.ErrContradiction, account, e.KeyID,
+		)
 	}
 	row.changed = true
-	return row.setTerms(e.KeyTerms)
+	return setTerms(&row.key, e.KeyTerms)
 }
 
 // revoke ends a key. The end of a key that is not known, or has ended, is nothing.
-func (k accountKeys) revoke(account uuid.UUID, id string, at time.Time) {
-	if row := k[keyID{account, id}]; row != nil && row.RevokedAt.IsZero() {
-		row.RevokedAt, row.changed = at, true
+func (k accountKeys) revoke(account uuid.UUID, event projection.Event, e events.KeyRevoked) {
+	k[keyID{account, e.KeyID}].end(event, e.At)
+}
+
+// end revokes a key if it works at the position of an event.
+func (r *changedKey) end(event projection.Event, at time.Time) {
+	if position := event.CommitPosition(); r.worksAt(position) {
+		r.RevokedAt, r.Ended, r.changed = event.Or(at), position, true
 	}
 }
 
-func (k accountKeys) revokeAll(account uuid.UUID, at time.Time) {
+// rotate ends all keys, and adds one that may do everything. It always applies, because it ends
+// rights: the new key replaces one with its id.
+func (k accountKeys) rotate(account uuid.UUID, event projection.Event, e events.KeyRotated) {
 	for of, row := range k {
-		if of.account == account && row.RevokedAt.IsZero() {
-			row.RevokedAt, row.changed = at, true
+		if of.account == account {
+			row.end(event, e.At)
 		}
 	}
+	id, position := keyID{account, e.KeyID}, event.CommitPosition()
+	row := &changedKey{changed: true, key: key{
+		AccountID: account, ID: e.KeyID, Hash: e.KeyHash, CreatedAt: event.Or(e.At),
+		Added: position,
+	}}
+	if known := k[id]; known.knownAt(position) {
+		row.Added = known.Added
+	}
+	k[id] = row
 }
 
 func (k accountKeys) write(s *sqlbatch.Batch) {

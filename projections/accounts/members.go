@@ -21,10 +21,11 @@ type changedMember struct {
 	dirty bool // it has to be written
 }
 
-func (m accountMembers) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs) {
+// read queues the query for the members of accounts, also the former ones if all is true.
+func (m accountMembers) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, all bool) {
 	s.Queue(`SELECT `+memberColumns.List("")+` FROM ?schema.account_members
-		WHERE account_id = ANY($1::uuid[]) AND removed_at IS NULL`,
-		accounts).Query(func(rows pgx.Rows) error {
+		WHERE account_id = ANY($1::uuid[]) AND (removed_at IS NULL OR $2::bool)`,
+		accounts, all).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row changedMember
 			if err := rows.Scan(memberColumns.Scan(&row.member)...); err != nil {
@@ -54,21 +55,24 @@ func (m accountMembers) set(account uuid.UUID, e events.MemberSet, position int6
 // remove ends a membership. The end of one that is not known, or has ended, is nothing.
 func (m accountMembers) remove(account uuid.UUID, user string, at time.Time, position int64) {
 	id, err := uuid.Parse(user)
-	if row := m[memberID{account, id}]; err == nil && row != nil && row.RemovedAt.IsZero() {
+	if row := m[memberID{account, id}]; err == nil && row != nil {
 		row.end(at, position)
 	}
 }
 
 func (m accountMembers) removeAll(account uuid.UUID, at time.Time, position int64) {
 	for of, row := range m {
-		if of.account == account && row.RemovedAt.IsZero() {
+		if of.account == account {
 			row.end(at, position)
 		}
 	}
 }
 
+// end ends a membership at a position, unless it began after it or ended before it.
 func (r *changedMember) end(at time.Time, position int64) {
-	r.RemovedAt, r.Changed, r.dirty = at, position, true
+	if r.RemovedAt.IsZero() == (r.Changed < position) {
+		r.RemovedAt, r.Changed, r.dirty = at, position, true
+	}
 }
 
 func (m accountMembers) write(s *sqlbatch.Batch) {

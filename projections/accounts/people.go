@@ -37,44 +37,41 @@ func (p people) read(s *sqlbatch.Batch, users sqlbatch.UUIDs) {
 }
 
 func (p people) apply(id uuid.UUID, event projection.Event) error {
-	row := p[id]
-	erased := row != nil && row.Erased
-	if events.EndsRights(event.Body) || erased && event.Detached {
-		return p.applyErased(id, event)
+	switch e := event.Body.(type) {
+	case events.UserKnown:
+		return p.know(id, event, e)
+	case events.UserErased:
+		return p.erase(id, event, e)
 	}
-	if erased {
-		return fmt.Errorf("%w: the person was erased", projection.ErrContradiction)
-	}
-	e, ok := event.Body.(events.UserKnown)
-	if !ok {
-		return projection.Unexpected(event)
-	}
+	return projection.Unexpected(event)
+}
+
+// know records the details of a person. Of a person who was erased later only the time stays.
+func (p people) know(id uuid.UUID, event projection.Event, e events.UserKnown) error {
 	if e.User != id.String() || e.Sealed == nil || e.Sealed.Account != e.User {
 		return fmt.Errorf("%w: it is about another user", projection.ErrContradiction)
 	}
-	box := base64.StdEncoding.EncodeToString(e.Sealed.Box)
-	p[id] = &person{ID: id, KnownAt: e.At, Box: box}
+	row := p[id]
+	switch {
+	case row == nil || !row.Erased:
+		box := base64.StdEncoding.EncodeToString(e.Sealed.Box)
+		p[id] = &person{ID: id, KnownAt: e.At, Box: box}
+	case row.Ended < event.CommitPosition():
+		return fmt.Errorf("%w: the person was erased", projection.ErrContradiction)
+	default:
+		row.KnownAt = e.At
+	}
 	return projection.CheckTime(e.At)
 }
 
-// applyErased applies an event of a person who is erased, by this event or, if it is detached, by a
-// later one. Of events before the erasure only the time stays.
-func (p people) applyErased(id uuid.UUID, event projection.Event) error {
+func (p people) erase(id uuid.UUID, event projection.Event, e events.UserErased) error {
 	row := p[id]
 	if row == nil {
-		row = &person{ID: id}
+		row = &person{ID: id, KnownAt: event.Or(e.At)}
 		p[id] = row
 	}
-	row.Box, row.Erased = "", true
-	switch e := event.Body.(type) {
-	case events.UserKnown:
-		row.KnownAt = e.At
-	case events.UserErased:
-		if row.KnownAt.IsZero() {
-			row.KnownAt = event.Or(e.At)
-		}
-	default:
-		return projection.Unexpected(event)
+	if position := event.CommitPosition(); !row.Erased || position < row.Ended {
+		row.Box, row.Erased, row.Ended = "", true, position
 	}
 	return projection.CheckTime(row.KnownAt)
 }

@@ -87,14 +87,13 @@ func (l *leaseholder) retrySome(ctx context.Context, after string) (last string)
 	return streams[len(streams)-1]
 }
 
-// apply applies the dead letters of streams whose first one can be applied: of all in one
-// transaction, or of each that can be applied to its end.
+// apply applies the dead letters of streams whose first one can be applied.
 func (l *leaseholder) apply(ctx context.Context, streams []string) error {
 	if len(streams) == 0 {
 		return nil
 	}
 	n, err := deadletter.Retry(ctx, l.cfg.DB, l.projection, streams...)
-	if projector.OfEvent(err) && len(streams) > 1 {
+	if projector.OfEvent(err) && n == 0 && len(streams) > 1 {
 		for _, stream := range streams {
 			if err := l.apply(ctx, []string{stream}); err != nil {
 				return err

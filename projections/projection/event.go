@@ -20,8 +20,9 @@ type Event struct {
 	Body  events.Event // nil if the projection is raw
 	Index int          // of the event in its batch
 	// Detached means that earlier events of the stream may be missing, because they are set aside,
-	// or that later events of it which end rights have been applied already. A fold MUST apply such
-	// an event as far as it can.
+	// or that later events of it which end rights have been applied already. A fold MUST decide
+	// about such an event by what was before it in the stream, as a rebuild does, and apply one
+	// that ends rights as far as it can.
 	Detached bool
 }
 

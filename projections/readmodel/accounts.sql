@@ -25,6 +25,8 @@ CREATE TABLE ?schema.account_keys (
     expiration_date date,                  -- last day on which it may be used, UTC
     created_at      timestamptz NOT NULL,
     revoked_at      timestamptz,
+    added           bigint      NOT NULL,  -- commit position
+    ended           bigint      NOT NULL,  -- commit position of the revocation, 0: none
     PRIMARY KEY (account_id, id)
 );
 
@@ -48,5 +50,6 @@ CREATE TABLE ?schema.people (
     id       uuid        PRIMARY KEY,
     known_at timestamptz NOT NULL,    -- when the details were recorded
     box      text        NOT NULL,    -- see events.Sealed, in base64; empty: erased
-    erased   boolean     NOT NULL
+    erased   boolean     NOT NULL,
+    ended    bigint      NOT NULL     -- commit position of the erasure, 0: none
 );

@@ -150,6 +150,8 @@ type AccountKey struct {
 	ExpirationDate *time.Time `bun:"expiration_date"` // midnight, UTC; nil: never
 	CreatedAt      time.Time  `bun:"created_at"`
 	RevokedAt      time.Time  `bun:"revoked_at,nullzero"` // zero: it is not revoked
+	Added          int64      `bun:"added"`               // commit position
+	Ended          int64      `bun:"ended"`               // that of the revocation; 0: none
 }
 
 // AccountMember is a row of account_members.
@@ -173,6 +175,7 @@ type Person struct {
 	KnownAt time.Time `bun:"known_at"`
 	Box     string    `bun:"box"` // the encrypted details, in base64
 	Erased  bool      `bun:"erased"`
+	Ended   int64     `bun:"ended"` // commit position of the erasure; 0: none
 }
 
 // Activity is a row of activity: a call that has changed something.

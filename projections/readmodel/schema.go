@@ -28,6 +28,9 @@ const Changed = "changed "
 // Everything stands for all keys of a projection in a list of changed keys.
 const Everything = "*"
 
+// SetAside stands for events that have been set aside in a list of changed keys.
+const SetAside = "!"
+
 // Uncached stands for changes of rows that readers do not cache in a list of changed keys. Clicks
 // are not announced at all.
 const Uncached = "."

@@ -47,15 +47,18 @@ func (r *Reader) tagged(
 			SQL: rows.SQL + " OR " + read.SQL, Args: slices.Concat(rows.Args, read.Args),
 		}
 	}
+	var hidden linkset.Set
 	if of.Bound != nil {
-		tagID, err := r.boundTagIDs(ctx, of, at)
+		known, err := r.queries.BoundTags(ctx, of.Account, at)
 		if err != nil {
 			return nil, err
 		}
-		if matchesNothing(of.Bound, tagID) {
+		tagID := boundTagIDs(of.Bound, known.Tags)
+		if matchesNothing(of.Bound, known, tagID) {
 			bits = linkset.Clause{SQL: "repeat('0', 2048)::bit(2048)"}
 		}
 		restrict(of.Bound, tagID)
+		hidden = linkset.Of(known.Links)
 	}
 	if expr != nil {
 		tagID, err := r.tagIDs(ctx, of, expr, at)
@@ -64,7 +67,7 @@ func (r *Reader) tagged(
 		}
 		restrict(expr, tagID)
 	}
-	return linkset.NewQuery(r.db, of.Account, at, bits, rows), nil
+	return linkset.NewQuery(r.db, of.Account, at, bits, rows).Without(hidden), nil
 }
 
 // clicked returns the query for the account's links with clicks since their last reset.
@@ -95,25 +98,22 @@ func (r *Reader) tagIDs(
 	return func(label string) uuid.UUID { return ids[label] }, nil
 }
 
-// matchesNothing reports whether a bound excludes the label of no tag. Such a tag may have been
-// renamed, and then its links are not to be seen.
-func matchesNothing(bound *tagexpr.Expr, tagID func(string) uuid.UUID) bool {
-	return slices.ContainsFunc(
+// matchesNothing reports whether a bound matches nothing because a tag that it names may have been
+// renamed, and then its links are not to be seen: it excludes the label of no tag, or changes of
+// the tags are set aside.
+func matchesNothing(
+	bound *tagexpr.Expr, known queries.BoundTags, tagID func(string) uuid.UUID,
+) bool {
+	return known.Outdated && len(bound.Labels()) > 0 || slices.ContainsFunc(
 		bound.Excluded(), func(label string) bool { return tagID(label) == uuid.Nil },
 	)
 }
 
-// boundTagIDs is tagIDs for the bound of an owner. A tag that does not exist has the zero id, which
-// is that of no link.
-func (r *Reader) boundTagIDs(
-	ctx context.Context, of Owner, at asof.Time,
-) (func(label string) uuid.UUID, error) {
-	tags, err := r.queries.TagsAt(ctx, of.Account, at)
-	if err != nil {
-		return nil, err
-	}
-	ids := labelled(tags, of.Bound.Labels())
-	return func(label string) uuid.UUID { return ids[label] }, nil
+// boundTagIDs returns a function that gives the id of each tag of a bound. A tag that does not
+// exist has the zero id, which is that of no link.
+func boundTagIDs(bound *tagexpr.Expr, tags []queries.Tag) func(label string) uuid.UUID {
+	ids := labelled(tags, bound.Labels())
+	return func(label string) uuid.UUID { return ids[label] }
 }
 
 // labelled returns the ids of the tags with the labels, by label.

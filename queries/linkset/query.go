@@ -24,6 +24,8 @@ type Query struct {
 	db   *readmodel.DB
 	sql  string
 	args []any
+	// without are links that are not of the set, whatever the read models say.
+	without Set
 }
 
 // NewQuery returns a query that computes bits for each block from the sets, as of a time, that a
@@ -49,6 +51,12 @@ func Union(
 	)
 }
 
+// Without takes links from the set.
+func (q *Query) Without(links Set) *Query {
+	q.without = links
+	return q
+}
+
 // maxNumber is the highest number that a link can have.
 const maxNumber = 1<<31 - 1
 
@@ -69,6 +77,9 @@ func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
 	for _, row := range rows {
 		set = set.grown((row.Block + 1) * readmodel.SetBlock / wordBits)
 		copy(set[row.Block*readmodel.SetBlock/8:], row.Bits)
+	}
+	if len(q.without) > 0 {
+		set = set.Minus(q.without)
 	}
 	return set, nil
 }

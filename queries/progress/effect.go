@@ -23,6 +23,19 @@ func (w *Waiter) LastChange(ctx context.Context, account uuid.UUID) (uint64, err
 	return changed, nil
 }
 
+// Passed reports whether the generation of a projection that serves has a commit position.
+func (w *Waiter) Passed(ctx context.Context, projection string, position uint64) (bool, error) {
+	var passed bool
+	err := w.db.NewRaw(`SELECT EXISTS (SELECT FROM linkledger.generations
+			WHERE name = ? AND serving AND commit_pos >= ?)`,
+		projection, int64(position), //nolint:gosec // below 2^63
+	).Scan(ctx, &passed)
+	if err != nil {
+		return false, fmt.Errorf("progress of %s: %w", projection, err)
+	}
+	return passed, nil
+}
+
 // LacksEffect reports whether a change of an account or a person has no effect although the
 // projection of accounts has passed the commit position of its event: the stream is set aside.
 // Events that end rights are applied although they are set aside. So a change that only ends rights

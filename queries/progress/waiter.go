@@ -53,6 +53,7 @@ type Waiter struct {
 
 	mu          sync.Mutex
 	projections map[string]*state
+	told        bool // of events that are set aside, by notifications
 }
 
 // state is the known progress of one projection, with the waiters for more.
@@ -60,6 +61,7 @@ type state struct {
 	position   uint64
 	cachesUpTo uint64 // the caches have the changes up to here
 	lastChange uint64 // the last change of a key is here or before
+	setAside   setAside
 	demand     demandState
 	owner      ownership
 	waiters    pendingHeap
@@ -88,6 +90,7 @@ func (w *Waiter) Committed(projection string, position uint64, changed []string)
 	if len(changed) > 0 {
 		p.lastChange = max(p.lastChange, position)
 	}
+	p.setAside.noteChanged(changed)
 	p.advance(position)
 }
 
@@ -226,6 +229,8 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 	// the checkpoints.
 	w.setConnected(true)
 	defer w.setConnected(false)
+	w.setTold(true)
+	defer w.setTold(false)
 	if err := w.readCheckpoints(ctx); err != nil {
 		return err
 	}
@@ -325,6 +330,7 @@ func (w *Waiter) poll(ctx context.Context) {
 		}
 		if w.behind(before) {
 			w.notifyMissed()
+			w.forgetSetAside()
 			w.advanceAll(before)
 		}
 		before = nil

@@ -3,6 +3,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -74,11 +75,15 @@ func (b *Changes) One(c *request.Context, do Change) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcome := do(c.Context(), r, commands.ByHash(hash))[0]
-	if outcome.Err != nil {
-		return nil, outcome.Err
+	outcome := do(c.Context(), r, commands.ByHash(hash))
+	if outcome[0].Err != nil {
+		return nil, outcome[0].Err
 	}
-	b.cfg.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
+	b.cfg.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome[0].Position.Commit})
+	err = write.CheckEffects(c, b.cfg.Waiter, outcome)
+	if err := cmp.Or(err, outcome[0].Err); err != nil {
+		return nil, err
+	}
 	return response.Succeeded(), nil
 }
 
@@ -114,8 +119,13 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 		return nil, err
 	}
 	b.cfg.Waiter.AwaitWrite(c, write.PositionsOf(commands.URLsOutcome{Items: outcomes}))
+	done := changed(outcomes)
 	if err := permit.Refused(c.Context()); err != nil {
-		return nil, cutOff(err, changed(outcomes))
+		return nil, cutOff(err, done)
+	}
+	err = write.CheckEffects(c, b.cfg.Waiter, outcomes)
+	if err := cmp.Or(err, write.FirstLacking(outcomes)); err != nil {
+		return nil, err
 	}
 	return response.Succeeded(), nil
 }
@@ -132,6 +142,7 @@ type operation struct {
 	changed  int               // URLs so far
 	timedOut bool              // whether a wait for the read models has timed out
 	end      time.Time         // no portion begins after it
+	lacks    error             // of a URL whose change has no effect
 }
 
 // mayGoOn refuses once the caller may no longer make the call, before each portion and after the
@@ -210,11 +221,24 @@ func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
 	w := write.PositionsOf(commands.URLsOutcome{Items: outcomes})
 	o.written.URLs = max(o.written.URLs, w.URLs)
 	o.changed += changed(outcomes)
-	if o.timedOut || w.URLs == 0 {
+	if w.URLs == 0 {
 		return nil
 	}
-	o.timedOut = !o.changes.cfg.Waiter.AwaitLinks(o.c, w.URLs)
+	if !o.timedOut {
+		o.timedOut = !o.changes.cfg.Waiter.AwaitLinks(o.c, w.URLs)
+	}
+	if err := write.CheckEffects(o.c, o.changes.cfg.Waiter, outcomes); err != nil {
+		return err
+	}
+	o.lacks = cmp.Or(o.lacks, write.FirstLacking(outcomes))
 	return nil
+}
+
+// awaitEnd waits until the read models show what the operation has written. It fails if a change
+// has no effect.
+func (o *operation) awaitEnd() error {
+	o.changes.cfg.Waiter.AwaitWrite(o.c, o.written)
+	return o.lacks
 }
 
 // Tagged runs a command on all URLs that meet an expression when the call arrives. If it fails, or
@@ -250,8 +274,7 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 			return apierror.Unavailable(err)
 		}
 		if len(ids) == 0 {
-			b.cfg.Waiter.AwaitWrite(c, op.written)
-			return nil
+			return op.awaitEnd()
 		}
 		refs := make([]commands.Ref, len(ids))
 		for i, id := range ids {

@@ -142,8 +142,7 @@ func (b *Changes) undo(
 			Details: "There is no URL of this account that the batch or the key changed",
 		}
 	}
-	b.cfg.Waiter.AwaitWrite(c, op.written)
-	return resp, nil
+	return resp, op.awaitEnd()
 }
 
 func (b *Changes) addUndone(

@@ -41,9 +41,12 @@ type Projections struct {
 	// WaitForOthers returns nil once a projection has passed the known positions of others. It
 	// fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
-	// LastChange and LacksEffect are those of progress.Waiter.
+	// LastChange, LacksEffect and SetAside are those of progress.Waiter.
 	LastChange  func(ctx context.Context, account uuid.UUID) (uint64, error)
 	LacksEffect func(ctx context.Context, position uint64, endsRights bool) (bool, error)
+	SetAside    func(
+		ctx context.Context, projection string, positions ...uint64,
+	) (map[uint64]struct{}, error)
 }
 
 // Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
@@ -130,6 +133,41 @@ func (w *Waiter) CheckEffect(c *request.Context, position uint64, endsRights boo
 	}
 	return nil
 }
+
+// AwaitTags is AwaitWrite for a change of tags. It fails with status 503 if the change cannot take
+// effect, because events of the tags are set aside.
+func (w *Waiter) AwaitTags(c *request.Context, position uint64) error {
+	w.AwaitWrite(c, Positions{Tags: position})
+	lacking, err := w.TagsLack(c, position)
+	if err == nil && lacking {
+		err = ErrTagsLack
+	}
+	return err
+}
+
+// TagsLack reports whether a change of tags has no effect, because events of the tags are set
+// aside.
+func (w *Waiter) TagsLack(c *request.Context, position uint64) (bool, error) {
+	lacking, err := w.SetAside(c.Context(), tags, position)
+	return len(lacking) > 0, apierror.Unavailable(err)
+}
+
+// LinksLack returns those of the positions of changes of links that have no effect, because events
+// of the link are set aside.
+func (w *Waiter) LinksLack(
+	c *request.Context, positions ...uint64,
+) (map[uint64]struct{}, error) {
+	lacking, err := w.SetAside(c.Context(), Links, positions...)
+	return lacking, apierror.Unavailable(err)
+}
+
+// What changes are answered with that are stored and have no effect.
+var (
+	ErrTagsLack = apierror.Late("The change is stored, but cannot take effect, because earlier " +
+		"changes of the tags cannot be applied: tell the operator of this service")
+	ErrLinkLacks = apierror.Late("The change is stored, but cannot take effect, because earlier " +
+		"changes of the URL cannot be applied: tell the operator of this service")
+)
 
 // AwaitTree is AwaitLinks for the tree projection.
 func (w *Waiter) AwaitTree(c *request.Context, position uint64) bool {

@@ -79,7 +79,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	if !c.Scopes().Have(access.LinksRead) { // the tag may exist in another spelling
 		outcome.Tag.Label = strings.TrimSpace(label)
 	}
-	return h.writtenTag(c, outcome), nil
+	return h.writtenTag(c, outcome)
 }
 
 // Rename renames the tag that the path names.
@@ -92,7 +92,7 @@ func (h *Handler) Rename(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.writtenTag(c, outcome), nil
+	return h.writtenTag(c, outcome)
 }
 
 // Delete deletes the tag that the path names.
@@ -105,7 +105,9 @@ func (h *Handler) Delete(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Waiter.AwaitWrite(c, catchup.Positions{Tags: position.Commit})
+	if err := h.Waiter.AwaitTags(c, position.Commit); err != nil {
+		return nil, err
+	}
 	return response.Succeeded(), nil
 }
 
@@ -125,9 +127,11 @@ func (h *Handler) readTag(c *request.Context) (string, domain.Request, error) {
 	return *payload.Label, r, err
 }
 
-func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) tagsResponse {
-	h.Waiter.AwaitWrite(c, catchup.Positions{Tags: outcome.Position.Commit})
+func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) (any, error) {
+	if err := h.Waiter.AwaitTags(c, outcome.Position.Commit); err != nil {
+		return nil, err
+	}
 	return tagsResponse{
 		Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}},
-	}
+	}, nil
 }

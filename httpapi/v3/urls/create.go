@@ -57,7 +57,9 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	if err := write.Outage(outcome.Items); err != nil {
 		return nil, err
 	}
-	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
+	if err := h.awaitEffects(c, outcome, payloads, payload.URL.Created); err != nil {
+		return nil, err
+	}
 	links := make([]queries.Link, len(outcome.Items))
 	if r.Repeated || unique { // the links may be older than this call and have clicks
 		links = h.Records.WithClicks(c, outcome.Items)

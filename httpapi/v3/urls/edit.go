@@ -145,7 +145,9 @@ func (h *Handler) editEach(
 	if err := write.Outage(outcome.Items); err != nil {
 		return urlsResponse{}, outcome, err
 	}
-	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
+	if err := h.awaitEffects(c, outcome, payloads, payload.URL.Edited); err != nil {
+		return urlsResponse{}, outcome, err
+	}
 	links := h.Records.WithClicks(c, outcome.Items)
 	return h.writtenURLs(c, payloads, outcome.Items, links, payload.URL.Edited), outcome, nil
 }

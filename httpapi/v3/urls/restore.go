@@ -1,6 +1,8 @@
 package urls
 
 import (
+	"cmp"
+
 	"linkledger/commands"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -9,6 +11,7 @@ import (
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
+	"linkledger/httpapi/v3/write"
 )
 
 // Restore undoes the deletion of the URL that the path names, or restores an earlier version of it.
@@ -39,7 +42,12 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 		return nil, outcome.Err
 	}
 	h.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
-	link := h.Records.WithClicks(c, []commands.URLOutcome{outcome})[0]
+	restored := []commands.URLOutcome{outcome}
+	err = write.CheckEffects(c, h.Waiter, restored)
+	if err := cmp.Or(err, restored[0].Err); err != nil {
+		return nil, err
+	}
+	link := h.Records.WithClicks(c, restored)[0]
 	return urlsResponse{
 		Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link, record.Sent{})},
 	}, nil

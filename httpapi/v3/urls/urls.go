@@ -3,6 +3,7 @@ package urls
 
 import (
 	"log/slog"
+	"slices"
 
 	"linkledger/commands"
 	"linkledger/commands/audit"
@@ -43,6 +44,24 @@ type urlsResponse struct {
 	URLs []any          `json:"urls"` // as record.Builder makes them, or record.Failed
 	Page *response.Page `json:"page,omitempty"`
 	Past *asof.Past     `json:"past,omitempty"`
+}
+
+// awaitEffects waits until the read models show what a call has written. Items that have no effect
+// fail, and the call fails if they leave none that succeeds.
+func (h *Handler) awaitEffects(
+	c *request.Context, outcome commands.URLsOutcome, payloads []payload.URL,
+	sent func(payload.URL) record.Sent,
+) error {
+	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
+	err := write.CheckLabelled(c, h.Waiter, h.Queries, outcome, func(i int) []string {
+		return sent(payloads[i]).Tags
+	})
+	if err != nil || slices.ContainsFunc(
+		outcome.Items, func(o commands.URLOutcome) bool { return o.Err == nil },
+	) {
+		return err
+	}
+	return write.FirstLacking(outcome.Items)
 }
 
 // writtenURLs returns the response of a call that wrote URLs, with the record or the error of each

@@ -12,7 +12,6 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine/generation"
-	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
 )
@@ -171,62 +170,6 @@ func Summaries(ctx context.Context, db *readmodel.DB) ([]Summary, error) {
 	return summaries, nil
 }
 
-// Retry applies the dead letters of a projection and returns how many there were. If streams are
-// given, it applies only those of these streams. It applies them in the order of the log, all or
-// none. The error about an event is an *EventError.
-func Retry(
-	ctx context.Context, db *readmodel.DB, p projection.Definition, streams ...string,
-) (int, error) {
-	return processLetters(ctx, db, p.Name, streams, func(
-		ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
-	) error {
-		changed, err := apply(ctx, db, tx, p, at, recorded)
-		if err != nil {
-			return err
-		}
-		notifications := sqlbatch.New(at.Schema())
-		generation.Announce(notifications, p.Name, at.Position, changed)
-		return notifications.Send(ctx, tx.Conn())
-	})
-}
-
-// CanRetry reports whether the first dead letter of a stream can be applied now. It changes nothing
-// and does not disturb the owner of the generation, so it may be called regularly.
-func CanRetry(
-	ctx context.Context, db *readmodel.DB, p projection.Definition, at generation.Checkpoint,
-	stream string,
-) (err error) {
-	tx, err := db.Writers.Begin(ctx)
-	if err != nil {
-		return fmt.Errorf("dead letters of %s: %w", p.Name, err)
-	}
-	defer func() { err = errors.Join(err, tx.Rollback(ctx)) }()
-	first, err := readLetters(ctx, tx, `
-		SELECT `+letterColumns+` FROM linkledger.dead_letters
-		WHERE name = $1 AND generation = $2 AND stream = $3
-		ORDER BY commit_pos, prepare_pos LIMIT 1`, at.Name, at.Generation, stream)
-	if err != nil {
-		return err
-	}
-	_, err = apply(ctx, db, tx, p, at, first)
-	return err
-}
-
-// apply applies dead letters within a transaction, and returns the keys that have changed.
-func apply(
-	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
-	at generation.Checkpoint, recorded []eventstore.Recorded,
-) ([]string, error) {
-	decoded, err := p.Decode(recorded)
-	if err != nil {
-		return nil, err
-	}
-	for i := range decoded {
-		decoded[i].Detached = true
-	}
-	return p.Apply(ctx, tx.Conn(), at.Schema(), p.Folds(db.Keys.Master), decoded)
-}
-
 // Discard removes the dead letters of a projection and returns how many there were. If stream is
 // not empty, it removes only those of that stream. Their changes stay missing from the read model.
 func Discard(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
@@ -270,13 +213,18 @@ func processLetters(
 		if err := process(ctx, tx, at, letters); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "SELECT pg_notify($1, $2)", readmodel.ControlChannel, name)
-		return err
+		return wakeOwner(ctx, tx, name)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("dead letters of %s: %w", name, err)
 	}
 	return n, nil
+}
+
+// wakeOwner makes the processes elect the next owner.
+func wakeOwner(ctx context.Context, tx pgx.Tx, name string) error {
+	_, err := tx.Exec(ctx, "SELECT pg_notify($1, $2)", readmodel.ControlChannel, name)
+	return err
 }
 
 // revokeLease revokes the lease of the owner of a generation within a transaction and returns the

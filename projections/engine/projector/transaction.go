@@ -46,7 +46,11 @@ func (p *Projector) commitDecoded(
 			return nil, err
 		}
 		deadletter.Insert(s, p.at, decoded.letters)
-		return folding.Write(s), nil
+		changed := folding.Write(s)
+		if len(decoded.letters) > 0 {
+			changed = append(changed, readmodel.SetAside)
+		}
+		return changed, nil
 	}
 	serving, changed, err := p.transact(ctx, taken.to, read, write)
 	if err != nil {

@@ -1,0 +1,139 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/projection"
+)
+
+// drawContradictions draws events of two accounts and two persons with few keys and members. Many contradict the events
+// before them. A key id is that of one addition or rotation only.
+func drawContradictions(t *rapid.T) []eventstore.Recorded {
+	accounts := []string{uuid.Max.String(), uuid.NewSHA1(uuid.Nil, []byte("b")).String()}
+	users := []string{uuid.NewSHA1(uuid.Nil, []byte("c")).String(), uuid.NewSHA1(uuid.Nil, []byte("d")).String()}
+	revisions := make(map[string]eventstore.Revision)
+	var log []eventstore.Recorded
+	for n := range rapid.IntRange(1, 25).Draw(t, "events") {
+		at := noon.Add(time.Duration(n) * time.Minute)
+		account, user := rapid.SampledFrom(accounts).Draw(t, "account"), rapid.SampledFrom(users).Draw(t, "user")
+		key := fmt.Sprint("k", rapid.IntRange(0, 3).Draw(t, "key"))
+		stream, text := events.StreamAccount+account, fmt.Sprint("v", n)
+		var e events.Event
+		switch rapid.IntRange(0, 14).Draw(t, "event") {
+		case 0, 1:
+			e = events.AccountOpened{Account: account, Username: text, KeyID: "first", KeyHash: text, At: at}
+		case 2:
+			e = events.KeyRotated{KeyID: fmt.Sprint("r", n), KeyHash: text, At: at}
+		case 3, 4:
+			e = events.KeyAdded{KeyID: key, KeyHash: text, KeyTerms: events.KeyTerms{Name: text}, At: at}
+		case 5, 6:
+			key = rapid.SampledFrom([]string{key, "first", fmt.Sprint("r", n-1), fmt.Sprint("r", n+1)}).Draw(t, "changed")
+			e = events.KeyChanged{KeyID: key, KeyTerms: events.KeyTerms{Name: text}, At: at}
+		case 7:
+			e = events.KeyRevoked{KeyID: key, At: at}
+		case 8:
+			e = events.MemberSet{User: user, Role: text, At: at}
+		case 9:
+			e = events.MemberRemoved{User: user, At: at}
+		case 10:
+			e = rapid.SampledFrom([]events.Event{
+				events.AccountDeactivated{At: at},
+				events.AccountReactivated{At: at},
+				events.AccountErased{At: at},
+				events.AccountExpiryChanged{ExpirationDate: "2026-02-30", At: at},
+				events.PlanChanged{Plan: text, At: at},
+			}).Draw(t, "change")
+		case 11:
+			stream, e = events.StreamUser+user, events.UserErased{At: at}
+		default:
+			stream = events.StreamUser + user
+			sealed := &events.Sealed{Account: rapid.SampledFrom(users).Draw(t, "sealed for"), Box: []byte(text)}
+			e = events.UserKnown{User: user, Sealed: sealed, At: at}
+		}
+		log = record(log, stream, revisions[stream], e)
+		revisions[stream]++
+	}
+	return log
+}
+
+// letters returns which events are set aside.
+func (w *workshop) letters(ctx context.Context, t fatalf) string {
+	t.Helper()
+	letters, err := DeadLetters(ctx, w.db, w.projection.Name)
+	if err != nil {
+		t.Fatalf("dead letters: %v", err)
+	}
+	all := make([]string, len(letters))
+	for i, l := range letters {
+		all[i] = fmt.Sprint(l.Stream, " ", l.Revision, " ", l.Type)
+	}
+	return strings.Join(all, "\n")
+}
+
+// retry tries the dead letters of a stream, or of all, as the version that is at fault no longer.
+func (w *workshop) retry(ctx context.Context, t fatalf, stream string) {
+	t.Helper()
+	if _, err := RetryDeadLetters(ctx, w.db, w.projection.Name, stream); err != nil {
+		if _, refused := errors.AsType[*projection.EventError](err); !refused {
+			t.Fatalf("retry: %v", err)
+		}
+	}
+}
+
+// TestRetriesAndRebuildsAgree applies events, of which many contradict their stream, by a version that cannot apply one
+// of them, and tries dead letters again in between. It checks after each step that the tables are those of a replay. Once
+// all dead letters were tried by a sound version, tables and dead letters are those of a rebuild.
+func TestRetriesAndRebuildsAgree(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, Accounts)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		log := w.followed(drawContradictions(t))
+		at := log[rapid.IntRange(0, len(log)-1).Draw(t, "poison")]
+		if body, err := at.Event(); err != nil || events.EndsRights(body) {
+			return // then what ends the right cannot be applied itself, and its call is answered so
+		}
+		mustHandle(ctx, t, w.empty(ctx, t), log)
+		want, aside := w.dump(ctx, t), w.letters(ctx, t)
+		w.clear(ctx, t)
+
+		w.startOver(ctx, t)
+		check := func() {
+			t.Helper()
+			if found := w.verify(ctx, t, log); found.Different > 0 {
+				t.Fatalf("verify finds %+v", found.Differences)
+			}
+		}
+		streams := []string{"", log[0].Stream, log[len(log)-1].Stream}
+		poison := w.poisoning(at.Position, false)
+		for done := 0; done < len(log); {
+			next := rapid.IntRange(done+1, len(log)).Draw(t, "next")
+			mustHandle(ctx, t, w.projectorWith(ctx, t, poison), log[done:next])
+			done = next
+			check()
+			if rapid.Bool().Draw(t, "retry") {
+				w.retry(ctx, t, rapid.SampledFrom(streams).Draw(t, "stream"))
+				check()
+			}
+		}
+		w.retry(ctx, t, "")
+		check()
+		if got := w.dump(ctx, t); got != want {
+			t.Fatalf("after the retry\n%s, want\n%s", got, want)
+		}
+		if got := w.letters(ctx, t); got != aside {
+			t.Fatalf("dead letters\n%s, want\n%s", got, aside)
+		}
+		w.clear(ctx, t)
+	})
+}

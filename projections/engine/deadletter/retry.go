@@ -1,0 +1,215 @@
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
+)
+
+// Retry applies the dead letters of a projection and returns how many it has applied. If streams
+// are given, it applies only those of these streams. It applies them in the order of the log, in
+// one transaction. If one cannot be applied, it applies those of each stream up to the first one
+// that cannot, as a rebuild does, and returns the first error. The error about an event is an
+// *EventError.
+func Retry(
+	ctx context.Context, db *readmodel.DB, p projection.Definition, streams ...string,
+) (int, error) {
+	n, err := processLetters(ctx, db, p.Name, streams, func(
+		ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
+	) error {
+		changed, err := apply(ctx, db, tx, p, at, recorded, nil)
+		if err != nil {
+			return err
+		}
+		return announce(ctx, tx, at, changed)
+	})
+	failed, refused := errors.AsType[*projection.EventError](err)
+	if !refused {
+		return n, err
+	}
+	if len(streams) == 1 && failed.Index == 0 {
+		return 0, err
+	}
+	if len(streams) == 0 {
+		if streams, err = streamsOf(ctx, db, p.Name); err != nil {
+			return 0, err
+		}
+	}
+	err = nil
+	for _, stream := range streams {
+		applied, failure := retryStream(ctx, db, p, stream)
+		_, refused := errors.AsType[*projection.EventError](failure)
+		if failure != nil && !refused {
+			return n, failure
+		}
+		n += applied
+		if err == nil {
+			err = failure
+		}
+	}
+	return n, err
+}
+
+// streamsOf returns the streams of which the generation that serves has set events aside.
+func streamsOf(ctx context.Context, db *readmodel.DB, name string) ([]string, error) {
+	serving, err := generation.Serving(ctx, db, name)
+	if err != nil {
+		return nil, err
+	}
+	parked, err := Parked(ctx, db, generation.CheckpointOf(serving))
+	return slices.Sorted(maps.Keys(parked)), err
+}
+
+// retryStream applies the dead letters of a stream up to the first one that cannot be applied, and
+// after that one those that end rights, as the projector does. It returns how many are no dead
+// letters any more, and the error about the first one that stays.
+func retryStream(
+	ctx context.Context, db *readmodel.DB, p projection.Definition, stream string,
+) (n int, err error) {
+	serving, err := generation.Serving(ctx, db, p.Name)
+	if err != nil {
+		return 0, err
+	}
+	var refused error
+	err = pgx.BeginFunc(ctx, db.Writers, func(tx pgx.Tx) error {
+		at, err := revokeLease(ctx, tx, generation.CheckpointOf(serving))
+		if err != nil {
+			return err
+		}
+		letters, err := readLetters(ctx, tx, `
+			SELECT `+letterColumns+` FROM linkledger.dead_letters
+			WHERE name = $1 AND generation = $2 AND stream = $3
+			ORDER BY commit_pos, prepare_pos`, at.Name, at.Generation, stream)
+		if err != nil {
+			return err
+		}
+		var changed []string
+		if n, changed, refused, err = applyPart(ctx, db, tx, p, at, letters); n == 0 || err != nil {
+			return err
+		}
+		if err := removeFirst(ctx, tx, at, letters, n, refused); err != nil {
+			return err
+		}
+		if err := announce(ctx, tx, at, changed); err != nil {
+			return err
+		}
+		return wakeOwner(ctx, tx, at.Name)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("dead letters of %s: %w", p.Name, err)
+	}
+	return n, refused
+}
+
+// applyPart applies the first n dead letters of a stream, as many as it can, and those of the
+// others that end rights. refused is the error about the first one of the others.
+func applyPart(
+	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
+	at generation.Checkpoint, letters []eventstore.Recorded,
+) (n int, changed []string, refused, err error) {
+	n = len(letters)
+	without := make(map[int]bool) // endings that cannot be applied
+	for n > 0 {
+		err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) (err error) {
+			var endings []projection.Event
+			for i, r := range letters[n:] {
+				if event, ok := p.Detached(r, n+i); ok && !without[n+i] {
+					endings = append(endings, event)
+				}
+			}
+			changed, err = apply(ctx, db, tx, p, at, letters[:n], endings)
+			return err
+		})
+		failed, ok := errors.AsType[*projection.EventError](err)
+		switch {
+		case !ok:
+			return n, changed, refused, err
+		case failed.Index < n:
+			n, refused = failed.Index, failed
+		default:
+			without[failed.Index] = true
+		}
+	}
+	return 0, nil, refused, nil
+}
+
+// removeFirst removes the first n dead letters of a stream. cause is why the next one stays.
+func removeFirst(
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, letters []eventstore.Recorded, n int,
+	cause error,
+) error {
+	last := letters[n-1]
+	_, err := tx.Exec(ctx, `DELETE FROM linkledger.dead_letters
+		WHERE name = $1 AND generation = $2 AND stream = $3
+			AND (commit_pos, prepare_pos) <= ($4, $5)`,
+		at.Name, at.Generation, last.Stream, sqlbatch.Signed(last.Position.Commit),
+		sqlbatch.Signed(last.Position.Prepare))
+	if err != nil || n == len(letters) {
+		return err
+	}
+	next := letters[n]
+	_, err = tx.Exec(ctx, `UPDATE linkledger.dead_letters SET error = $5
+		WHERE name = $1 AND generation = $2 AND commit_pos = $3 AND prepare_pos = $4`,
+		at.Name, at.Generation, sqlbatch.Signed(next.Position.Commit),
+		sqlbatch.Signed(next.Position.Prepare), generation.Storable(cause.Error()))
+	return err
+}
+
+// CanRetry reports whether the first dead letter of a stream can be applied now. It changes nothing
+// and does not disturb the owner of the generation, so it may be called regularly.
+func CanRetry(
+	ctx context.Context, db *readmodel.DB, p projection.Definition, at generation.Checkpoint,
+	stream string,
+) (err error) {
+	tx, err := db.Writers.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("dead letters of %s: %w", p.Name, err)
+	}
+	defer func() { err = errors.Join(err, tx.Rollback(ctx)) }()
+	first, err := readLetters(ctx, tx, `
+		SELECT `+letterColumns+` FROM linkledger.dead_letters
+		WHERE name = $1 AND generation = $2 AND stream = $3
+		ORDER BY commit_pos, prepare_pos LIMIT 1`, at.Name, at.Generation, stream)
+	if err != nil {
+		return err
+	}
+	_, err = apply(ctx, db, tx, p, at, first, nil)
+	return err
+}
+
+// apply applies dead letters within a transaction, then later events that end rights, and returns
+// the keys that have changed.
+func apply(
+	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
+	at generation.Checkpoint, recorded []eventstore.Recorded, endings []projection.Event,
+) ([]string, error) {
+	decoded, err := p.Decode(recorded)
+	if err != nil {
+		return nil, err
+	}
+	for i := range decoded {
+		decoded[i].Detached = true
+	}
+	return p.Apply(
+		ctx, tx.Conn(), at.Schema(), p.Folds(db.Keys.Master), append(decoded, endings...),
+	)
+}
+
+// announce announces changed keys to the readers.
+func announce(
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, changed []string,
+) error {
+	notifications := sqlbatch.New(at.Schema())
+	generation.Announce(notifications, at.Name, at.Position, changed)
+	return notifications.Send(ctx, tx.Conn())
+}
