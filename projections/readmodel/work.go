@@ -22,8 +22,8 @@ const stopTimeout = time.Second
 // statement_timeout.
 const queryCanceled = "57014"
 
-// work is what the database does for one request.
-type work struct {
+// requestWork is what the database does for one request.
+type requestWork struct {
 	allowed time.Duration
 	took    atomic.Int64 // nanoseconds of the queries that the database has answered
 	stopped atomic.Bool  // the database has confirmed that it has stopped a query
@@ -36,7 +36,7 @@ type (
 
 // Measured returns a context whose queries Overran judges. allowed is the time for all of them.
 func Measured(ctx context.Context, allowed time.Duration) context.Context {
-	return context.WithValue(ctx, workKey{}, &work{allowed: allowed})
+	return context.WithValue(ctx, workKey{}, &requestWork{allowed: allowed})
 }
 
 // Overran reports whether the queries of a request, whose context is from Measured, ask for more
@@ -44,7 +44,7 @@ func Measured(ctx context.Context, allowed time.Duration) context.Context {
 // they took at least half of the time. It is false if the time was spent waiting for a connection,
 // or for a database that does not answer.
 func Overran(ctx context.Context) bool {
-	w, ok := ctx.Value(workKey{}).(*work)
+	w, ok := ctx.Value(workKey{}).(*requestWork)
 	return ok && w.stopped.Load() && time.Duration(w.took.Load()) >= w.allowed/2
 }
 
@@ -55,7 +55,7 @@ type workTracer struct{}
 func (workTracer) TraceQueryStart(
 	ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData,
 ) context.Context {
-	if _, measured := ctx.Value(workKey{}).(*work); !measured {
+	if _, measured := ctx.Value(workKey{}).(*requestWork); !measured {
 		return ctx
 	}
 	return context.WithValue(ctx, beganKey{}, time.Now())
@@ -63,7 +63,7 @@ func (workTracer) TraceQueryStart(
 
 // TraceQueryEnd implements pgx.QueryTracer.
 func (workTracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, end pgx.TraceQueryEndData) {
-	w, measured := ctx.Value(workKey{}).(*work)
+	w, measured := ctx.Value(workKey{}).(*requestWork)
 	if !measured {
 		return
 	}
