@@ -24,8 +24,8 @@ const (
 	// could return. A shorter wait is safe: the late creation fails and returns the link that took
 	// its place.
 	CreationTimeout = 2 * time.Second
-	// creationPoll is the interval of looking for that link. eventstore.MaxAttempts intervals MUST be
-	// longer than CreationTimeout.
+	// creationPoll is the interval of looking for that link. eventstore.MaxAttempts intervals MUST
+	// be longer than CreationTimeout.
 	creationPoll = 25 * time.Millisecond
 )
 
