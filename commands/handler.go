@@ -6,6 +6,7 @@ import (
 	"linkledger/commands/destination"
 	"linkledger/commands/hashes"
 	"linkledger/commands/linkquota"
+	"linkledger/commands/longurls"
 	"linkledger/commands/streams"
 )
 
@@ -22,9 +23,10 @@ type Config struct {
 
 // Handler runs commands. It is safe for concurrent use.
 type Handler struct {
-	cfg     Config
-	streams *streams.Streams
-	hashes  *hashes.Claims
+	cfg      Config
+	streams  *streams.Streams
+	hashes   *hashes.Claims
+	longURLs *longurls.Claims
 }
 
 // NewHandler returns a Handler.
@@ -32,5 +34,9 @@ func NewHandler(cfg Config) *Handler {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{cfg: cfg, streams: cfg.Streams, hashes: hashes.New(cfg.Streams)}
+	claims := hashes.New(cfg.Streams)
+	return &Handler{
+		cfg: cfg, streams: cfg.Streams, hashes: claims,
+		longURLs: longurls.New(cfg.Streams, claims),
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/longurls"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -144,10 +145,11 @@ func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	item := CreateURL{LongURL: longDestination, Unique: true}
-	if found, err := s.claimLongURL(t.Context(), request("a"), "late", item, nil); err != nil || found.URL.ID != "" {
+	found, err := s.longURLs.Claim(t.Context(), request("a"), "late", longDestination, nil, func() error { return nil })
+	if err != nil || found.URL.ID != "" {
 		t.Fatalf("claim: %+v, %v", found, err)
 	}
-	s.clock = s.clock.Add(creationTimeout + time.Second)
+	s.clock = s.clock.Add(longurls.CreationTimeout + time.Second)
 	next := s.mustUnique(t, "a", "")
 	s.wantTypes(t, "url-late", "url.creation_abandoned.v1")
 	late := newLink{id: "late", hash: "late"}

@@ -30,6 +30,7 @@ import (
 	"linkledger/queries"
 	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
+	"linkledger/queries/sessionlist"
 )
 
 // Config of the public listener. Optional fields with a zero value get their defaults.
@@ -43,12 +44,13 @@ type Config struct {
 	Audit         *audit.Reader     // for the API
 	Prover        *proofs.Prover    // for the API; nil: it proves nothing
 	Queries       *queries.DB
-	Lists         *linklist.Reader   // for the API
-	Accounts      *accounts.Accounts // for the API
-	People        *people.People     // for the API
-	Sessions      session.Store      // for the API
-	Logins        *cache.Logins      // for the API
-	RedirectCache *cache.Redirects   // for redirects
+	Lists         *linklist.Reader    // for the API
+	SessionLists  *sessionlist.Reader // for the API
+	Accounts      *accounts.Accounts  // for the API
+	People        *people.People      // for the API
+	Sessions      session.Store       // for the API
+	Logins        *cache.Logins       // for the API
+	RedirectCache *cache.Redirects    // for redirects
 	// ClickLimiter limits the clicks of links with a limit. Only redirects use it.
 	ClickLimiter *clicklimit.Limiter
 	// ClickRecorder and UsageMeter MUST run until the last request is answered.
@@ -168,7 +170,7 @@ func (cfg *Config) check() error {
 	case cfg.Queries == nil:
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
-		cfg.Logins == nil || cfg.People == nil ||
+		cfg.Logins == nil || cfg.People == nil || cfg.SessionLists == nil ||
 		cfg.Sessions == nil || cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
 		cfg.Projections.WaitUndelayed == nil || cfg.Projections.WaitForOthers == nil ||
 		cfg.Projections.LacksEffect == nil || cfg.Projections.LastChange == nil ||

@@ -78,7 +78,7 @@ func TestSessionsAreListedForOperators(t *testing.T) {
 	if err != nil || !found.Operator || found.Agent != "Firefox" || found.ID != id {
 		t.Errorf("%+v, %v", found, err)
 	}
-	all, err := list.List(withTimeout(t), now.AddDate(0, 0, 1))
+	all, err := list.ForOperators(withTimeout(t), now.AddDate(0, 0, 1))
 	if err != nil || len(all) > 0 {
 		t.Errorf("after a day: %+v, %v", all, err)
 	}

@@ -384,6 +384,8 @@ func TestOutages(t *testing.T) {
 	s := newStack(t, func(cfg *Config) { cfg.RequestTimeout = testTimeout / 40 })
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	limit := &s.handler.(*server).cfg.RequestTimeout
+	*limit = short / 3
 	s.events.Stop()
 	calls := [][3]string{
 		{"POST", "/v3/urls", batch(2)},
@@ -411,6 +413,7 @@ func TestOutages(t *testing.T) {
 		}
 	}
 	outage(calls)
+	*limit = testTimeout
 	c.must("GET", "/v3/urls", "")
 	page := send(t, s.handler, "GET", "/one", "", header("X-Request-Id", "page"))
 	equal(t, "status", page.status, http.StatusServiceUnavailable)

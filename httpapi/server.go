@@ -124,7 +124,7 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms, sessions *session.Sessions) *v3.API {
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Prover: cfg.Prover,
-		Queries: cfg.Queries, Lists: cfg.Lists,
+		Queries: cfg.Queries, Lists: cfg.Lists, SessionLists: cfg.SessionLists,
 		Accounts: cfg.Accounts, Logins: cfg.Logins, Sessions: sessions,
 		Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
 

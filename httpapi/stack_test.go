@@ -56,6 +56,7 @@ import (
 	"linkledger/queries/linklist"
 	"linkledger/queries/logtree"
 	"linkledger/queries/progress"
+	"linkledger/queries/sessionlist"
 )
 
 func TestMain(m *testing.M) {
@@ -165,7 +166,7 @@ func newStackThat(
 	cfg := Config{
 		API: true, Redirects: true, Commands: s.commands,
 		Audit: history, Prover: prover, Queries: queries.New(s.db),
-		Lists: linklist.New(s.db), Accounts: s.accounts, Logins: s.logins, RedirectCache: s.targets,
+		Lists: linklist.New(s.db), SessionLists: sessionlist.New(s.db), Accounts: s.accounts, Logins: s.logins, RedirectCache: s.targets,
 		People: people.New(streams, s.db.Keys, []byte("identities")), Sessions: s.db.Keys,
 		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
@@ -606,7 +607,7 @@ func newStackless() Config {
 	none := progress.NewWaiter(nil)
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil),
-		Queries: queries.New(nil), Lists: linklist.New(nil),
+		Queries: queries.New(nil), Lists: linklist.New(nil), SessionLists: sessionlist.New(nil),
 		People: people.New(nil, nil, nil), Sessions: keystore.New(nil),
 		Accounts: accounts.New(nil, nil), Logins: cache.NewLogins(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
 		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),

@@ -1,6 +1,7 @@
 package queries
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -21,6 +22,15 @@ type DB struct {
 
 // New returns a DB that reads a prepared database.
 func New(db *readmodel.DB) *DB { return &DB{db: db} }
+
+// Measured returns a context whose queries Overran judges. allowed is the time for all of them.
+func Measured(ctx context.Context, allowed time.Duration) context.Context {
+	return readmodel.Measured(ctx, allowed)
+}
+
+// Overran reports whether the queries of a request, whose context is from Measured, ask for more
+// than the database can do in time. It is false if the database does not answer.
+func Overran(ctx context.Context) bool { return readmodel.Overran(ctx) }
 
 // failed wraps the error of a query. sql.ErrNoRows becomes ErrNotFound.
 func failed(query string, err error) error {

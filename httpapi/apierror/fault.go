@@ -16,7 +16,8 @@ import (
 // Status 503 says that this node cannot serve now. Proxies then leave the node out, so a caller who
 // could cause a 503 could take the node away from everybody. Only this file makes a 503: by the
 // table of faults, Unavailable and Late. What callers cause by what they ask is a 4xx: TooMany, the
-// other errors of this package, and the first faults of the table.
+// other errors of this package, and the first faults of the table. Of a request whose time is over,
+// queries.Overran says which of both it is.
 
 // StatusClientLeft is the status of a request whose client has left before the answer. nginx has
 // the same number for it.
@@ -24,6 +25,9 @@ const StatusClientLeft = 499
 
 // ErrClientLeft is the error of an operation that has ended because its client has left.
 var ErrClientLeft = errors.New("the client has left")
+
+// ErrTooMuch is the error of a request that asks for more than the database can read in time.
+var ErrTooMuch = errors.New("the request asks for more than can be read in its time")
 
 // faults are the failures of errors that are no refusals. The first one counts. Any other error is
 // an internal one.
@@ -33,6 +37,12 @@ var faults = []struct {
 }{
 	// What callers cause.
 	{ErrClientLeft, Failure{Code: CodeUnknown, Status: StatusClientLeft}},
+	{ErrTooMuch, Failure{
+		Code: CodeCallLimit, Status: http.StatusTooManyRequests,
+		Details: "Reading what this call asks for takes too long: ask for less, such as fewer " +
+			"links, fewer days or a longer search text",
+		RetryAfter: tooMuchRetryAfter,
+	}},
 	{commands.ErrBusy, Failure{
 		Code: CodeCallLimit, Status: http.StatusTooManyRequests,
 		Details: "Too many calls change the same thing at the same time, repeat the call",
@@ -53,6 +63,9 @@ var faults = []struct {
 	{context.DeadlineExceeded, unavailable},
 	{context.Canceled, unavailable},
 }
+
+// tooMuchRetryAfter is longer than usual, because the same call would take as long again.
+const tooMuchRetryAfter = 10 * time.Second
 
 var unavailable = Failure{
 	Code: CodeUnknown, Status: http.StatusServiceUnavailable,

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"linkledger/queries"
 )
 
 // lifetime is how long a request lasts.
@@ -20,7 +22,8 @@ type lifetime struct {
 // too; any other is finished without it. The time begins anew once the body was read, so that a
 // client takes no time from the service by sending slowly. The caller MUST call end.
 //
-// Begin MUST follow OverrideMethod.
+// Its queries are measured, so that Report can tell what overran the time. Begin MUST follow
+// OverrideMethod.
 func (c *Context) Begin(timeout time.Duration) (end func()) {
 	c.Disconnected = c.Context().Done()
 	method := c.Request.Method
@@ -28,6 +31,7 @@ func (c *Context) Begin(timeout time.Duration) (end func()) {
 		client: c.Context(), timeout: timeout,
 		reads: method == http.MethodGet || method == http.MethodHead,
 	}
+	c.Request = c.Request.WithContext(queries.Measured(c.Context(), timeout))
 	c.renew()
 	if c.Request.Body != nil && c.Request.Body != http.NoBody {
 		c.Request.Body = &timedBody{c.Request.Body, c}

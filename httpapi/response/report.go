@@ -10,6 +10,7 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
+	"linkledger/queries"
 )
 
 // maxLoggedError bounds logged errors, because they may quote what the client sent.
@@ -24,6 +25,8 @@ func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure
 	text := slog.String("error", apierror.Clip(err.Error(), maxLoggedError))
 	if errors.Is(c.Context().Err(), context.Canceled) {
 		err = apierror.ErrClientLeft
+	} else if queries.Overran(c.Context()) {
+		err = apierror.ErrTooMuch
 	}
 	f, level := apierror.Fault(err), slog.LevelError
 	if f.Status < http.StatusInternalServerError {

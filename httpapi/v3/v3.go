@@ -40,22 +40,24 @@ import (
 	"linkledger/queries"
 	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
+	"linkledger/queries/sessionlist"
 )
 
 // Config of the API. All fields are required, but for Prover, Clicks, Plans, Proxies and Base.
 type Config struct {
-	Commands   *commands.Handler
-	Audit      *audit.Reader
-	Prover     *proofs.Prover // nil: the service proves nothing
-	Queries    *queries.DB
-	Lists      *linklist.Reader
-	Accounts   *accounts.Accounts
-	Logins     *cache.Logins
-	Sessions   *session.Sessions
-	Issuer     string           // of the persons who sign in; empty: none do
-	Clicks     *clicks.Recorder // of this node; nil: none
-	UsageMeter *metering.Meter
-	Plans      map[string]domain.Plan // by name
+	Commands     *commands.Handler
+	Audit        *audit.Reader
+	Prover       *proofs.Prover // nil: the service proves nothing
+	Queries      *queries.DB
+	Lists        *linklist.Reader
+	SessionLists *sessionlist.Reader
+	Accounts     *accounts.Accounts
+	Logins       *cache.Logins
+	Sessions     *session.Sessions
+	Issuer       string           // of the persons who sign in; empty: none do
+	Clicks       *clicks.Recorder // of this node; nil: none
+	UsageMeter   *metering.Meter
+	Plans        map[string]domain.Plan // by name
 
 	Projections catchup.Projections
 	WaitTimeout time.Duration // of each wait for a projection
@@ -127,7 +129,8 @@ func New(cfg Config) *API {
 			Turns: proofcalls.NewTurns(),
 		},
 		sessions: &sessions.Handler{
-			Sessions: cfg.Sessions, Queries: cfg.Queries, BodyLimit: cfg.BodyLimit,
+			Sessions: cfg.Sessions, Lists: cfg.SessionLists, Queries: cfg.Queries,
+			BodyLimit: cfg.BodyLimit,
 		},
 		account: &account.Handler{
 			Queries: cfg.Queries, Lists: cfg.Lists, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,

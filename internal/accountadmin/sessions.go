@@ -46,7 +46,7 @@ func newPrintedSession(s sessionlist.Session) printedSession {
 func ListSessions(ctx context.Context, o installation.Operator) error {
 	var listed []sessionlist.Session
 	err := onSessions(ctx, o, func(ctx context.Context, db *readmodel.DB) (err error) {
-		listed, err = sessionlist.New(db).List(ctx, time.Now())
+		listed, err = sessionlist.New(db).ForOperators(ctx, time.Now())
 		return err
 	})
 	if err != nil {

@@ -44,6 +44,7 @@ import (
 	"linkledger/queries/linklist"
 	"linkledger/queries/logtree"
 	"linkledger/queries/progress"
+	"linkledger/queries/sessionlist"
 )
 
 const (
@@ -211,7 +212,8 @@ func (s *Service) wire(ctx context.Context) error {
 	}
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Audit: history, Prover: prover, Queries: s.queries,
-		Lists: linklist.New(s.db), Accounts: s.Accounts, People: known, Logins: logins,
+		Lists: linklist.New(s.db), SessionLists: sessionlist.New(s.db),
+		Accounts: s.Accounts, People: known, Logins: logins,
 		Sessions: s.db.Keys, SignIn: signIn, RedirectCache: s.redirects,
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{

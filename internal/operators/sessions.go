@@ -33,7 +33,7 @@ func (h *Handler) sessions(p *page.Page) error {
 	p.Commands = []string{
 		"linkledger console session list", "linkledger console session end ID",
 	}
-	listed, err := sessionlist.New(h.DB).List(p.C.Context(), h.Sessions.Now())
+	listed, err := sessionlist.New(h.DB).ForOperators(p.C.Context(), h.Sessions.Now())
 	if err != nil {
 		return err
 	}

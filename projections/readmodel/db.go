@@ -36,7 +36,7 @@ var sessionSettings = map[string]string{
 	"application_name":                    "linkledger",
 	"timezone":                            "UTC",
 	"statement_timeout":                   "30s",
-	"lock_timeout":                        "10s",
+	"lock_timeout":                        "8s", // below the time of a request, see Overran
 	"idle_in_transaction_session_timeout": "10s",
 	"idle_session_timeout":                "0", // a connection that listens or holds a lock is idle
 	"jit":                                 "off",
@@ -102,6 +102,7 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
 	maps.Copy(cfg.ConnConfig.RuntimeParams, given)
 	cfg.AfterConnect = readTimesAsUTC
+	cfg.BeforeConnect = confirmStops
 
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -112,6 +113,7 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	cfg = cfg.Copy()
+	cfg.BeforeConnect = nil
 	cfg.MaxConns = int32(writers)
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	cfg.ConnConfig.StatementCacheCapacity = maxPrepared

@@ -105,7 +105,7 @@ func TestSessionSettings(t *testing.T) {
 	t.Parallel()
 	db := open(t, postgrestest.NewDatabase(t)+"&statement_timeout=7s", 1)
 	for setting, want := range map[string]string{
-		"statement_timeout": "7s", "lock_timeout": "10s", "TimeZone": "UTC", "application_name": "linkledger",
+		"statement_timeout": "7s", "lock_timeout": "8s", "TimeZone": "UTC", "application_name": "linkledger",
 	} {
 		if got := scan[string](t, db, "SELECT current_setting(?)", setting); got != want {
 			t.Errorf("%s is %s, want %s", setting, got, want)

@@ -1,5 +1,5 @@
-// Package sessionlist lists the sessions of browsers for operators: the sessions of operators, and
-// the sessions without an account, which no account lists.
+// Package sessionlist lists the sessions of browsers: those of an account, and for operators the
+// sessions of operators and the sessions without an account.
 package sessionlist
 
 import (
@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
 
-// Session is a session as operators see it.
+// Session is a session as lists show it.
 type Session struct {
 	ID       uuid.UUID `bun:"id"`
 	Operator bool      `bun:"operator"` // it is the session of an operator
@@ -23,6 +24,7 @@ type Session struct {
 	KeyName  string    `bun:"key_name"` // empty: the key has none
 	User     uuid.UUID `bun:"user_id"`  // who signed in; zero: a key or a one-time link did
 	UserName string    `bun:"-"`        // as Person.Label returns it
+	Address  string    `bun:"address"`  // keyed hash
 	Agent    string    `bun:"agent"`    // browser and system
 	Begun    time.Time `bun:"created_at"`
 	Used     time.Time `bun:"used_at"` // at most a minute before the last use
@@ -40,45 +42,55 @@ func New(db *readmodel.DB) *Reader { return &Reader{db: db, queries: queries.New
 // MaxListed bounds a list of sessions.
 const MaxListed = 1000
 
-// List returns the sessions that have not ended, the latest first.
-func (r *Reader) List(ctx context.Context, now time.Time) ([]Session, error) {
-	return r.list(ctx, uuid.Nil, now)
+// Of selects sessions of an account. A field without a value does not restrict them.
+type Of struct {
+	Account uuid.UUID // required
+	ID      uuid.UUID
+	User    uuid.UUID // who signed in
+	Key     string    // that signed in
 }
 
-// Find returns the session of the list with an id. It fails with queries.ErrNotFound.
+// OfAccount returns the sessions of an account that have not ended, the latest first.
+func (r *Reader) OfAccount(ctx context.Context, of Of, now time.Time) ([]Session, error) {
+	return r.list(ctx, now, `session.account_id = ?0 AND (?1 = ?4 OR session.id = ?1)
+		AND (?2 = ?4 OR session.user_id = ?2) AND (?3 = '' OR session.key_id = ?3)`,
+		of.Account, of.ID, of.User, of.Key, uuid.Nil)
+}
+
+// forOperators selects the sessions that operators see.
+const forOperators = "(session.operator OR session.account_id IS NULL)"
+
+// ForOperators returns the sessions of operators and the sessions without an account that have not
+// ended, the latest first.
+func (r *Reader) ForOperators(ctx context.Context, now time.Time) ([]Session, error) {
+	return r.list(ctx, now, forOperators)
+}
+
+// Find returns the session of ForOperators with an id. It fails with queries.ErrNotFound.
 func (r *Reader) Find(ctx context.Context, id uuid.UUID, now time.Time) (Session, error) {
-	list, err := r.list(ctx, id, now)
+	list, err := r.list(ctx, now, forOperators+" AND session.id = ?", id)
 	if err != nil {
 		return Session{}, err
 	}
-	if len(list) == 0 || id == uuid.Nil {
+	if len(list) == 0 {
 		return Session{}, fmt.Errorf("session %s: %w", id, queries.ErrNotFound)
 	}
 	return list[0], nil
 }
 
-// list returns all sessions if id is zero. A session ends as queries.DB.Session says.
-func (r *Reader) list(ctx context.Context, id uuid.UUID, now time.Time) ([]Session, error) {
+// list returns the sessions that have not ended and that a condition selects.
+func (r *Reader) list(
+	ctx context.Context, now time.Time, condition string, args ...any,
+) ([]Session, error) {
 	list := []Session{}
 	err := r.db.NewRaw(`
 		SELECT session.id, session.operator, coalesce(account.username, '') AS username,
-			session.key_id, coalesce(key.name, '') AS key_name, session.user_id, session.agent,
-			session.created_at, session.used_at
-		FROM linkledger_keys.sessions AS session
-		LEFT JOIN linkledger.accounts AS account ON account.id = session.account_id
-		LEFT JOIN linkledger.account_keys AS key ON key.account_id = session.account_id
-			AND key.id = session.key_id AND key.revoked_at IS NULL
-		LEFT JOIN linkledger.account_members AS member ON member.account_id = session.account_id
-			AND member.user_id = session.user_id AND member.removed_at IS NULL
-			AND member.changed = session.member_at
-		LEFT JOIN linkledger.people AS person ON person.id = session.user_id
-		WHERE (session.operator OR session.account_id IS NULL)
-			AND session.created_at > ?0 AND session.used_at > ?1
-			AND (session.account_id IS NULL OR key.id IS NOT NULL OR member.role IS NOT NULL)
-			AND (session.user_id IS NULL OR NOT person.erased)
-			AND (?2 = ?3 OR session.id = ?2)
-		ORDER BY session.created_at DESC, session.id LIMIT ?4`,
-		now.Add(-keystore.SessionMax), now.Add(-keystore.SessionIdle), id, uuid.Nil, MaxListed,
+			session.key_id, coalesce(key.name, '') AS key_name, session.user_id, session.address,
+			session.agent, session.created_at, session.used_at
+		`+queries.LiveSessions+` AND ?
+		ORDER BY session.created_at DESC, session.id LIMIT ?`,
+		now.Add(-keystore.SessionMax), now.Add(-keystore.SessionIdle),
+		bun.SafeQuery(condition, args...), MaxListed,
 	).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)

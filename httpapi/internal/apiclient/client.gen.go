@@ -1771,7 +1771,7 @@ type ResetSelectedStatsParams struct {
 	// Hashes Up to 50 hashes with commas between them.
 	Hashes *Hashes `form:"hashes,omitempty" json:"hashes,omitempty"`
 
-	// Tags Tag expression: labels with & , ; (and), ^ (either, not both), | (or), brackets and ~ (not).
+	// Tags Tag expression: labels with & , ; (and), ^ (either, not both), | (or), brackets and ~ (not). It needs the scope links:read, also in a call that changes or deletes the links or resets their clicks.
 	Tags *Tags `form:"tags,omitempty" json:"tags,omitempty"`
 
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
@@ -1840,7 +1840,7 @@ type DeleteURLsParams struct {
 	// Hashes Up to 50 hashes with commas between them.
 	Hashes *Hashes `form:"hashes,omitempty" json:"hashes,omitempty"`
 
-	// Tags Tag expression: labels with & , ; (and), ^ (either, not both), | (or), brackets and ~ (not).
+	// Tags Tag expression: labels with & , ; (and), ^ (either, not both), | (or), brackets and ~ (not). It needs the scope links:read, also in a call that changes or deletes the links or resets their clicks.
 	Tags *Tags `form:"tags,omitempty" json:"tags,omitempty"`
 
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
@@ -1858,7 +1858,7 @@ type ListURLsParams struct {
 	// Hashes Up to 50 hashes with commas between them.
 	Hashes *Hashes `form:"hashes,omitempty" json:"hashes,omitempty"`
 
-	// Tags Tag expression: labels with & , ; (and), ^ (either, not both), | (or), brackets and ~ (not).
+	// Tags Tag expression: labels with & , ; (and), ^ (either, not both), | (or), brackets and ~ (not). It needs the scope links:read, also in a call that changes or deletes the links or resets their clicks.
 	Tags *Tags `form:"tags,omitempty" json:"tags,omitempty"`
 
 	// Offset URLs to pass over.
@@ -1885,7 +1885,7 @@ type EditURLsParams struct {
 	// Hashes Up to 50 hashes with commas between them.
 	Hashes *Hashes `form:"hashes,omitempty" json:"hashes,omitempty"`
 
-	// Tags Tag expression: labels with & , ; (and), ^ (either, not both), | (or), brackets and ~ (not).
+	// Tags Tag expression: labels with & , ; (and), ^ (either, not both), | (or), brackets and ~ (not). It needs the scope links:read, also in a call that changes or deletes the links or resets their clicks.
 	Tags *Tags `form:"tags,omitempty" json:"tags,omitempty"`
 
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
@@ -1897,7 +1897,7 @@ type EditURLsParams struct {
 
 // CreateURLsParams defines parameters for CreateURLs.
 type CreateURLsParams struct {
-	// DisableLongUrlDuplicates 1, true or account: return the existing URL for a long URL that has one.
+	// DisableLongUrlDuplicates 1, true or account: return the existing URL for a long URL that has one. It needs the scope links:read too.
 	DisableLongUrlDuplicates *CreateURLsParamsDisableLongUrlDuplicates `form:"disable_long_url_duplicates,omitempty" json:"disable_long_url_duplicates,omitempty"`
 
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).

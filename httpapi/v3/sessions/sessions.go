@@ -13,11 +13,13 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/session"
 	"linkledger/queries"
+	"linkledger/queries/sessionlist"
 )
 
 // Handler handles calls about sessions.
 type Handler struct {
 	Sessions  *session.Sessions
+	Lists     *sessionlist.Reader
 	Queries   *queries.DB
 	BodyLimit int64 // bytes
 }
@@ -53,8 +55,8 @@ func (h *Handler) Start(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	started, err := h.Queries.Sessions(
-		c.Context(), queries.SessionsOf{Account: c.Account.ID, ID: id}, h.Sessions.Now(),
+	started, err := h.Lists.OfAccount(
+		c.Context(), sessionlist.Of{Account: c.Account.ID, ID: id}, h.Sessions.Now(),
 	)
 	if err != nil {
 		return nil, apierror.Unavailable(err)
@@ -73,7 +75,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 }
 
 // listed returns the response with sessions, one of which is that of the call.
-func listed(found []queries.SessionRecord, current uuid.UUID) listResponse {
+func listed(found []sessionlist.Session, current uuid.UUID) listResponse {
 	resp := listResponse{Envelope: response.Succeeded(), Sessions: make([]record, len(found))}
 	for i, s := range found {
 		resp.Sessions[i] = record{
@@ -90,12 +92,12 @@ func listed(found []queries.SessionRecord, current uuid.UUID) listResponse {
 // With an id it returns only the session with that id.
 func (h *Handler) visible(
 	c *request.Context, all access.Scopes, id uuid.UUID,
-) ([]queries.SessionRecord, error) {
-	of := queries.SessionsOf{Account: c.Account.ID, ID: id}
+) ([]sessionlist.Session, error) {
+	of := sessionlist.Of{Account: c.Account.ID, ID: id}
 	if !c.Scopes().Have(all) || c.Bound != nil {
 		of.User, of.Key = c.Session.User, c.Key.ID
 	}
-	found, err := h.Queries.Sessions(c.Context(), of, h.Sessions.Now())
+	found, err := h.Lists.OfAccount(c.Context(), of, h.Sessions.Now())
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}

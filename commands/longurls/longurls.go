@@ -1,0 +1,197 @@
+// Package longurls gives an account at most one link to a long URL: it finds the link that the
+// account has, and claims the long URL for a new one.
+package longurls
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/streams"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+const (
+	// CreationTimeout is how long a command waits for a concurrent creation of the link that it
+	// could return. A shorter wait is safe: the late creation fails and returns the link that took
+	// its place.
+	CreationTimeout = 2 * time.Second
+	// creationPoll is the interval of looking for that link. eventstore.MaxAttempts intervals MUST
+	// be longer than CreationTimeout.
+	creationPoll = 25 * time.Millisecond
+)
+
+// Claims claims long URLs for links. It is safe for concurrent use.
+type Claims struct {
+	streams *streams.Streams
+	hashes  *hashes.Claims
+}
+
+// New returns Claims.
+func New(streams *streams.Streams, hashes *hashes.Claims) *Claims {
+	return &Claims{streams: streams, hashes: hashes}
+}
+
+// Found is a link and the position of its last event. Without an id of the link, there is none.
+type Found struct {
+	URL      domain.Link
+	Position eventstore.Position
+}
+
+// Under returns the account's link that has a taken hash, if it leads to the long URL, or else
+// hashes.ErrTaken. It returns eventstore.ErrWrongRevision while that link is being created, and if
+// it was deleted meanwhile.
+func (c *Claims) Under(
+	ctx context.Context, r domain.Request, hash, longURL string,
+) (Found, error) {
+	claims, err := c.streams.Load(ctx, events.StreamHash+hash)
+	if err != nil {
+		return Found{}, err
+	}
+	claim := hashes.Fold(hash, claims.Events)
+	if claim.Account != r.Account {
+		return Found{}, hashes.ErrTaken
+	}
+	loaded, err := c.hashes.LoadLink(ctx, hash, claims, claim.URLID)
+	if err != nil {
+		return Found{}, err
+	}
+	url := domain.FoldLink(loaded.Events)
+	switch {
+	case url.Live() && url.Hash == hash && url.LongURL == longURL:
+		return Found{URL: url, Position: loaded.Position()}, nil
+	case url.Live() && url.Hash == hash, c.streams.Now().Sub(claim.At) > CreationTimeout &&
+		!url.Deleted:
+		return Found{}, hashes.ErrTaken
+	}
+	if err := waitForCreation(ctx); err != nil {
+		return Found{}, err
+	}
+	return Found{}, eventstore.ErrWrongRevision
+}
+
+// Claim returns the account's link to a long URL. If there is none, it reserves the link id, claims
+// the long URL for it, and finds nothing. known are ids of links that lead to the long URL in the
+// read model. The read model may be behind, so their streams are checked. The caller MUST create
+// the link, and with the same id if it tries again.
+func (c *Claims) Claim(
+	ctx context.Context, r domain.Request, id, longURL string, known []string,
+	reserve func() error,
+) (Found, error) {
+	sum := sha256.Sum256([]byte(longURL))
+	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
+	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // for another link, it is another claim
+	for {
+		claims, err := c.streams.LoadToAppend(ctx, stream)
+		if err != nil {
+			return Found{}, err
+		}
+		claim := lastClaim(claims.Events)
+		if claim.URLID == id {
+			return Found{}, nil
+		}
+		if claim.URLID != "" {
+			found, free, err := c.holder(ctx, r, claim)
+			if err != nil || found.URL.ID != "" {
+				return found, err
+			}
+			if !free {
+				if err := waitForCreation(ctx); err != nil {
+					return Found{}, err
+				}
+				continue
+			}
+		}
+		if found, err := c.firstLinkTo(ctx, r, longURL, known); err != nil ||
+			found.URL.ID != "" {
+			return found, err
+		}
+		if err := reserve(); err != nil {
+			return Found{}, err
+		}
+		_, err = c.streams.Append(ctx, r, stream, claims.Revision(),
+			events.LongURLClaimed{
+				LongURL: longURL, URLID: id, Account: r.Account, At: c.streams.Now(),
+			})
+		if !errors.Is(err, eventstore.ErrWrongRevision) {
+			return Found{}, err
+		}
+	}
+}
+
+func lastClaim(claims []events.Event) events.LongURLClaimed {
+	for _, e := range claims[max(0, len(claims)-1):] {
+		if claim, ok := e.(events.LongURLClaimed); ok {
+			return claim
+		}
+	}
+	return events.LongURLClaimed{}
+}
+
+// holder returns the link that claimed a long URL, or whether the long URL is free because
+// that link leads elsewhere, is deleted, or was never created. In the last case an event in the
+// link's stream first makes a late creation fail.
+func (c *Claims) holder(
+	ctx context.Context, r domain.Request, claim events.LongURLClaimed,
+) (found Found, free bool, err error) {
+	stream := events.LinkStream(claim.URLID)
+	loaded, err := c.streams.Load(ctx, stream)
+	if err != nil {
+		return Found{}, false, err
+	}
+	url := domain.FoldLink(loaded.Events)
+	switch {
+	case url.Live() && url.LongURL == claim.LongURL && url.Account == claim.Account:
+		return Found{URL: url, Position: loaded.Position()}, false, nil
+	case len(loaded.Events) > 0:
+		return Found{}, true, nil
+	case c.streams.Now().Sub(claim.At) <= CreationTimeout:
+		return Found{}, false, nil
+	}
+	_, err = c.streams.Append(
+		ctx, r, stream, eventstore.NoStream, events.CreationAbandoned{At: c.streams.Now()},
+	)
+	// the link was created, or another node abandoned it
+	if errors.Is(err, eventstore.ErrWrongRevision) {
+		return Found{}, false, nil
+	}
+	return Found{}, err == nil, err
+}
+
+// firstLinkTo returns the first of the links that belongs to the account and leads to the long
+// URL.
+func (c *Claims) firstLinkTo(
+	ctx context.Context, r domain.Request, longURL string, ids []string,
+) (Found, error) {
+	for _, id := range ids {
+		loaded, err := c.streams.Load(ctx, events.LinkStream(id))
+		if err != nil {
+			return Found{}, err
+		}
+		if url := domain.FoldLink(loaded.Events); url.Live() && url.Account == r.Account &&
+			url.LongURL == longURL {
+			return Found{URL: url, Position: loaded.Position()}, nil
+		}
+	}
+	return Found{}, nil
+}
+
+// waitForCreation waits for creationPoll, so that a concurrent creation can proceed.
+func waitForCreation(ctx context.Context) error {
+	timer := time.NewTimer(creationPoll)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a link that is being created: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi/apierror"
+	"linkledger/projections/readmodel"
+	"linkledger/queries/linklist"
+	"linkledger/queries/queriestest"
+)
+
+// TestHeavyReadsAreNotTheNodesFault searches long URLs for a text that each of them nearly has, everywhere. An account
+// can make such links, and PostgreSQL takes longer for the search than the service has for a call.
+func TestHeavyReadsAreNotTheNodesFault(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	c := s.client(t, "acme")
+	b := s.browser(t)
+	b.signInBy(c)
+	queriestest.FillGeneration(t, s.db, "links", []string{`
+		INSERT INTO ?schema.links
+			SELECT md5('link' || n)::uuid, ?account, n, 'h' || n,
+				'https://example.com/' || repeat(repeat('a', 1000) || 'b', 2), '', false, false, false, false, NULL, 0,
+				'{}', now(), now(), n, 0
+			FROM generate_series(0, ?links - 1) n`,
+	}, uuid.MustParse(c.id), 2000)
+	s.handler.(*server).cfg.RequestTimeout = short / 3
+	search := "?search=" + url.QueryEscape(strings.Repeat("a", 1001)+"b")
+	a := c.call("GET", "/v3/urls"+search, "")
+	a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+	a.has("ask for less")
+	equal(t, "Retry-After", a.header.Get("Retry-After"), "10")
+	page := b.call("GET", "/console/links"+search, "")
+	equal(t, "the page of the search", page.status, http.StatusTooManyRequests)
+	c.must("GET", "/v3/urls?limit=1", "")
+}
+
+// TestSlowDatabasesAreTheNodesFault lists links from a database that does not answer, that has no free connection, or
+// that is away.
+func TestSlowDatabasesAreTheNodesFault(t *testing.T) {
+	t.Parallel()
+	at, err := pgconn.ParseConfig(prepared.NewDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := eventstoretest.Between(t, forward(t, at))
+	db, err := readmodel.Open(withTimeout(t),
+		"postgres://"+at.User+"@"+network.Address()+"/"+at.Database+"?sslmode=disable", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := newStack(t, func(cfg *Config) { cfg.Lists = linklist.New(db) })
+	c := s.client(t, "acme")
+	list := func(status int) {
+		t.Helper()
+		s.handler.(*server).cfg.RequestTimeout = testTimeout
+		if status != http.StatusOK {
+			s.handler.(*server).cfg.RequestTimeout = short / 3
+		}
+		if a := c.call("GET", "/v3/urls", ""); a.status != status {
+			t.Errorf("the list is answered %d %s; want %d", a.status, a.body, status)
+		}
+	}
+	list(http.StatusOK)
+	network.Delay(short)
+	list(http.StatusServiceUnavailable)
+	network.Clear()
+	list(http.StatusOK)
+	network.Stall()
+	list(http.StatusServiceUnavailable)
+	network.Clear()
+	list(http.StatusOK)
+	only, err := db.Pool.Acquire(withTimeout(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list(http.StatusServiceUnavailable)
+	only.Release()
+	list(http.StatusOK)
+	network.Cut()
+	list(http.StatusServiceUnavailable)
+}
+
+// forward forwards TCP connections to the Unix socket of a server, and returns the address.
+func forward(t *testing.T, server *pgconn.Config) string {
+	t.Helper()
+	network, address := pgconn.NetworkAddress(server.Host, server.Port)
+	listener := eventstoretest.Listen(t)
+	var ends sync.WaitGroup
+	t.Cleanup(func() { _ = listener.Close(); ends.Wait() })
+	ends.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial(network, address)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			ends.Go(func() { _, _ = io.Copy(server, client); _ = server.Close() })
+			ends.Go(func() { _, _ = io.Copy(client, server); _ = client.Close() })
+		}
+	})
+	return listener.Addr().String()
+}
