@@ -37,6 +37,9 @@ const (
 	// defaultData is the data folder that operator commands use by default.
 	defaultData = "./data"
 	freePlan    = "free"
+	// spareForDatabase is how many bytes of the disk the event store leaves to PostgreSQL, which
+	// ends if it cannot write its log.
+	spareForDatabase = 64 << 20
 	// linkValidFor is how long the printed link to the console works.
 	linkValidFor = time.Hour
 )
@@ -90,14 +93,14 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	}
 	store, err := storeserver.Start(ctx, embedded.Config{
 		Dir: filepath.Join(c.Data, "events"), TLS: access.TLSConfig(), User: datafolder.StoreUser,
-		Password: string(access.Password), Logger: out.Logger,
+		Password: string(access.Password), Spare: spareForDatabase, Logger: out.Logger,
 	}, open.events)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Stop()) }()
 	database, err := pgserver.Start(ctx, pgserver.Config{
-		Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin,
+		Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin, Logger: out.Logger,
 	})
 	if err != nil {
 		return usage.Wrap(err)
