@@ -60,6 +60,10 @@ type Config struct {
 	// Projections waits for the read models. Only the API uses it.
 	Projections catchup.Projections
 
+	// Served is closed once the read models have the tables of this version of the program. Until
+	// then each request waits for WaitTimeout, and is refused with status 503. If nil, they have.
+	Served <-chan struct{}
+
 	// SignIn has the issuer at which people sign in. If nil, nobody can.
 	SignIn *SignIn
 

@@ -45,14 +45,7 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 	serving := s.drainLater(ctx)
 	var servers errgroup.Group
 	if s.has(config.RoleAPI) || s.has(config.RoleRedirect) {
-		servers.Go(func() error {
-			// If this version needs tables of a new shape, they are built first. Meanwhile requests
-			// wait in the listener.
-			if err := projections.AwaitShape(serving, s.db); err != nil {
-				return nil //nolint:nilerr // the service was stopped before the tables were ready
-			}
-			return s.serve(serving, fail, public)
-		})
+		servers.Go(func() error { return s.serve(serving, fail, public) })
 	}
 	<-serving.Done()
 	err := servers.Wait() // first, because requests in flight need the parts
@@ -99,6 +92,14 @@ func (s *Service) startParts(
 			})
 		})
 	}
+	// If this version needs tables of a new shape, they are built first. Meanwhile requests are
+	// refused.
+	parts.Go(func() error {
+		if err := projections.AwaitShape(background, s.db); err == nil {
+			close(s.served)
+		}
+		return nil // an error means that the service was stopped before
+	})
 	start("console of operators", s.operators.Run)
 	if s.has(config.RoleRedirect) {
 		start("clicks", s.clicks.Run)
