@@ -72,6 +72,7 @@ type answeredVisit struct {
 
 // TestWriteUpgradeData writes the folder of a version: the program of that version makes it.
 func TestWriteUpgradeData(t *testing.T) {
+	t.Parallel()
 	if *upgradeVersion == "" {
 		t.Skip("writes files: make upgrade-data calls it")
 	}

@@ -110,8 +110,8 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 	return degraded
 }
 
-// missing returns what a projection lacks until it serves the tables of this version of the program.
-// It returns nil if it does.
+// missing returns what a projection lacks until it serves the tables of this version. It returns
+// nil if it does.
 func missing(serving status.Overview, all []status.Overview) error {
 	if serving.Current {
 		return nil

@@ -6,16 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"linkledger/httpapi/shortlink"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
-	"linkledger/internal/httpserver"
 	"linkledger/internal/telemetry"
 	"linkledger/projections"
 	"linkledger/projections/engine"
@@ -23,7 +20,7 @@ import (
 
 // Run serves until ctx ends or a part fails. Then it stops the parts in the order of their
 // dependencies: the HTTP servers first, then the parts that their requests use.
-func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.Server) error {
+func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Server) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
@@ -43,12 +40,10 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 	})
 
 	serving := s.drainLater(ctx)
-	var servers errgroup.Group
-	if s.has(config.RoleAPI) || s.has(config.RoleRedirect) {
-		servers.Go(func() error { return s.serve(serving, fail, public) })
-	}
+	public.gate.Open(s.handler)
+	context.AfterFunc(public.ctx, func() { fail(context.Cause(public.ctx)) }) // it has failed
 	<-serving.Done()
-	err := servers.Wait() // first, because requests in flight need the parts
+	err := public.Close() // first, because requests in flight need the parts
 	stopBackground()
 	err = errors.Join(err, stopWithin(parts.Wait))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
@@ -161,14 +156,4 @@ func stopWithin(stop func() error) error {
 	case <-time.After(stopTimeout):
 		return fmt.Errorf("some parts did not stop within %s", stopTimeout)
 	}
-}
-
-// serve serves the public address until ctx ends.
-func (s *Service) serve(
-	ctx context.Context, fail context.CancelCauseFunc, public net.Listener,
-) error {
-	if s.has(config.RoleRedirect) {
-		return httpserver.ServeFast(ctx, fail, s.handler, shortlink.IsPath, public, s.logger)
-	}
-	return httpserver.Serve(ctx, fail, s.handler, public, s.logger)
 }

@@ -57,7 +57,8 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 		return nil, usage.Errorf("no database answers: %w: is it running?", err)
 	}
 	db.Keys.Master, db.Program = key, i.Program
-	if err := db.CheckVersion(ctx); err != nil {
+	// A service that starts now may not have prepared the database yet.
+	if err := db.CheckVersion(ctx); err != nil && !errors.Is(err, readmodel.ErrNotUpgraded) {
 		return nil, errors.Join(usage.Wrap(err), db.Close())
 	}
 	return db, nil

@@ -22,8 +22,8 @@ var ErrNewer = errors.New("the database belongs to a newer version of Linkledger
 
 // ErrNotUpgraded means that the database lacks migrations of this version of the program. The
 // service applies them when it starts.
-var ErrNotUpgraded = errors.New("the database is not of this version of Linkledger yet: start " +
-	"the service of this version")
+var ErrNotUpgraded = errors.New("the database lacks changes of this version of Linkledger: start " +
+	"its service")
 
 //go:embed migrations/*.sql
 var controlMigrations embed.FS
@@ -147,7 +147,7 @@ func (db *DB) applied(ctx context.Context) (map[string]string, error) {
 	err := db.NewRaw("SELECT name, program FROM linkledger.applied_migrations").Scan(ctx, &rows)
 	const undefinedTable = "42P01"
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
-		return nil, nil
+		return map[string]string{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for applied migrations: %w", err)
