@@ -65,18 +65,23 @@ func TestUpgrade(t *testing.T) {
 
 // TestUpgradeFromCommits starts the program on data of commits: make upgrade calls it.
 func TestUpgradeFromCommits(t *testing.T) {
+	t.Parallel()
 	if *upgradeFrom == "" {
 		t.Skip("builds other commits: make upgrade calls it")
 	}
 	for commit := range strings.SplitSeq(*upgradeFrom, ",") {
 		t.Run(commit, func(t *testing.T) {
+			t.Parallel()
 			older := buildCommit(t, commit)
 			left := leaveData(t, older, 1000)
 			testUpgrades(t, func(t *testing.T) leftData {
 				t.Helper()
 				return left.copied(t)
 			}, 1000)
-			t.Run("older program", func(t *testing.T) { testOlderProgram(t, older, left.copied(t)) })
+			t.Run("older program", func(t *testing.T) {
+				t.Parallel()
+				testOlderProgram(t, older, left.copied(t))
+			})
 		})
 	}
 }
@@ -191,6 +196,7 @@ func upgradeDev(t *testing.T, left leftData, kills int) *upgraded {
 			within = time.Duration(kill+1) * 100 * time.Millisecond
 		}
 		if u.ready(process, within) {
+			t.Logf("ready after %d kills", kill)
 			break
 		}
 		process.kill()
@@ -389,26 +395,21 @@ func lacks(at string, want, got any) string {
 	return fmt.Sprintf("%s is %v, was %v", at, got, want)
 }
 
-// testOlderProgram upgrades data, and starts the program that left it again: beside this version
-// and after it.
+// testOlderProgram upgrades data, and starts the program that left it again, beside this version.
 func testOlderProgram(t *testing.T, older string, left leftData) {
 	t.Helper()
 	u := upgradeServe(t, left)
-	refused := func(when string) {
-		t.Helper()
-		process := startChild(t, older, slices.Concat([]string{
-			"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(),
-		}, u.where)...)
-		select {
-		case <-process.ended:
-		case <-time.After(startTimeout):
-			t.Fatalf("%s the older program runs", when)
-		}
-		if out := process.output.String(); process.process.ProcessState.ExitCode() != exitUsage ||
-			!strings.Contains(out, "this database belongs to Linkledger") {
-			t.Errorf("%s the older program ended with %v:\n%s", when, process.process.ProcessState, out)
-		}
+	process := startChild(t, older, slices.Concat([]string{
+		"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(),
+	}, u.where)...)
+	select {
+	case <-process.ended:
+	case <-time.After(startTimeout):
+		t.Fatal("the older program runs")
 	}
-	refused("beside this version")
+	if out := process.output.String(); process.process.ProcessState.ExitCode() != exitUsage ||
+		!strings.Contains(out, "this database belongs to Linkledger") {
+		t.Errorf("the older program ended with %v:\n%s", process.process.ProcessState, out)
+	}
 	u.answersAsBefore(left.answers)
 }

@@ -22,7 +22,7 @@ type Gate struct {
 	timeout time.Duration
 	opened  chan struct{}
 	ended   context.Context //nolint:containedctx // requests that wait are refused at its end
-	handler http.Handler // valid once opened
+	handler http.Handler    // valid once opened
 }
 
 // gateTimeout is how long a request waits for the start of the service: as long as a call may take.
