@@ -43,7 +43,7 @@ func (q *DB) Session(ctx context.Context, secret string, now time.Time) (Session
 			END AS key
 		FROM linkledger_keys.sessions AS session
 		LEFT JOIN linkledger.accounts AS account ON account.id = session.account_id
-		LEFT JOIN linkledger.account_keys AS key ON key.account_id = session.account_id
+		LEFT JOIN linkledger.api_keys AS key ON key.account_id = session.account_id
 			AND key.id = session.key_id AND key.revoked_at IS NULL
 		LEFT JOIN linkledger.account_members AS member ON member.account_id = session.account_id
 			AND member.user_id = session.user_id AND member.removed_at IS NULL
@@ -89,7 +89,7 @@ func (q *DB) Sessions(
 	query := q.db.NewSelect().TableExpr("linkledger_keys.sessions AS session").
 		ColumnExpr("session.id, session.key_id, session.user_id, session.address, session.agent").
 		ColumnExpr("session.created_at, session.used_at, coalesce(key.name, '') AS key_name").
-		Join("LEFT JOIN linkledger.account_keys AS key").
+		Join("LEFT JOIN linkledger.api_keys AS key").
 		JoinOn("key.account_id = session.account_id AND key.id = session.key_id").
 		JoinOn("key.revoked_at IS NULL").
 		Join("LEFT JOIN linkledger.account_members AS member").

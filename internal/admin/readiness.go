@@ -88,7 +88,7 @@ func (s *Service) check(ctx context.Context) map[string]error {
 	}
 	for _, o := range overviews {
 		if o.Serving {
-			checks["projection "+o.Name] = s.problem(o)
+			checks["projection "+o.Name] = cmp.Or(missing(o, overviews), s.problem(o))
 		}
 	}
 	return checks
@@ -115,6 +115,21 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 		)
 	}
 	return degraded
+}
+
+// missing returns what a projection lacks until it serves the tables of this version. It returns
+// nil if it does.
+func missing(serving status.Overview, all []status.Overview) error {
+	if serving.Current {
+		return nil
+	}
+	for _, o := range all {
+		if o.Name == serving.Name && o.Current {
+			return fmt.Errorf("generation %d, which this version needs, is %s at position %s: %s",
+				o.Generation, o.State, o.Position, cmp.Or(o.LastError, "no error"))
+		}
+	}
+	return errors.New("the generation that this version needs is missing: restart the service")
 }
 
 // problem returns why readers should not rely on a projection. It returns nil if they can.

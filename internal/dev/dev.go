@@ -44,6 +44,9 @@ const (
 	linkValidFor = time.Hour
 )
 
+// roles are the parts of the service that dev runs: all.
+var roles = []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector}
+
 // Config is the configuration of an installation in one process.
 type Config struct {
 	config.Serving
@@ -66,6 +69,8 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 		return err
 	}
 	defer open.close()
+	public := app.ServePublic(open.public, roles, out.Logger)
+	defer func() { err = errors.Join(err, public.Close()) }()
 	//nolint:gosec // the folders within it protect their own secrets
 	if err := os.MkdirAll(c.Data, 0o755); err != nil {
 		return usage.Errorf(
@@ -131,7 +136,7 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	running.EventStore = secret.Connection(
 		"esdb://" + address.ForClient(open.events) + "?tls=false",
 	)
-	return c.serve(ctx, stop, out, running, key, store.Dialer(), open)
+	return c.serve(ctx, stop, out, running, key, store.Dialer(), open, public)
 }
 
 // watch calls stop if a part ends before ctx does.
@@ -153,7 +158,7 @@ func watch(
 func (c Config) serve(
 	ctx context.Context, stop context.CancelCauseFunc, out console.Console,
 	running datafolder.Running, key secret.Text,
-	dialStore func(context.Context) (net.Conn, error), open *openListeners,
+	dialStore func(context.Context) (net.Conn, error), open *openListeners, public *app.Public,
 ) (err error) {
 	internal := admin.Serve(open.admin, out.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
@@ -165,7 +170,7 @@ func (c Config) serve(
 			Sealing: config.Sealing{MasterKey: key},
 		},
 		DialStore: dialStore, Origins: c.Origins,
-		Roles:   []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector},
+		Roles:   roles,
 		Version: c.Version, Settings: c.Settings, Getenv: c.Getenv, Logger: out.Logger,
 	}, internal)
 	if err != nil {
@@ -184,7 +189,7 @@ func (c Config) serve(
 			stop(err)
 		}
 	})
-	return s.Run(ctx, open.public, internal)
+	return s.Run(ctx, public, internal)
 }
 
 // greet opens the demo account at the first start, waits until the read models have caught up with

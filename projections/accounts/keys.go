@@ -28,7 +28,7 @@ type changedKey struct {
 
 // read queues the query for the keys of accounts, also the revoked ones if all is true.
 func (k accountKeys) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, all bool) {
-	s.Queue(`SELECT `+keyColumns.List("")+` FROM ?schema.account_keys
+	s.Queue(`SELECT `+keyColumns.List("")+` FROM ?schema.api_keys
 		WHERE account_id = ANY($1::uuid[]) AND (revoked_at IS NULL OR $2::bool)`,
 		accounts, all).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
@@ -116,7 +116,7 @@ func (k accountKeys) write(s *sqlbatch.Batch) {
 		}
 	}
 	if len(rows) > 0 {
-		s.Queue(keyColumns.Insert("?schema.account_keys")+`
+		s.Queue(keyColumns.Insert("?schema.api_keys")+`
 			ON CONFLICT (account_id, id) DO UPDATE SET `+keyColumns.Assign("EXCLUDED"),
 			keyColumns.Arrays(rows)...)
 	}
