@@ -45,7 +45,7 @@ short: go ## Run the quick tests, which start no process, for the loop of an edi
 soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and fuzzing
 	@.ci/chromium
 	@$(WITH_POSTGRES) LINKLEDGER_SOAK=1 go test -race -count=1 -timeout 2h ./...
-	@for part in crash storecrash cluster rebuild outage tagged model far fuzz; do $(MAKE) --no-print-directory $$part; done
+	@for part in crash storecrash cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again
@@ -89,6 +89,20 @@ far: go ## Run the tests of commands, projections and the event store's client w
 tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way
 	@$(WITH_POSTGRES) for n in 10000 100000; do \
 	go test -count=1 -v -timeout 30m -run '^TestTagged$$' ./e2e -tagged-links $$n; done
+
+# VERSION names the folder, COMMIT the version's commit where it has no tag of that name.
+.PHONY: upgrade-data
+upgrade-data: go ## Write the data that the released VERSION leaves, for the tests of upgrades
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 20m -run '^TestWriteUpgradeData$$' ./e2e \
+		-upgrade-version '$(VERSION)' -upgrade-commit '$(COMMIT)'
+
+# v0.1.0 and five commits that are spread evenly over those since.
+UPGRADE_FROM ?= f8d1982,$(shell git log --first-parent --format=%h --reverse f8d1982..HEAD 2>/dev/null | \
+	awk '{c[NR]=$$1} END {for (i=1; i<=5; i++) printf "%s%s", c[int(NR*i/6)], i<5 ? "," : ""}')
+
+.PHONY: upgrade
+upgrade: go ## Upgrade from v0.1.0 and from five commits since, with dev, serve and kill -9
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 60m -run '^TestUpgradeFromCommits$$' ./e2e -upgrade-from '$(UPGRADE_FROM)'
 
 .PHONY: docs
 docs: go ## Write docs/configuration.md from the flags of the program

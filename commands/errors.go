@@ -8,6 +8,10 @@ import (
 // written is unknown; the same command may be repeated.
 var ErrUnavailable = eventstore.ErrUnavailable
 
+// ErrRefusesWrites means that the event store accepts no writes until its disk is mended. Nothing
+// was written. It is an ErrUnavailable.
+var ErrRefusesWrites = eventstore.ErrRefusesWrites
+
 // ErrBusy means that other writers were faster in every attempt. Nothing was written; the same
 // command may be repeated.
 var ErrBusy = eventstore.ErrBusy

@@ -33,6 +33,9 @@ import (
 	"linkledger/queries/sessionlist"
 )
 
+// defaultRequestTimeout is the most time for a request that has been read.
+const defaultRequestTimeout = 10 * time.Second
+
 // Config of the public listener. Optional fields with a zero value get their defaults.
 type Config struct {
 	// API and Redirects select what is served: the API under /v3, the short links at the root, or
@@ -61,6 +64,10 @@ type Config struct {
 	Plans map[string]domain.Plan
 	// Projections waits for the read models. Only the API uses it.
 	Projections catchup.Projections
+
+	// Served is closed once the read models have the tables of this version of the program. Until
+	// then each request waits for WaitTimeout, and is refused with status 503. If nil, they have.
+	Served <-chan struct{}
 
 	// SignIn has the issuer at which people sign in. If nil, nobody can.
 	SignIn *SignIn
@@ -139,7 +146,7 @@ const (
 func (cfg *Config) setDefaults() {
 	setDefault(&cfg.LogRequests, LogAPI)
 	setDefault(&cfg.WaitTimeout, time.Second)
-	setDefault(&cfg.RequestTimeout, 10*time.Second)
+	setDefault(&cfg.RequestTimeout, defaultRequestTimeout)
 	setDefault(&cfg.OperationTimeout, 10*time.Minute)
 	setDefault(&cfg.BodyLimit, 1<<20)
 	setDefault(&cfg.GroupLimit, 50)

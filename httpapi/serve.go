@@ -107,7 +107,33 @@ func (s *server) serve(routes *router.Router, c *request.Context, known bool) er
 	if routes == nil || !known {
 		return &apierror.Error{Code: apierror.CodeInvalidResource}
 	}
+	if err := s.awaitTables(c); err != nil {
+		return err
+	}
 	return routes.ServeHTTPError(c, c.Request)
+}
+
+// awaitTables waits until the read models have the tables of this version, for WaitTimeout at most.
+func (s *server) awaitTables(c *request.Context) error {
+	if s.cfg.Served == nil {
+		return nil
+	}
+	select {
+	case <-s.cfg.Served:
+		return nil
+	default:
+	}
+	late := time.NewTimer(s.cfg.WaitTimeout)
+	defer late.Stop()
+	select {
+	case <-s.cfg.Served:
+		return nil
+	case <-c.Context().Done():
+		return c.Context().Err()
+	case <-late.C:
+		return apierror.Late("The service was upgraded and builds its read models: repeat the " +
+			"call later. The operator sees the progress at /health/ready.")
+	}
 }
 
 // recoverPanic writes a failure if the handler panicked. If the response has begun, it closes the

@@ -333,7 +333,7 @@ func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 
 func (h *drawnHistory) checkKeys(ctx context.Context, db *bun.DB, account *expectedAccount) {
 	var rows []readmodel.AccountKey
-	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.account_keys AS account_key").
+	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.api_keys AS account_key").
 		Where("account_id = ?", account.id).Scan(ctx); err != nil {
 		h.t.Fatalf("keys: %v", err)
 	}

@@ -70,7 +70,7 @@ func (h *drawnHistory) checkRights(ctx context.Context, w *workshop) {
 		for id, key := range a.keys {
 			if key.ended {
 				ended("SELECT count(*) FROM "+w.schema()+
-					".account_keys WHERE account_id = ? AND id = ? AND revoked_at IS NULL", a.id, id)
+					".api_keys WHERE account_id = ? AND id = ? AND revoked_at IS NULL", a.id, id)
 			}
 		}
 		for user, member := range a.members {

@@ -74,7 +74,7 @@ func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, e
 // noAccount is the SQL expression of an id that no account has.
 const noAccount = `'00000000-0000-0000-0000-000000000000'::uuid`
 
-// termsAsJSON is the SQL expression of Key.Restricted from a row of account_keys named key.
+// termsAsJSON is the SQL expression of Key.Restricted from a row of api_keys named key.
 const termsAsJSON = `CASE WHEN key.scopes || key.tags || key.networks <> ''
 	OR key.expiration_date IS NOT NULL THEN jsonb_build_object('tags', key.tags,
 		'scopes', string_to_array(nullif(key.scopes, ''), ' '),
@@ -100,7 +100,7 @@ func (q *DB) Logins(ctx context.Context, usernames []string) ([]Login, error) {
 		) AS found ON true CROSS JOIN LATERAL (
 			SELECT array_agg(key.id) AS ids, array_agg(key.hash) AS hashes,
 				array_agg(`+termsAsJSON+`) AS terms
-			FROM linkledger.account_keys AS key
+			FROM linkledger.api_keys AS key
 			WHERE account_id = coalesce(found.id, `+noAccount+`) AND revoked_at IS NULL
 		) AS keys`, usernames)
 	if err != nil {
@@ -143,7 +143,7 @@ type KeyRecord struct {
 // added.
 func (q *DB) Keys(ctx context.Context, account uuid.UUID) ([]KeyRecord, error) {
 	keys := []KeyRecord{}
-	err := q.db.NewSelect().TableExpr("linkledger.account_keys AS key").
+	err := q.db.NewSelect().TableExpr("linkledger.api_keys AS key").
 		ColumnExpr("key.id, key.name, key.tags, key.created_at").
 		ColumnExpr("string_to_array(nullif(key.scopes, ''), ' ') AS scopes").
 		ColumnExpr("string_to_array(nullif(key.networks, ''), ' ') AS networks").

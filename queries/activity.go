@@ -75,7 +75,7 @@ func (q *DB) Activity(ctx context.Context, of ActivityQuery) ([]Activity, int64,
 		return nil, 0, failed("activity", err)
 	}
 	err = q.selectActivity(of).ColumnExpr(activityColumns+", coalesce(key.name, '') AS key_name").
-		Join("LEFT JOIN linkledger.account_keys AS key").
+		Join("LEFT JOIN linkledger.api_keys AS key").
 		JoinOn("key.account_id = activity.account_id AND key.id = activity.key_id").
 		OrderExpr("activity.position DESC").Offset(int64(of.Offset)).Limit(int64(of.Limit)).
 		Scan(ctx, &page)
@@ -222,7 +222,7 @@ func (q *DB) HasKey(ctx context.Context, account uuid.UUID, key string) (has boo
 		return false, nil
 	}
 	err = q.db.NewRaw(
-		"SELECT EXISTS (SELECT FROM linkledger.account_keys WHERE account_id = ? AND id = ?)",
+		"SELECT EXISTS (SELECT FROM linkledger.api_keys WHERE account_id = ? AND id = ?)",
 		account, key).Scan(ctx, &has)
 	if err != nil {
 		return false, failed("key", err)

@@ -56,7 +56,7 @@ func (q *DB) Session(ctx context.Context, secret string, now time.Time) (Session
 const LiveSessions = `
 	FROM linkledger_keys.sessions AS session
 	LEFT JOIN linkledger.accounts AS account ON account.id = session.account_id
-	LEFT JOIN linkledger.account_keys AS key ON key.account_id = session.account_id
+	LEFT JOIN linkledger.api_keys AS key ON key.account_id = session.account_id
 		AND key.id = session.key_id AND key.revoked_at IS NULL
 	LEFT JOIN linkledger.account_members AS member ON member.account_id = session.account_id
 		AND member.user_id = session.user_id AND member.removed_at IS NULL

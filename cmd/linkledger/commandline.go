@@ -42,5 +42,6 @@ func (f *operatorFlags) by(p *process) installation.Operator {
 
 // operator returns an operator for a command that has one form of output.
 func operator(i *installation.Installation, p *process) installation.Operator {
+	i.Program = version
 	return installation.Operator{Installation: i, Console: p.Console}
 }

@@ -37,11 +37,12 @@ func (c *serveCommand) Run(
 	if err != nil {
 		return err
 	}
-	defer func() { _ = public.Close() }() // serving closes it already, which is no error
 	private, err := address.Listen(c.AdminListen, "admin-listen")
 	if err != nil {
-		return err
+		return errors.Join(err, public.Close())
 	}
+	served := app.ServePublic(public, c.Roles, p.Logger)
+	defer func() { err = errors.Join(err, served.Close()) }()
 	internal := admin.Serve(private, p.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
 	s, err := app.Open(ctx, app.Config{
@@ -60,7 +61,7 @@ func (c *serveCommand) Run(
 	p.Logger.InfoContext(ctx, "serving",
 		slog.String("listen", public.Addr().String()),
 		slog.String("admin", private.Addr().String()), slog.Any("roles", c.Roles))
-	return s.Run(ctx, public, internal)
+	return s.Run(ctx, served, internal)
 }
 
 func (c *serveCommand) check() error {

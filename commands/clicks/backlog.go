@@ -78,7 +78,8 @@ func (p *rates) backlog(queue spool.Stats, now time.Time) Backlog {
 	return b
 }
 
-// watchBacklog measures the rates and logs a backlog until ctx ends.
+// watchBacklog measures the rates, and logs a backlog and a disk that takes no clicks, until ctx
+// ends.
 func (c *Recorder) watchBacklog(ctx context.Context) {
 	again := time.NewTicker(ratesInterval)
 	defer again.Stop()
@@ -88,6 +89,9 @@ func (c *Recorder) watchBacklog(ctx context.Context) {
 		case now := <-again.C:
 			c.rates.measure(now, c.drained.Load(), c.spooled.Load())
 			since = c.logBacklog(ctx, now, since)
+			trouble := c.cfg.Spool.Trouble()
+			c.spoolTrouble.Store(&trouble)
+			c.spoolDisk.Report(ctx, trouble)
 		case <-ctx.Done():
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/commands/clicks/spool"
+	"linkledger/condition"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -89,7 +90,9 @@ type Recorder struct {
 	rates    rates
 	// drainErr is the last reason why the spool did not drain, outages excluded. It is nil once
 	// the spool drains.
-	drainErr atomic.Pointer[error]
+	drainErr     atomic.Pointer[error]
+	spoolTrouble atomic.Pointer[error] // why the spool takes no clicks; nil or a nil error: it does
+	spoolDisk    *condition.Log
 }
 
 // group is clicks that become durable together.
@@ -126,6 +129,9 @@ func New(cfg Config) *Recorder {
 	c := &Recorder{
 		cfg: cfg, node: uuid.NewString(), pendingGroup: newGroup(1),
 		arrived: make(chan struct{}, 1),
+		spoolDisk: condition.New(
+			cfg.Logger, "the spool takes no clicks", "the spool takes clicks again",
+		),
 	}
 	if cfg.Spool != nil {
 		c.node = cfg.Spool.Node()

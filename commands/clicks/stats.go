@@ -73,3 +73,12 @@ func (c *Recorder) Health() error {
 	}
 	return nil
 }
+
+// SpoolTrouble returns why clicks could not go to the spool a second ago. It returns nil if they
+// could, or if there is no spool. Clicks are lost only if the event store takes none either.
+func (c *Recorder) SpoolTrouble() error {
+	if trouble := c.spoolTrouble.Load(); trouble != nil {
+		return *trouble
+	}
+	return nil
+}

@@ -243,8 +243,8 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 	for _, stream := range []string{"s", "$$s", "t"} {
 		if _, err := rawAppend(
 			t, raw, optionsReq(stream), eventReq(proposedWire("b")),
-		); status.Code(err) != codes.Unavailable {
-			t.Fatalf("append to %s: %v, want Unavailable", stream, err)
+		); status.Code(err) != codes.FailedPrecondition {
+			t.Fatalf("append to %s: %v, want FailedPrecondition", stream, err)
 		}
 		toggle.Store(false) // the store refuses writes even after the disk works again
 	}

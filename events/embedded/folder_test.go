@@ -35,7 +35,7 @@ func TestDiskFillsUp(t *testing.T) {
 	embeddedtest.Append(s.storage.Writer(), "s", revision.NoStream, "a")
 	full.On()
 	_, err = rawAppend(t, dialRaw(t, s), optionsReq("s"), eventReq(proposedWire("b")))
-	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "no space left on device") {
+	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "no space left on device") {
 		t.Fatalf("append: %v", err)
 	}
 	if st := s.Stat(); !errors.Is(st.Failure, syscall.ENOSPC) {

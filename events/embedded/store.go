@@ -49,6 +49,8 @@ type Config struct {
 	NoSync bool
 	// FS is the file system of the folder. Nil means the disk.
 	FS vfs.FS
+	// Spare is how many bytes of the disk writes leave to others, beside disk.ReserveBytes.
+	Spare uint64
 	// TLS configures the connections. Nil means clear text.
 	TLS *tls.Config
 	// User and Password are required of every client if they are set. They need TLS, because
@@ -101,8 +103,8 @@ func Open(cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("open event store: %w", err)
 	}
 	log, err := storage.Open(storage.Config{
-		Dir: cfg.Dir, NoSync: cfg.NoSync, FS: cfg.FS, Logger: cfg.Logger, Now: cfg.now,
-		RecentEvents: cfg.recentEvents,
+		Dir: cfg.Dir, NoSync: cfg.NoSync, FS: cfg.FS, Spare: cfg.Spare, Logger: cfg.Logger,
+		Now: cfg.now, RecentEvents: cfg.recentEvents,
 	})
 	if err != nil {
 		return nil, err
@@ -216,6 +218,11 @@ func (s *Store) stopServers() {
 	}
 	stopping.Wait()
 }
+
+// Failed returns a channel that is closed when a commit has failed. Events that were acknowledged
+// before are safe and can be read. The store accepts no more writes: once its disk works again,
+// which disk.Probe tells, it has to be closed and opened again.
+func (s *Store) Failed() <-chan struct{} { return s.storage.Failed() }
 
 // Stat returns counts and positions. After Close it returns the last ones, without the size on
 // disk.

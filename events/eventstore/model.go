@@ -24,6 +24,7 @@ var (
 	ErrStreamDeleted   = eventlog.ErrStreamDeleted
 	ErrNotFound        = eventlog.ErrNotFound
 	ErrUnavailable     = eventlog.ErrUnavailable
+	ErrRefusesWrites   = eventlog.ErrRefusesWrites
 	ErrTooLarge        = eventlog.ErrTooLarge
 	ErrDenied          = eventlog.ErrDenied
 	ErrForbidden       = eventlog.ErrForbidden

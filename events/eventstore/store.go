@@ -70,6 +70,7 @@ type Store struct {
 	bulk     *pipeline.Pipeline // of AppendJoined, over its own connection
 	reads    *pages.Pages
 	cfg      Config
+	refusal  refusal
 }
 
 // Open parses the connection string. It does not connect: calls do, and retry until the event store
@@ -106,9 +107,9 @@ func (s *Store) Close() {
 }
 
 // Append stores the events of one write and returns after they are durable. It returns
-// ErrWrongRevision, ErrStreamDeleted, ErrTooLarge, or ErrUnavailable if the context ended before
-// the outcome was known. It returns ErrCut if the stream had been deleted with events that the
-// caller does not know; the new events are then stored after those.
+// ErrWrongRevision, ErrStreamDeleted, ErrTooLarge, ErrRefusesWrites, or ErrUnavailable if the
+// context ended before the outcome was known. It returns ErrCut if the stream had been deleted with
+// events that the caller does not know; the new events are then stored after those.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if s.cfg.Tracer != nil {
 		return s.appendTraced(ctx, w)
@@ -157,6 +158,7 @@ func (s *Store) send(
 		return over.Append(ctx, request)
 	})
 	s.cfg.OnCall("append", time.Since(began), err)
+	s.refusal.note(err)
 	if err != nil {
 		return Appended{}, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}

@@ -56,6 +56,11 @@ var faults = []struct {
 
 	// This node cannot serve now, and may again once the event store or the database works again or
 	// has less load.
+	{commands.ErrRefusesWrites, Failure{
+		Code: CodeUnknown, Status: http.StatusServiceUnavailable,
+		Details: "The event store accepts no changes now: its disk is full or has failed. " +
+			"Links are served. Try again later",
+	}},
 	{errOutage, unavailable},
 	{commands.ErrUnavailable, unavailable},
 	{streams.ErrNoKey, unavailable},

@@ -9,7 +9,6 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/permit"
 	"linkledger/events/eventstore"
-	"linkledger/internal/config"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/projections"
@@ -91,11 +90,8 @@ func runOn(
 	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usage.Wrap(err)
 	}
-	if errors.Is(err, eventstore.ErrUnavailable) {
-		return usage.Errorf("no event store answers at %s: is it running?", o.Eventstore)
-	}
 	if err != nil {
-		return config.ExplainKey(err)
+		return o.Explain(err)
 	}
 	o.AwaitProjection(ctx, projections.Accounts, left.position)
 	if o.Database == "" {

@@ -39,13 +39,17 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 			code = http.StatusServiceUnavailable
 		}
 	}
-	for name, what := range s.degraded(r.Context()) { // informs only: one account must not stop all
+	// What informs only: links are served all the same.
+	for name, what := range s.degraded(r.Context()) {
 		if state[name] == "ok" {
 			state[name] = what
 		}
 	}
-	if s.Spooled { // informs only: clicks in the spool do not make the service unready
+	if s.Spooled {
 		state["spool"] = s.Clicks.Stats().Backlog.String()
+		if err := s.Clicks.SpoolTrouble(); err != nil {
+			state["spool"] += "; degraded: takes no clicks: " + err.Error()
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
@@ -84,22 +88,25 @@ func (s *Service) check(ctx context.Context) map[string]error {
 	}
 	for _, o := range overviews {
 		if o.Serving {
-			checks["projection "+o.Name] = s.problem(o)
+			checks["projection "+o.Name] = cmp.Or(missing(o, overviews), s.problem(o))
 		}
 	}
 	return checks
 }
 
-// degraded returns which projections have set events aside, by their names in a probe. It returns
-// nothing if the database does not answer, which the probe says itself.
+// degraded returns what does not work although links are served, by the names of the parts in a
+// probe.
 func (s *Service) degraded(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	summaries, err := projections.SetAside(ctx, s.DB)
-	if err != nil {
-		return nil
+	degraded := make(map[string]string)
+	if err := s.Store.Refusal(ctx); err != nil {
+		degraded["eventstore"] = "degraded: " + err.Error()
 	}
-	degraded := make(map[string]string, len(summaries))
+	summaries, err := projections.SetAside(ctx, s.DB)
+	if err != nil { // the database does not answer, which the probe says itself
+		return degraded
+	}
 	for _, of := range summaries {
 		degraded["projection "+of.Name] = fmt.Sprintf(
 			"degraded: events that cannot be applied are set aside, of streams: %d, first of %s: "+
@@ -108,6 +115,21 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 		)
 	}
 	return degraded
+}
+
+// missing returns what a projection lacks until it serves the tables of this version. It returns
+// nil if it does.
+func missing(serving status.Overview, all []status.Overview) error {
+	if serving.Current {
+		return nil
+	}
+	for _, o := range all {
+		if o.Name == serving.Name && o.Current {
+			return fmt.Errorf("generation %d, which this version needs, is %s at position %s: %s",
+				o.Generation, o.State, o.Position, cmp.Or(o.LastError, "no error"))
+		}
+	}
+	return errors.New("the generation that this version needs is missing: restart the service")
 }
 
 // problem returns why readers should not rely on a projection. It returns nil if they can.

@@ -6,16 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"linkledger/httpapi/shortlink"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
-	"linkledger/internal/httpserver"
 	"linkledger/internal/telemetry"
 	"linkledger/projections"
 	"linkledger/projections/engine"
@@ -23,7 +20,7 @@ import (
 
 // Run serves until ctx ends or a part fails. Then it stops the parts in the order of their
 // dependencies: the HTTP servers first, then the parts that their requests use.
-func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.Server) error {
+func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Server) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
@@ -43,19 +40,10 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 	})
 
 	serving := s.drainLater(ctx)
-	var servers errgroup.Group
-	if s.has(config.RoleAPI) || s.has(config.RoleRedirect) {
-		servers.Go(func() error {
-			// If this version needs tables of a new shape, they are built first. Meanwhile requests
-			// wait in the listener.
-			if err := projections.AwaitShape(serving, s.db); err != nil {
-				return nil //nolint:nilerr // the service was stopped before the tables were ready
-			}
-			return s.serve(serving, fail, public)
-		})
-	}
+	public.gate.Open(s.handler)
+	context.AfterFunc(public.ctx, func() { fail(context.Cause(public.ctx)) }) // it has failed
 	<-serving.Done()
-	err := servers.Wait() // first, because requests in flight need the parts
+	err := public.Close() // first, because requests in flight need the parts
 	stopBackground()
 	err = errors.Join(err, stopWithin(parts.Wait))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
@@ -99,6 +87,14 @@ func (s *Service) startParts(
 			})
 		})
 	}
+	// If this version needs tables of a new shape, they are built first. Meanwhile requests are
+	// refused.
+	parts.Go(func() error {
+		if err := projections.AwaitShape(background, s.db); err == nil {
+			close(s.served)
+		}
+		return nil // an error means that the service was stopped before
+	})
 	start("console of operators", s.operators.Run)
 	if s.has(config.RoleRedirect) {
 		start("clicks", s.clicks.Run)
@@ -160,14 +156,4 @@ func stopWithin(stop func() error) error {
 	case <-time.After(stopTimeout):
 		return fmt.Errorf("some parts did not stop within %s", stopTimeout)
 	}
-}
-
-// serve serves the public address until ctx ends.
-func (s *Service) serve(
-	ctx context.Context, fail context.CancelCauseFunc, public net.Listener,
-) error {
-	if s.has(config.RoleRedirect) {
-		return httpserver.ServeFast(ctx, fail, s.handler, shortlink.IsPath, public, s.logger)
-	}
-	return httpserver.Serve(ctx, fail, s.handler, public, s.logger)
 }

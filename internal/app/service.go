@@ -77,6 +77,7 @@ type Service struct {
 	metrics   *telemetry.Metrics
 	traces    telemetry.Traces
 	handler   http.Handler
+	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 }
 
@@ -135,7 +136,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		traces.Close()
 		return nil, usage.Wrap(err)
 	}
-	db, err := openDatabase(ctx, cfg.Database, internal, cfg.Logger)
+	db, err := openDatabase(ctx, cfg, internal)
 	if err != nil {
 		store.Close()
 		traces.Close()
@@ -144,6 +145,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	s := &Service{
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
 		queries: queries.New(db),
+		served:  make(chan struct{}),
 		metrics: metrics, traces: traces,
 	}
 	if err := s.openKeys(ctx, key, internal); err != nil {
@@ -222,8 +224,8 @@ func (s *Service) wire(ctx context.Context) error {
 			LacksEffect:   s.Waiter.LacksEffect, LastChange: s.Waiter.LastChange,
 			SetAside: s.Waiter.SetAside,
 		},
-		WaitTimeout: cfg.WaitTimeout,
-		Plans:       cfg.Plans.ByName, Origins: cfg.Origins.List(),
+		WaitTimeout: cfg.WaitTimeout, Served: s.served,
+		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
 		Country: country,
 		BaseURL: strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
@@ -353,10 +355,16 @@ func openSpool(
 
 func (s *Service) has(r config.Role) bool { return slices.Contains(s.cfg.Roles, r) }
 
-// CatchUp waits until the read models show the log up to a position. The position MUST be one from
+// CatchUp waits until the read models have the tables of this version, and show the log up to a
+// position. The position MUST be one from
 // before Run: checkpoints pass events that no projection follows only while the projections catch
 // up.
 func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
+	select {
+	case <-s.served:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for _, projection := range []string{projections.Links, projections.Tags, projections.Accounts} {
 		if err := s.Waiter.Wait(ctx, projection, to.Commit); err != nil {
 			return fmt.Errorf("wait for the projection %s: %w", projection, err)

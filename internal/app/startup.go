@@ -12,7 +12,6 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
-	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 	"linkledger/projections"
 	"linkledger/projections/keystore"
@@ -57,15 +56,16 @@ func await(
 // openDatabase connects to the database and migrates its schemas. It waits for a database that does
 // not answer.
 func openDatabase(
-	ctx context.Context, dsn secret.Connection, internal *admin.Server, logger *slog.Logger,
+	ctx context.Context, cfg Config, internal *admin.Server,
 ) (db *readmodel.DB, err error) {
-	err = await(ctx, logger, "database", readmodel.Unavailable, func() (err error) {
+	err = await(ctx, cfg.Logger, "database", readmodel.Unavailable, func() (err error) {
 		defer func() { internal.ReportDependency("database", err) }()
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
-		if db, err = readmodel.Open(trying, string(dsn), databaseConnections); err != nil {
+		if db, err = readmodel.Open(trying, string(cfg.Database), databaseConnections); err != nil {
 			return err
 		}
+		db.Program = cfg.Version
 		if err := projections.Prepare(ctx, db); err != nil {
 			return errors.Join(fmt.Errorf("prepare the database: %w", err), db.Close())
 		}
@@ -78,6 +78,9 @@ func openDatabase(
 		return nil, fmt.Errorf("stopped while the database was opened: %w", context.Cause(ctx))
 	case usage.Is(err):
 		return nil, err
+	}
+	if errors.Is(err, readmodel.ErrNewer) {
+		return nil, usage.Wrap(err)
 	}
 	return nil, usage.Errorf("%w; --database (%s) names it", err, usage.Env("database"))
 }

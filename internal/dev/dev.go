@@ -37,9 +37,15 @@ const (
 	// defaultData is the data folder that operator commands use by default.
 	defaultData = "./data"
 	freePlan    = "free"
+	// spareForDatabase is how many bytes of the disk the event store leaves to PostgreSQL, which
+	// ends if it cannot write its log.
+	spareForDatabase = 64 << 20
 	// linkValidFor is how long the printed link to the console works.
 	linkValidFor = time.Hour
 )
+
+// roles are the parts of the service that dev runs: all.
+var roles = []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector}
 
 // Config is the configuration of an installation in one process.
 type Config struct {
@@ -63,6 +69,8 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 		return err
 	}
 	defer open.close()
+	public := app.ServePublic(open.public, roles, out.Logger)
+	defer func() { err = errors.Join(err, public.Close()) }()
 	//nolint:gosec // the folders within it protect their own secrets
 	if err := os.MkdirAll(c.Data, 0o755); err != nil {
 		return usage.Errorf(
@@ -90,14 +98,14 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	}
 	store, err := storeserver.Start(ctx, embedded.Config{
 		Dir: filepath.Join(c.Data, "events"), TLS: access.TLSConfig(), User: datafolder.StoreUser,
-		Password: string(access.Password), Logger: out.Logger,
+		Password: string(access.Password), Spare: spareForDatabase, Logger: out.Logger,
 	}, open.events)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Stop()) }()
 	database, err := pgserver.Start(ctx, pgserver.Config{
-		Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin,
+		Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin, Logger: out.Logger,
 	})
 	if err != nil {
 		return usage.Wrap(err)
@@ -128,7 +136,7 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	running.EventStore = secret.Connection(
 		"esdb://" + address.ForClient(open.events) + "?tls=false",
 	)
-	return c.serve(ctx, stop, out, running, key, store.Dialer(), open)
+	return c.serve(ctx, stop, out, running, key, store.Dialer(), open, public)
 }
 
 // watch calls stop if a part ends before ctx does.
@@ -150,7 +158,7 @@ func watch(
 func (c Config) serve(
 	ctx context.Context, stop context.CancelCauseFunc, out console.Console,
 	running datafolder.Running, key secret.Text,
-	dialStore func(context.Context) (net.Conn, error), open *openListeners,
+	dialStore func(context.Context) (net.Conn, error), open *openListeners, public *app.Public,
 ) (err error) {
 	internal := admin.Serve(open.admin, out.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
@@ -162,7 +170,7 @@ func (c Config) serve(
 			Sealing: config.Sealing{MasterKey: key},
 		},
 		DialStore: dialStore, Origins: c.Origins,
-		Roles:   []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector},
+		Roles:   roles,
 		Version: c.Version, Settings: c.Settings, Getenv: c.Getenv, Logger: out.Logger,
 	}, internal)
 	if err != nil {
@@ -181,7 +189,7 @@ func (c Config) serve(
 			stop(err)
 		}
 	})
-	return s.Run(ctx, open.public, internal)
+	return s.Run(ctx, public, internal)
 }
 
 // greet opens the demo account at the first start, waits until the read models have caught up with

@@ -18,6 +18,7 @@ type Installation struct {
 
 	// ConsoleURL is scheme and host of the console of a running dev, once Locate has found it.
 	ConsoleURL string `kong:"-"`
+	Program    string `kong:"-"` // version of the program
 }
 
 // Locate fills in missing connection strings from the data folder of a running dev.
@@ -55,7 +56,11 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 	if err != nil {
 		return nil, usage.Errorf("no database answers: %w: is it running?", err)
 	}
-	db.Keys.Master = key
+	db.Keys.Master, db.Program = key, i.Program
+	// A service that starts now may not have prepared the database yet.
+	if err := db.CheckVersion(ctx); err != nil && !errors.Is(err, readmodel.ErrNotUpgraded) {
+		return nil, errors.Join(usage.Wrap(err), db.Close())
+	}
 	return db, nil
 }
 

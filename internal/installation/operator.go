@@ -67,7 +67,7 @@ func (o Operator) OperateWithin(ctx context.Context, connections int, command Co
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.explain(command(ctx, db, store)), db.Close())
+	return errors.Join(o.Explain(command(ctx, db, store)), db.Close())
 }
 
 // OpenStore returns a client of the event store. It does not connect yet.
@@ -79,8 +79,8 @@ func (o Operator) OpenStore() (*eventstore.Store, error) {
 	return store, nil
 }
 
-// explain adds to an error what an operator can do about it.
-func (o Operator) explain(err error) error {
+// Explain adds to an error what an operator can do about it.
+func (o Operator) Explain(err error) error {
 	switch {
 	case errors.Is(err, projection.ErrUnknown):
 		return usage.Errorf("%w (linkledger projections list names them)", err)
@@ -91,6 +91,8 @@ func (o Operator) explain(err error) error {
 		return usage.Wrap(err)
 	case errors.Is(err, generation.ErrNotPrepared):
 		return usage.Errorf("%w: start linkledger serve or dev once", err)
+	case errors.Is(err, eventstore.ErrRefusesWrites):
+		return usage.Wrap(err)
 	case errors.Is(err, eventstore.ErrUnavailable):
 		return usage.Errorf("no event store answers at %s: is it running?", o.Eventstore)
 	}
@@ -114,7 +116,7 @@ func (o Operator) WithLog(
 	probe, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	if _, err := store.Head(probe); err != nil { // later the client waits for the end of an outage
-		return o.explain(err)
+		return o.Explain(err)
 	}
 	err = command(ctx, store)
 	if _, refused := errors.AsType[*domain.Error](err); refused {

@@ -177,18 +177,18 @@ func TestServerLog(t *testing.T) {
 	var out strings.Builder
 	l := &serverLog{logger: slog.New(slog.NewTextHandler(&out, nil))}
 	for _, piece := range []string{
-		"LOG:  qui", "et\nFATAL:  no ", "room\nDETAIL:  none\n", strings.Repeat("x", maxLine+1),
+		"LOG:  qui", "et\nPANIC:  no ", "room\nDETAIL:  none\n", strings.Repeat("x", maxLine+1),
 	} {
 		if _, err := l.Write([]byte(piece)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	text := out.String()
-	if strings.Contains(text, "quiet") || strings.Count(text, "level=WARN") != 3 ||
-		!strings.Contains(text, "FATAL:  no room") {
+	if strings.Contains(text, "quiet") || strings.Count(text, "level=ERROR") != 3 ||
+		!strings.Contains(text, "PANIC:  no room") {
 		t.Errorf("got %.200s", text)
 	}
-	if got := l.tail(); !strings.HasPrefix(got, ": LOG:  quiet | FATAL:  no room | DETAIL:  none | x") {
+	if got := l.tail(); !strings.HasPrefix(got, ": LOG:  quiet | PANIC:  no room | DETAIL:  none | x") {
 		t.Errorf("tail %.100s", got)
 	}
 }

@@ -51,10 +51,10 @@ func (l *serverLog) emit(line string) {
 	switch severity {
 	case "PANIC":
 		l.level = slog.LevelError
-	case "FATAL", "WARNING":
+	case "WARNING":
 		l.level = slog.LevelWarn
-	case "LOG", "INFO", "NOTICE", "ERROR":
-		// The caller of a statement reports its errors.
+	case "LOG", "INFO", "NOTICE", "ERROR", "FATAL":
+		// The caller of a statement or of a connection reports its errors.
 		l.level = slog.LevelDebug
 	}
 	l.logger.LogAttrs(context.Background(), l.level, "postgres", slog.String("line", line))

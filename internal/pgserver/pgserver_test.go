@@ -1,10 +1,12 @@
 package pgserver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -395,14 +397,40 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// TestUnexpectedEnd checks that Done and Err report an end that was not requested.
+// TestUnexpectedEnd checks that a server that ends by itself is started again, with what was
+// committed, until it is stopped.
 func TestUnexpectedEnd(t *testing.T) {
 	t.Parallel()
-	s := start(t, config(dataDir(t)))
-	s.signal(os.Kill)
-	<-s.Done()
-	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "signal: killed") {
-		t.Errorf("got %v, want the cause", err)
+	var logged bytes.Buffer
+	cfg := config(dataDir(t))
+	cfg.Unsafe = false
+	cfg.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	s := start(t, cfg)
+	writeNote(t, s.DSN())
+	for range 2 {
+		s.mu.Lock()
+		killed := s.cmd
+		s.signal(os.Kill)
+		s.mu.Unlock()
+		again := time.NewTicker(readyPoll)
+		for s.running(killed) || s.createDatabase(t.Context()) != nil {
+			select {
+			case <-again.C:
+			case <-s.Done():
+				t.Fatalf("not started again: %v", s.Err())
+			case <-t.Context().Done():
+				t.Fatal("not started again")
+			}
+		}
+		again.Stop()
+		wantNote(t, s.DSN())
+	}
+	stop(t, s)
+	if err := s.Err(); err != nil {
+		t.Errorf("after the stop: %v", err)
+	}
+	if text := logged.String(); !strings.Contains(text, "signal: killed") {
+		t.Errorf("the log does not say why the server ended: %s", text)
 	}
 }
 

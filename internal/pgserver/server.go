@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"linkledger/condition"
 )
 
 const (
@@ -29,6 +31,8 @@ const (
 	// quitTimeout bounds an immediate shutdown. PostgreSQL kills its child processes after five
 	// seconds.
 	quitTimeout = 10 * time.Second
+	// restartPause is how long a server that has ended by itself stays ended.
+	restartPause = time.Second
 	// cannotConnectNow is the SQLSTATE of a server that is starting or recovering.
 	cannotConnectNow = "57P03"
 )
@@ -41,15 +45,20 @@ type Config struct {
 	Unsafe bool         // for tests: a crash of the machine may lose or damage the data
 }
 
-// Server is a running PostgreSQL server that belongs to this process.
+// Server is a running PostgreSQL server that belongs to this process. If the server ends by itself
+// once it has accepted connections, as it does on a full disk, it is started again.
 type Server struct {
-	folder   *folder
-	cmd      *exec.Cmd
-	log      *serverLog
-	stopping atomic.Bool
-	stop     sync.Once
-	done     chan struct{}
-	err      error // why the process ended; written before done is closed
+	folder  *folder
+	command func() *exec.Cmd // returns the command that runs the server
+	log     *serverLog
+	ready   atomic.Bool   // it has accepted connections
+	stop    chan struct{} // closed by Stop
+	done    chan struct{}
+	err     error          // why the server ended; written before done is closed
+	ended   *condition.Log // that the server has ended by itself
+
+	mu  sync.Mutex
+	cmd *exec.Cmd // runs, or ran last
 }
 
 // Start starts the server on the data folder and returns when the server accepts connections. The
@@ -73,6 +82,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		defer cancel()
 		return nil, fmt.Errorf("start PostgreSQL: %w", errors.Join(err, s.Stop(stopCtx)))
 	}
+	s.ready.Store(true)
 	return s, nil
 }
 
@@ -102,38 +112,131 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{folder: f, log: &serverLog{logger: logger}, done: make(chan struct{})}
-	s.cmd = inst.command(context.WithoutCancel(ctx), f, "postgres", serverArgs(f, cfg.Unsafe)...)
-	s.cmd.Stdout, s.cmd.Stderr = io.Discard, s.log
-	// SIGINT is PostgreSQL's fast shutdown.
-	s.cmd.SysProcAttr = f.owner.sysProcAttr(syscall.SIGINT)
+	s := &Server{
+		folder: f, log: &serverLog{logger: logger},
+		stop: make(chan struct{}), done: make(chan struct{}),
+		ended: condition.New(
+			logger, "PostgreSQL has ended by itself, and is started again",
+			"PostgreSQL accepts connections again",
+		),
+	}
+	s.command = func() *exec.Cmd {
+		cmd := inst.command(
+			context.WithoutCancel(ctx), f, "postgres", serverArgs(f, cfg.Unsafe)...,
+		)
+		cmd.Stdout, cmd.Stderr = io.Discard, s.log
+		// SIGINT is PostgreSQL's fast shutdown.
+		cmd.SysProcAttr = f.owner.sysProcAttr(syscall.SIGINT)
+		return cmd
+	}
 	started := make(chan error, 1)
-	go s.run(started)
+	go s.run(started) //nolint:gosec // the server outlives the context of its start
 	if err := <-started; err != nil {
 		return nil, f.owner.explain(err)
 	}
 	return s, nil
 }
 
-// run starts the process and waits for its end. It locks its thread for two reasons: the kernel
-// sends the parent-death signal when the thread that forked ends, not when the process does, and
-// the thread is confined.
+// run starts the process and waits for its end, and again if it ends by itself. It locks its thread
+// for two reasons: the kernel sends the parent-death signal when the thread that forked ends, not
+// when the process does, and the thread is confined.
 func (s *Server) run(started chan<- error) {
 	runtime.LockOSThread()
 	err := confineThread()
 	if err == nil {
-		err = s.cmd.Start()
+		err = s.startProcess()
 	}
 	started <- err
 	if err != nil {
 		return
 	}
-	err = s.cmd.Wait()
-	if !s.stopping.Load() {
-		s.err = fmt.Errorf("PostgreSQL ended by itself (%s)%s", exitText(err), s.log.tail())
+	ctx, cancel := context.WithCancel(context.Background())
+	var reporting sync.WaitGroup
+	for {
+		if err == nil {
+			err = s.cmd.Wait()
+		}
+		if s.stopping() {
+			break
+		}
+		cause := fmt.Errorf("PostgreSQL ended by itself (%s)%s", exitText(err), s.log.tail())
+		// Somebody has stopped a server that ends without an error.
+		if err == nil || !s.ready.Load() {
+			s.err = cause
+			break
+		}
+		s.ended.Report(ctx, cause)
+		if !s.pause() {
+			break
+		}
+		if err = s.startProcess(); err == nil {
+			again := s.cmd
+			reporting.Go(func() { s.reportReady(ctx, again) })
+		}
 	}
+	cancel()
+	reporting.Wait()
 	s.folder.release()
 	close(s.done)
+}
+
+// startProcess starts the process unless Stop was called.
+func (s *Server) startProcess() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping() {
+		return context.Canceled
+	}
+	s.cmd = s.command()
+	return s.cmd.Start()
+}
+
+// pause returns true after restartPause, or false if Stop is called.
+func (s *Server) pause() bool {
+	timer := time.NewTimer(restartPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.stop:
+		return false
+	}
+}
+
+// reportReady reports that a server that was started again accepts connections. It gives up when
+// the process is replaced, or when ctx or the server ends.
+func (s *Server) reportReady(ctx context.Context, cmd *exec.Cmd) {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for s.createDatabase(ctx) != nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		case <-s.stop:
+			return
+		}
+		if !s.running(cmd) {
+			return
+		}
+	}
+	s.ended.Report(ctx, nil)
+}
+
+// running reports whether a command is the one that runs, or ran last.
+func (s *Server) running(cmd *exec.Cmd) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd == cmd
+}
+
+func (s *Server) stopping() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
 }
 
 func exitText(err error) string {
@@ -156,7 +259,7 @@ func (s *Server) dsn(database string) string {
 	return u.String()
 }
 
-// Done returns a channel that is closed when the server process has ended for any reason.
+// Done returns a channel that is closed when the server has ended and is not started again.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns why the server ended unexpectedly, with the last lines of its log. It returns nil
@@ -175,8 +278,12 @@ func (s *Server) Err() error {
 // data is kept then too, but the next start has to recover. Stop returns nil if the server has
 // ended already.
 func (s *Server) Stop(ctx context.Context) error {
-	s.stopping.Store(true)
-	s.stop.Do(func() { s.signal(os.Interrupt) })
+	s.mu.Lock()
+	if !s.stopping() {
+		close(s.stop)
+		s.signal(os.Interrupt)
+	}
+	s.mu.Unlock()
 	select {
 	case <-s.done:
 		return nil

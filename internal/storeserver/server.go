@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 
 	"linkledger/events/embedded"
 	"linkledger/internal/address"
@@ -15,12 +16,18 @@ import (
 
 // Server is a running embedded event store.
 type Server struct {
-	store    *embedded.Store
-	listener net.Listener
+	config   embedded.Config
+	listener net.Listener // stays open while the store is opened again
 	secure   bool
 	admin    *socketServer
+	stopping context.Context //nolint:containedctx // ends with Stop
+	cancel   context.CancelFunc
 	ended    chan struct{} // closed when serving has ended
 	err      error         // why serving has ended; valid once ended is closed
+
+	mu    sync.Mutex
+	store *embedded.Store
+	dial  func(context.Context) (net.Conn, error) // connects to store through memory
 }
 
 // Start opens a store and serves it on an open address.
@@ -36,9 +43,11 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 		)
 	}
 	r := &Server{
-		store: store, listener: listener, secure: config.TLS != nil, ended: make(chan struct{}),
+		config: config, listener: listener, secure: config.TLS != nil,
+		ended: make(chan struct{}), store: store, dial: store.Dialer(),
 	}
-	if r.admin, err = serveSocket(ctx, store, config.Dir); err != nil {
+	r.stopping, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if r.admin, err = serveSocket(ctx, r.current, config.Dir); err != nil {
 		config.Logger.WarnContext(
 			ctx, "stat, check and backup must wait until the event store is stopped",
 			slog.Any("error", err),
@@ -46,7 +55,7 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 	}
 	go func() {
 		defer close(r.ended)
-		r.err = store.Serve(listener)
+		r.err = errors.Join(r.run(store), listener.Close())
 	}()
 	return r, nil
 }
@@ -72,7 +81,8 @@ func (r *Server) url() string {
 
 // Stop closes the store. If serving has failed before, it returns why.
 func (r *Server) Stop() error {
-	err := r.store.Close()
+	r.cancel()
+	err := r.current().Close()
 	<-r.ended
 	r.admin.stop()
 	if errors.Is(r.err, embedded.ErrClosed) { // closed before it served
@@ -82,7 +92,21 @@ func (r *Server) Stop() error {
 }
 
 // Dialer returns a function that connects to the store through memory.
-func (r *Server) Dialer() func(context.Context) (net.Conn, error) { return r.store.Dialer() }
+func (r *Server) Dialer() func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
+		r.mu.Lock()
+		dial := r.dial
+		r.mu.Unlock()
+		return dial(ctx)
+	}
+}
+
+// current returns the store that is open, or was open last.
+func (r *Server) current() *embedded.Store {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store
+}
 
 // Done is closed when serving has ended.
 func (r *Server) Done() <-chan struct{} { return r.ended }
@@ -90,12 +114,16 @@ func (r *Server) Done() <-chan struct{} { return r.ended }
 // Failure returns why serving has ended. It is valid once Done is closed.
 func (r *Server) Failure() error { return r.err }
 
-// healthHandler answers as EventStoreDB does: 204 while the store accepts writes, else 503.
+// healthHandler answers /health/live as EventStoreDB does: 204. It answers /health/ready with 204
+// while the store accepts writes, else with 503 and the reason.
 func (r *Server) healthHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
-		if r.store.Stat().Failure != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, _ *http.Request) {
+		if failure := r.current().Stat().Failure; failure != nil {
+			http.Error(w, failure.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)

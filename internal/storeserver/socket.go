@@ -56,7 +56,9 @@ type socketServer struct {
 	serving sync.WaitGroup
 }
 
-func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*socketServer, error) {
+func serveSocket(
+	ctx context.Context, store func() *embedded.Store, folder string,
+) (*socketServer, error) {
 	path := filepath.Join(folder, socketName)
 	// This process holds the lock of the folder, so a killed process left a socket that is there.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -69,19 +71,19 @@ func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*so
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /stat", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, newStat(store.Stat(), true), nil)
+		writeJSON(w, newStat(store().Stat(), true), nil)
 	})
 	mux.HandleFunc("POST /check", func(w http.ResponseWriter, r *http.Request) {
-		checked, err := store.Check(r.Context())
+		checked, err := store().Check(r.Context())
 		writeJSON(w, checked, err)
 	})
 	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
 		var request backupRequest
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&request)
 		if err == nil {
-			err = store.Backup(request.To)
+			err = store().Backup(request.To)
 		}
-		writeJSON(w, newStat(store.Stat(), true), err)
+		writeJSON(w, newStat(store().Stat(), true), err)
 	})
 	a := &socketServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
 	// The server ends with stop, which also removes the socket.

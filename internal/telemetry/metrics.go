@@ -114,6 +114,7 @@ func (m *Metrics) Handler(s Sources) http.Handler {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newStatusCollector(s.Projections), newOverviewCollector(s),
 		newRedirectsCollector(s.Redirects), newClicksCollector(s.Clicks),
+		newDisksCollector(s.Store, s.Clicks),
 		m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins,
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

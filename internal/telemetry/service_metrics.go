@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"linkledger/commands/clicks"
+	"linkledger/events/eventstore"
 	"linkledger/queries/cache"
 )
 
@@ -59,6 +60,30 @@ func newClicksCollector(recorder *clicks.Recorder) prometheus.Collector {
 			"Time until the spool is empty at the recent rate; 0 when it is empty or does not "+
 				"shrink.",
 			func(s stats) float64 { return s.Backlog.Left.Seconds() }),
+	}}
+}
+
+// disk is a disk that a service writes to.
+type disk struct {
+	name    string
+	refuses bool
+}
+
+// newDisksCollector exports which disks take no writes.
+func newDisksCollector(store *eventstore.Store, recorder *clicks.Recorder) prometheus.Collector {
+	l := labels[disk]{
+		names: []string{"disk"}, of: func(d disk) []string { return []string{d.name} },
+	}
+	rows := func() []disk {
+		return []disk{
+			{"eventstore", store.Refuses()}, {"spool", recorder.SpoolTrouble() != nil},
+		}
+	}
+	return collector[disk]{rows: rows, metrics: []metric[disk]{
+		l.gauge("linkledger_disk_refuses_writes",
+			"1 if the disk is full or has failed, so that it takes no writes, as far as this "+
+				"process has seen.",
+			func(d disk) float64 { return boolValue(d.refuses) }),
 	}}
 }
 

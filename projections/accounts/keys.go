@@ -48,7 +48,7 @@ func keysOf(batch []projection.Event) []string {
 func (k accountKeys) read(
 	s *sqlbatch.Batch, accounts sqlbatch.UUIDs, ids []string, all bool,
 ) {
-	s.Queue(`SELECT `+keyColumns.List("")+` FROM ?schema.account_keys
+	s.Queue(`SELECT `+keyColumns.List("")+` FROM ?schema.api_keys
 		WHERE account_id = ANY($1::uuid[])
 			AND (revoked_at IS NULL OR id = ANY($2::text[]) OR $3::bool)`,
 		accounts, ids, all).Query(func(rows pgx.Rows) error {
@@ -146,7 +146,7 @@ func (k accountKeys) write(s *sqlbatch.Batch) {
 		}
 	}
 	if len(rows) > 0 {
-		s.Queue(keyColumns.Insert("?schema.account_keys")+`
+		s.Queue(keyColumns.Insert("?schema.api_keys")+`
 			ON CONFLICT (account_id, id) DO UPDATE SET `+keyColumns.Assign("EXCLUDED"),
 			keyColumns.Arrays(rows)...)
 	}

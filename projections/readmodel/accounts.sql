@@ -14,7 +14,7 @@ CREATE INDEX accounts_username ON ?schema.accounts (username);
 CREATE INDEX accounts_changed ON ?schema.accounts (changed);
 
 -- The API keys. Revoked keys stay, because the history names them.
-CREATE TABLE ?schema.account_keys (
+CREATE TABLE ?schema.api_keys (
     account_id      uuid        NOT NULL,
     id              text        COLLATE "C" NOT NULL,
     hash            text        NOT NULL,  -- SHA-256 of the key, hex

@@ -69,6 +69,10 @@ type DB struct {
 
 	// Keys are what the log cannot rebuild. Keys.Master MUST be set before DB is used.
 	Keys *keystore.Keys
+
+	// Program is the version of the program, which Migrate notes in the database and in errors. It
+	// MUST be set before Migrate is called.
+	Program string
 }
 
 // Prepared runs a statement that is always the same but for its arguments. PostgreSQL plans it once

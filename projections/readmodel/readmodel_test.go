@@ -127,18 +127,6 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-func TestMigrateTwice(t *testing.T) {
-	t.Parallel()
-	db := migrated(t)
-	once := scan[int](t, db, "SELECT count(*) FROM linkledger.migrations")
-	if err := db.Locked(withTimeout(t), db.Migrate); err != nil {
-		t.Fatal(err)
-	}
-	if n := scan[int](t, db, "SELECT count(*) FROM linkledger.migrations"); n != once || n == 0 {
-		t.Errorf("%d migrations were applied, %d at first", n, once)
-	}
-}
-
 // TestLockedExcludes lets many processes change schemas concurrently, and checks that only one at a
 // time holds the lock.
 func TestLockedExcludes(t *testing.T) {

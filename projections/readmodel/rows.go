@@ -136,9 +136,9 @@ type Account struct {
 	Changed        int64      `bun:"changed"` // commit position of the last change; 0: none yet
 }
 
-// AccountKey is a row of account_keys.
+// AccountKey is a row of api_keys.
 type AccountKey struct {
-	bun.BaseModel `bun:"table:linkledger.account_keys,alias:account_key"`
+	bun.BaseModel `bun:"table:linkledger.api_keys,alias:account_key"`
 
 	AccountID      uuid.UUID  `bun:"account_id,pk,type:uuid"`
 	ID             string     `bun:"id,pk"`

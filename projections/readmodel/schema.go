@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/migrate"
 )
 
 // Channel is the NOTIFY channel on which every committed batch is announced as "<projection>
@@ -42,9 +41,6 @@ const ControlChannel = "linkledger_control"
 // schemaLock is the key of the advisory lock of DB.Locked: the bytes of "linkledg".
 const schemaLock int64 = 0x6c696e6b6c656467
 
-//go:embed migrations/*.sql
-var controlMigrations embed.FS
-
 //go:embed *.sql
 var projectionTables embed.FS
 
@@ -70,28 +66,6 @@ func (db *DB) Locked(ctx context.Context, change func(context.Context) error) (e
 		return fmt.Errorf("lock the schemas: %w", err)
 	}
 	return change(ctx)
-}
-
-// Migrate updates the schema linkledger. It MUST be called within Locked.
-func (db *DB) Migrate(ctx context.Context) error {
-	migrations := migrate.NewMigrations()
-	if err := migrations.Discover(controlMigrations); err != nil {
-		return fmt.Errorf("migrate the control schema: %w", err)
-	}
-	if _, err := db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS linkledger"); err != nil {
-		return fmt.Errorf("create the control schema: %w", err)
-	}
-	migrator := migrate.NewMigrator(db.DB, migrations,
-		migrate.WithTableName("linkledger.migrations"),
-		migrate.WithLocksTableName("linkledger.migration_locks"),
-		migrate.WithMarkAppliedOnSuccess(true))
-	if err := migrator.Init(ctx); err != nil {
-		return fmt.Errorf("migrate the control schema: %w", err)
-	}
-	if _, err := migrator.Migrate(ctx); err != nil {
-		return fmt.Errorf("migrate the control schema: %w", err)
-	}
-	return nil
 }
 
 // Shape returns a fingerprint of the tables of a projection. Another shape needs another

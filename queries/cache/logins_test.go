@@ -288,7 +288,7 @@ func TestWaiterInvalidatesAccounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		hash := fmt.Sprint("key ", i)
-		if _, err := w.DB.NewRaw(`BEGIN; UPDATE linkledger.account_keys SET hash = ?0 WHERE id = 'k1';
+		if _, err := w.DB.NewRaw(`BEGIN; UPDATE linkledger.api_keys SET hash = ?0 WHERE id = 'k1';
 			SELECT pg_notify(?1, 'accounts changed someone '); SELECT pg_notify(?1, ?2); COMMIT`,
 			hash, readmodel.Channel, fmt.Sprint("accounts ", i+2)).Exec(queriestest.WithTimeout(t)); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,8 @@ import (
 )
 
 var (
-	// ErrFull means that the queue has its largest size: remove records first.
+	// ErrFull means that the queue has its largest size, or that its disk has no space: remove
+	// records first, or free space.
 	ErrFull = errors.New("the spool is full")
 	// ErrLocked means that another process uses the folder: give each process its own.
 	ErrLocked = errors.New("the spool is used by another process")
@@ -50,6 +51,7 @@ type Spool struct {
 	offset   int64          // in the oldest segment, of the oldest record
 	removed  Batch          // removed from the oldest segment, without the bodies
 	bytes    int64          // of all segments
+	failure  error          // why the last record was not written; nil: it was
 }
 
 // Open locks the folder and reads its segments. It creates a missing folder.
@@ -211,8 +213,12 @@ func (s *Spool) Append(body []byte, items int) error {
 	case s.bytes+currentLayout.size(r) > s.cfg.MaxBytes:
 		return ErrFull
 	}
-	if err := s.write(r); err != nil {
-		return fmt.Errorf("append to the spool: %w", err)
+	s.failure = checkSpace(s.cfg.Dir, currentLayout.size(r))
+	if s.failure == nil {
+		s.failure = s.write(r)
+	}
+	if s.failure != nil {
+		return fmt.Errorf("append to the spool: %w", s.failure)
 	}
 	select {
 	case s.arrived <- struct{}{}:

@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"linkledger/condition"
 )
 
 var (
@@ -31,15 +34,16 @@ var (
 	// ErrNoStore is returned if the folder holds no event store. The remedy is to choose the right
 	// folder.
 	ErrNoStore = errors.New("there is no event store")
-	// ErrFull is returned if the disk has too little free space to open the store. The remedy is to
-	// free some.
+	// ErrFull is returned if the disk has too little free space to open the store or to accept
+	// writes. The remedy is to free some.
 	ErrFull = errors.New("the disk is full")
 )
 
 const (
 	// MemTableBytes is the size of a memtable, and of the log that Pebble allocates for it.
 	MemTableBytes = 16 << 20
-	// MinFreeBytes is the free space that Open demands: Pebble allocates a log when it opens.
+	// MinFreeBytes is the free space that Open demands for a store that exists: Pebble allocates a
+	// log when it opens.
 	MinFreeBytes = 2 * MemTableBytes
 
 	formatVersion  = 1
@@ -59,8 +63,8 @@ const (
 const l0Tables = 8
 
 // ErrFailed is wrapped by every refusal of a write after a commit has failed. Events that were
-// acknowledged before are safe. The remedy is to close the store, repair the disk and open the
-// store again.
+// acknowledged before are safe. The remedy is to close the store and, once Probe succeeds, to open
+// it again.
 var ErrFailed = errors.New("event store accepts no writes: a commit failed")
 
 // DB is an open Pebble database. After a failed commit it also has the reason why it accepts no
@@ -68,8 +72,12 @@ var ErrFailed = errors.New("event store accepts no writes: a commit failed")
 type DB struct {
 	*pebble.DB
 
+	dir     string
 	fsys    vfs.FS
+	spare   uint64 // bytes of the disk that are left to others
+	log     *slog.Logger
 	lock    *pebble.Lock
+	full    *condition.Log
 	failed  chan struct{} // closed after a failed commit
 	failure atomic.Pointer[error]
 }
@@ -78,6 +86,10 @@ type DB struct {
 func (d *DB) Fail(cause error) {
 	err := fmt.Errorf("%w: %w", ErrFailed, cause)
 	if d.failure.CompareAndSwap(nil, &err) {
+		d.log.LogAttrs(
+			context.Background(), slog.LevelError, "the event store accepts no writes",
+			slog.Any("error", err),
+		)
 		close(d.failed)
 	}
 }
@@ -98,17 +110,20 @@ func (d *DB) Close() error {
 	return errors.Join(d.DB.Close(), d.lock.Close())
 }
 
-// Open opens the database in a folder, or creates both. It may return ErrLocked, ErrFormat,
-// ErrForeign or ErrFull. In these cases nothing in the folder is changed.
-func Open(dir string, fsys vfs.FS, log *slog.Logger) (d *DB, err error) {
-	if err := checkFolder(dir, fsys); err != nil {
+// Open opens the database in a folder, or creates both. Writes leave spare bytes of the disk to
+// others, beside ReserveBytes. It may return ErrLocked, ErrFormat, ErrForeign or ErrFull. In these
+// cases nothing in the folder is changed.
+func Open(dir string, fsys vfs.FS, spare uint64, log *slog.Logger) (d *DB, err error) {
+	exists, err := checkFolder(dir, fsys)
+	if err != nil {
 		return nil, err
 	}
-	if usage, err := fsys.GetDiskUsage(dir); err == nil && usage.AvailBytes < MinFreeBytes {
-		return nil, fmt.Errorf(
-			"%w: %d MiB are free, at least %d are needed", ErrFull, usage.AvailBytes>>20,
-			MinFreeBytes>>20,
-		)
+	needed := ReserveBytes + spare // the first events are written
+	if exists {
+		needed = MinFreeBytes
+	}
+	if err := checkFree(fsys, dir, needed); err != nil {
+		return nil, err
 	}
 	lock, err := lockFolder(dir, fsys)
 	if err != nil {
@@ -124,8 +139,9 @@ func Open(dir string, fsys vfs.FS, log *slog.Logger) (d *DB, err error) {
 	}
 	cache := pebble.NewCache(blockCache)
 	defer cache.Unref()
-	d = &DB{fsys: fsys, lock: lock, failed: make(chan struct{})}
-	logger := &pebbleLogger{log: log, fail: d.Fail}
+	d = newDB(dir, fsys, lock, log)
+	d.spare = spare
+	logger := newPebbleLogger(log, d.Fail)
 	opts := &pebble.Options{
 		FS: zeroedFS{fsys}, Lock: lock, Cache: cache, MemTableSize: MemTableBytes,
 		L0CompactionThreshold: l0Tables, L0StopWritesThreshold: 3 * l0Tables,
@@ -156,36 +172,48 @@ func OpenReadOnly(dir string, fsys vfs.FS, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	logger := &pebbleLogger{log: log, fail: func(error) {}}
-	db, err := pebble.Open(dir, &pebble.Options{
+	d := newDB(dir, fsys, lock, log)
+	logger := newPebbleLogger(log, d.Fail)
+	d.DB, err = pebble.Open(dir, &pebble.Options{
 		FS: fsys, Lock: lock, ReadOnly: true, Logger: logger, EventListener: logger.listener(),
 	})
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &DB{DB: db, fsys: fsys, lock: lock, failed: make(chan struct{})}, nil
+	return d, nil
 }
 
-// checkFolder creates the folder if it is missing. It returns an error, and writes nothing, if this
-// version cannot use the folder.
-func checkFolder(dir string, fsys vfs.FS) error {
+// newDB returns a DB without its Pebble.
+func newDB(dir string, fsys vfs.FS, lock *pebble.Lock, log *slog.Logger) *DB {
+	return &DB{
+		dir: dir, fsys: fsys, log: log, lock: lock, failed: make(chan struct{}),
+		full: condition.New(
+			log, "the event store accepts no writes: its disk is full",
+			"the disk of the event store has space again, and writes are accepted",
+		),
+	}
+}
+
+// checkFolder creates the folder if it is missing, and reports whether it holds a store. It returns
+// an error, and writes nothing, if this version cannot use the folder.
+func checkFolder(dir string, fsys vfs.FS) (exists bool, err error) {
 	if err := fsys.MkdirAll(dir, folderMode); err != nil {
-		return err
+		return false, err
 	}
 	names, err := fsys.List(dir)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if slices.Contains(names, formatFile) {
-		return checkFormat(fsys, fsys.PathJoin(dir, formatFile))
+		return true, checkFormat(fsys, fsys.PathJoin(dir, formatFile))
 	}
 	for _, name := range names {
 		// These files are left if the creation was interrupted.
 		if name != "LOCK" && name != formatTempFile && name != "lost+found" {
-			return ErrForeign
+			return false, ErrForeign
 		}
 	}
-	return nil
+	return false, nil
 }
 
 func checkFormat(fsys vfs.FS, path string) error {

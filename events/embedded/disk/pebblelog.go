@@ -2,11 +2,12 @@ package disk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"linkledger/condition"
 )
 
 // pebbleLogger logs the errors of Pebble. Pebble expects Fatalf not to return. A library must not
@@ -14,6 +15,14 @@ import (
 type pebbleLogger struct {
 	log  *slog.Logger
 	fail func(cause error)
+	// background is the condition that flushes or compactions fail. Pebble repeats them at once.
+	background *condition.Log
+}
+
+func newPebbleLogger(log *slog.Logger, fail func(cause error)) *pebbleLogger {
+	return &pebbleLogger{log: log, fail: fail, background: condition.New(
+		log, "storage error in the background", "storage works again in the background",
+	)}
 }
 
 func (p *pebbleLogger) Infof(string, ...any) {}
@@ -24,23 +33,23 @@ func (p *pebbleLogger) Errorf(format string, args ...any) {
 }
 
 func (p *pebbleLogger) Fatalf(format string, args ...any) {
-	cause := fmt.Sprintf(format, args...)
-	p.log.LogAttrs(
-		context.Background(), slog.LevelError, "storage failed, the store accepts no more writes",
-		slog.String("error", cause),
-	)
-	p.fail(errors.New(cause))
+	p.fail(fmt.Errorf(format, args...))
 }
 
 // listener returns a listener that logs errors of background work. Errors that a write or a read
 // returns are not logged here.
 func (p *pebbleLogger) listener() *pebble.EventListener {
-	report := func(err error) {
-		p.log.LogAttrs(context.Background(), slog.LevelError, "storage error in the background",
-			slog.String("error", err.Error()))
+	report := func(err error) { p.background.Report(context.Background(), err) }
+	// A flush or compaction that fails is reported as an error of the background.
+	ended := func(err error) {
+		if err == nil {
+			report(nil)
+		}
 	}
 	return &pebble.EventListener{
 		BackgroundError: report,
+		FlushEnd:        func(info pebble.FlushInfo) { ended(info.Err) },
+		CompactionEnd:   func(info pebble.CompactionInfo) { ended(info.Err) },
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			report(fmt.Errorf("%s is corrupt: %w", info.Path, info.Details))
 		},

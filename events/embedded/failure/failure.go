@@ -115,7 +115,7 @@ func classify(err error) (codes.Code, []string) {
 		}
 	case errors.Is(err, ErrDenied):
 		return codes.PermissionDenied, []string{"exception", "access-denied"}
-	case errors.Is(err, groupcommit.ErrClosed), errors.Is(err, disk.ErrFailed):
+	case errors.Is(err, groupcommit.ErrClosed):
 		return codes.Unavailable, nil
 	case errors.Is(err, context.DeadlineExceeded):
 		return codes.DeadlineExceeded, nil
@@ -124,7 +124,23 @@ func classify(err error) (codes.Code, []string) {
 	case errors.Is(err, record.ErrCorrupt):
 		return codes.DataLoss, nil
 	}
+	if code, refuses := RefusesWrites(err); refuses {
+		return code, nil
+	}
 	return codes.Unknown, nil
+}
+
+// RefusesWrites reports whether an error means that the store accepts no writes until its disk is
+// mended, and the code of the status that says so. Clients repeat a call that was Unavailable at
+// once, which does not help here.
+func RefusesWrites(err error) (code codes.Code, refuses bool) {
+	switch {
+	case errors.Is(err, disk.ErrFull):
+		return codes.ResourceExhausted, true
+	case errors.Is(err, disk.ErrFailed):
+		return codes.FailedPrecondition, true
+	}
+	return codes.OK, false
 }
 
 // ascii returns name, escaped if it has other characters than printable ASCII, because a trailer

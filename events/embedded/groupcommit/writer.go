@@ -167,8 +167,9 @@ func (w *Writer) collect(first *Write) []*Write {
 func (w *Writer) applyGroup(writes []*Write) *inFlightGroup {
 	f := &inFlightGroup{writes: writes, outcomes: make([]ledger.Outcome, len(writes))}
 	w.ledger.BeginGroup()
+	refused := w.Refusal()
 	for i, req := range writes {
-		f.outcomes[i] = w.plan(req)
+		f.outcomes[i] = w.plan(req, refused)
 	}
 	var err error
 	if f.group, err = w.ledger.EndGroup(); err != nil {
@@ -184,9 +185,17 @@ func (w *Writer) applyGroup(writes []*Write) *inFlightGroup {
 	return f
 }
 
-func (w *Writer) plan(req *Write) ledger.Outcome {
+// Refusal returns why no writes are accepted now, or nil.
+func (w *Writer) Refusal() error {
 	if err := w.db.Err(); err != nil {
-		return ledger.Outcome{Err: err}
+		return err
+	}
+	return w.db.CheckSpace(context.Background())
+}
+
+func (w *Writer) plan(req *Write, refused error) ledger.Outcome {
+	if refused != nil {
+		return ledger.Outcome{Err: refused}
 	}
 	if err := req.ctx.Err(); err != nil {
 		return ledger.Outcome{Err: err}

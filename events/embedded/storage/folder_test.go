@@ -75,21 +75,27 @@ func TestOpenFolderRefusals(t *testing.T) {
 func TestOpenOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	fsys := vfs.NewMem()
-	fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: disk.MinFreeBytes - 1})
-	_, err := Open(Config{Dir: "store", FS: fsys})
-	if !errors.Is(err, disk.ErrFull) || strings.Contains(err.Error(), "\n") {
-		t.Fatalf("%v, want ErrFull in one line", err)
-	}
-	if names, err := fsys.List("store"); err != nil || len(names) > 0 {
-		t.Fatalf("the folder holds %v, %v", names, err)
-	}
-	fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: disk.MinFreeBytes})
-	s, err := Open(Config{Dir: "store", FS: fsys})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+	for _, needed := range []uint64{disk.ReserveBytes, disk.MinFreeBytes} { // first a new store
+		fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: needed - 1})
+		if err := fsys.MkdirAll("store", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		before := fsys.String()
+		_, err := Open(Config{Dir: "store", FS: fsys})
+		if !errors.Is(err, disk.ErrFull) || strings.Contains(err.Error(), "\n") {
+			t.Fatalf("%v, want ErrFull in one line", err)
+		}
+		if after := fsys.String(); after != before {
+			t.Fatalf("the folder was changed from\n%s to\n%s", before, after)
+		}
+		fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: needed})
+		s, err := Open(Config{Dir: "store", FS: fsys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -30,6 +30,8 @@ type Config struct {
 	NoSync bool
 	// FS is the file system of the folder. Nil means the disk.
 	FS vfs.FS
+	// Spare is how many bytes of the disk writes leave to others, beside disk.ReserveBytes.
+	Spare uint64
 	// Logger receives warnings and errors of background work. Nil discards them.
 	Logger *slog.Logger
 	// Now returns the creation time of events. Nil means time.Now.
@@ -64,7 +66,7 @@ type Stat struct {
 	Streams   uint64 // streams that ever held an event, including metadata streams
 	Head      uint64 // position of the last event
 	DiskBytes uint64 // size of the data folder
-	Failure   error  // why no writes are accepted (wraps ErrFailed), or nil
+	Failure   error  // why no writes are accepted (wraps disk.ErrFull or disk.ErrFailed), or nil
 }
 
 // Open opens the log in cfg.Dir, or creates one. It may return the errors of disk.Open.
@@ -99,7 +101,9 @@ func (c *Config) complete() error {
 }
 
 func (s *Store) open() (err error) {
-	if s.db, err = disk.Open(s.cfg.Dir, s.cfg.FS, s.cfg.Logger); err != nil {
+	if s.db, err = disk.Open(
+		s.cfg.Dir, s.cfg.FS, s.cfg.Spare, s.cfg.Logger,
+	); err != nil {
 		return err
 	}
 	if err := s.recover(); err != nil {
@@ -133,6 +137,10 @@ func (s *Store) publish(events []*record.Event, c record.Counters) {
 
 // Writer returns the writer of the log.
 func (s *Store) Writer() *groupcommit.Writer { return s.writer }
+
+// Failed returns a channel that is closed when a commit has failed. The store then accepts no more
+// writes until it is closed and opened again.
+func (s *Store) Failed() <-chan struct{} { return s.db.Failed() }
 
 // Log returns the durable part of the log.
 func (s *Store) Log() *durable.Log { return s.log }
@@ -170,7 +178,9 @@ func (s *Store) close() error {
 // Stat returns counts and positions. After Stop it returns the last ones, without the size on disk.
 func (s *Store) Stat() Stat {
 	c := s.counters.Load()
-	st := Stat{Events: c.Events, Streams: c.Streams, Head: s.log.Head(), Failure: s.db.Err()}
+	st := Stat{
+		Events: c.Events, Streams: c.Streams, Head: s.log.Head(), Failure: s.writer.Refusal(),
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {

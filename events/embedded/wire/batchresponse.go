@@ -88,6 +88,9 @@ func batchError(
 	case errors.As(err, &missing), status.Code(err) == codes.InvalidArgument:
 		return pack(codes.InvalidArgument, "BadRequest", &shared.BadRequest{Message: err.Error()})
 	}
+	if code, refuses := failure.RefusesWrites(err); refuses {
+		return pack(code, err.Error(), &shared.Unknown{})
+	}
 	return pack(codes.Unknown, "Unknown", &shared.Unknown{})
 }
 

@@ -28,6 +28,10 @@ var (
 	// ErrUnavailable means that the event store did not respond in time. The outcome of an append
 	// is unknown; the caller may repeat it with the same command id.
 	ErrUnavailable = errors.New("event store unavailable")
+	// ErrRefusesWrites means that the event store accepts no writes at present, although it
+	// answers: its disk is full or has failed. Nothing was written. It is an ErrUnavailable. A
+	// retry does not help until the disk is mended.
+	ErrRefusesWrites = fmt.Errorf("%w: it accepts no writes", ErrUnavailable)
 	// ErrTooLarge means that the events of one append exceed MaxAppendSize. The caller splits them.
 	ErrTooLarge = errors.New("append too large")
 	// ErrDenied means that the credentials of the connection string are missing, wrong or

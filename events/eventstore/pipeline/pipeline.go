@@ -153,6 +153,8 @@ func appendSentinel(code codes.Code, message string) error {
 		return eventlog.ErrStreamDeleted
 	case codes.PermissionDenied, codes.Unauthenticated:
 		return eventlog.Denial(code)
+	case codes.ResourceExhausted, codes.FailedPrecondition:
+		return eventlog.ErrRefusesWrites
 	case codes.InvalidArgument:
 		if message == "MaximumAppendSizeExceeded" {
 			return eventlog.ErrTooLarge

@@ -43,6 +43,7 @@ type Overview struct {
 	Generation int
 	Serving    bool
 	Built      bool // it serves or has served
+	Current    bool // its tables are those of this version of the program
 	Position   eventstore.Position
 	LagEvents  int           // not applied yet; an estimate above maxCounted
 	Lag        time.Duration // age of the oldest of them
@@ -109,9 +110,11 @@ func AddLag(
 }
 
 func overviewOf(row overviewRow) Overview {
+	shape, err := readmodel.Shape(row.Name) // an error: a projection of another version
 	o := Overview{
 		Name: row.Name, Generation: row.Generation.Generation, Serving: row.Serving,
 		Built:    row.Built,
+		Current:  err == nil && row.Shape == shape,
 		Position: generation.CheckpointOf(row.Generation).Position,
 		State:    stateOf(row), LastError: row.LastError,
 	}

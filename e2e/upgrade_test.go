@@ -1,0 +1,415 @@
+package e2e
+
+// This file starts the program on the data of each released version, and of commits that have not
+// been released, and compares what it answers with what that version answered.
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/internal/soak"
+)
+
+var upgradeFrom = flag.String(
+	"upgrade-from", "", "commits whose data TestUpgradeFromCommits starts from, separated by commas",
+)
+
+// TestReleasesHaveUpgradeData fails if a released version has left no data for TestUpgrade.
+func TestReleasesHaveUpgradeData(t *testing.T) {
+	t.Parallel()
+	changelog, err := os.ReadFile("../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := regexp.MustCompile(`(?m)^## (v\S+)`).FindAllStringSubmatch(string(changelog), -1)
+	if len(released) == 0 {
+		t.Error("the changelog has no version")
+	}
+	for _, version := range released {
+		for _, name := range []string{dataFile, dumpFile, answersFile, relationsFile} {
+			if _, err := os.Stat(filepath.Join(upgradeFolder, version[1], name)); err != nil {
+				t.Errorf("%v: write it with make upgrade-data VERSION=%s", err, version[1])
+			}
+		}
+	}
+}
+
+// TestUpgrade starts the program on the data of each released version.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Glob(filepath.Join(upgradeFolder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		t.Run(filepath.Base(folder), func(t *testing.T) {
+			t.Parallel()
+			testUpgrades(t, func(t *testing.T) leftData { t.Helper(); return readLeft(t, folder) }, soak.N(2, 20))
+		})
+	}
+}
+
+// TestUpgradeFromCommits starts the program on data of commits: make upgrade calls it.
+func TestUpgradeFromCommits(t *testing.T) {
+	t.Parallel()
+	if *upgradeFrom == "" {
+		t.Skip("builds other commits: make upgrade calls it")
+	}
+	for commit := range strings.SplitSeq(*upgradeFrom, ",") {
+		t.Run(commit, func(t *testing.T) {
+			t.Parallel()
+			older := buildCommit(t, commit)
+			left := leaveData(t, older, 1000)
+			testUpgrades(t, func(t *testing.T) leftData {
+				t.Helper()
+				return left.copied(t)
+			}, 1000)
+			t.Run("older program", func(t *testing.T) {
+				t.Parallel()
+				testOlderProgram(t, older, left.copied(t))
+			})
+		})
+	}
+}
+
+// testUpgrades upgrades copies of the data: with dev, with serve, and with a dev that is killed.
+func testUpgrades(t *testing.T, data func(t *testing.T) leftData, kills int) {
+	t.Helper()
+	for name, start := range map[string]func(*testing.T, leftData) *upgraded{
+		"dev": func(t *testing.T, left leftData) *upgraded {
+			t.Helper()
+			return upgradeDev(t, left, 0)
+		},
+		"killed dev": func(t *testing.T, left leftData) *upgraded {
+			t.Helper()
+			return upgradeDev(t, left, kills)
+		},
+		"serve": upgradeServe,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			left := data(t)
+			u := start(t, left)
+			u.answersAsBefore(left.answers)
+			u.goesOn()
+		})
+	}
+}
+
+// readLeft reads the folder of a version.
+func readLeft(t *testing.T, folder string) leftData {
+	t.Helper()
+	left := leftData{folder: filepath.Join(t.TempDir(), "left"), dump: string(uncompressed(t, folder, dumpFile))}
+	shell(t, fmt.Sprintf(
+		"mkdir %[1]s && tar -C %[1]s --no-same-owner -xzf %[2]s", left.folder, filepath.Join(folder, dataFile),
+	))
+	if err := json.Unmarshal(uncompressed(t, folder, answersFile), &left.answers); err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
+func uncompressed(t *testing.T, folder, name string) []byte {
+	t.Helper()
+	file, err := os.Open(filepath.Join(folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	r, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// copied returns a copy of the data.
+func (l leftData) copied(t *testing.T) leftData {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "left")
+	shell(t, fmt.Sprintf("cp -a %s %s", l.folder, folder))
+	l.folder = folder
+	return l
+}
+
+// restore puts the dump into the PostgreSQL of the folder of a dev.
+func (l leftData) restore(t *testing.T) {
+	t.Helper()
+	copyCluster(t, filepath.Join(l.folder, "postgres"))
+	withDatabase(t, l.folder, func(dsn string) {
+		conn, err := pgx.Connect(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.PgConn().Exec(t.Context(), l.dump).ReadAll(); err != nil {
+			t.Fatalf("load the dump: %v", err)
+		}
+		if err := conn.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// upgraded is a running installation of this version on data of another one.
+type upgraded struct {
+	filler
+
+	admin string
+}
+
+// upgradeDev starts dev on the data. It kills the process at most some times, each time a little
+// later, until it is ready.
+func upgradeDev(t *testing.T, left leftData, kills int) *upgraded {
+	t.Helper()
+	left.restore(t)
+	t.Cleanup(func() { removeAll(t, left.folder) })
+	at, admin := freeAddress(t), freeAddress(t)
+	u := &upgraded{admin: "http://" + admin, filler: filler{
+		t: t, program: program, where: []string{"--data", left.folder}, base: "http://" + at,
+		keys: left.answers.Keys,
+	}}
+	for kill := range kills + 1 {
+		process := startChild(
+			t, program, "dev", "--data", left.folder, "--base-url=https://sho.rt", "--listen="+at,
+			"--admin-listen="+admin, "--eventstore-listen="+freeAddress(t),
+		)
+		within := startTimeout
+		if kill < kills {
+			within = time.Duration(kill+1) * 100 * time.Millisecond
+		}
+		if u.ready(process, within) {
+			t.Logf("ready after %d kills", kill)
+			break
+		}
+		process.kill()
+	}
+	return u
+}
+
+// upgradeServe starts serve on the data.
+func upgradeServe(t *testing.T, left leftData) *upgraded {
+	t.Helper()
+	left.restore(t)
+	key, err := os.ReadFile(filepath.Join(left.folder, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	master := "--master-key=" + strings.TrimSpace(string(key))
+	i := &installation{
+		t: t, folder: left.folder, program: program, flags: []string{"--base-url=https://sho.rt", master},
+		storeAddress: freeAddress(t), base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t),
+	}
+	i.startStore()
+	i.startDatabase()
+	t.Cleanup(i.stopDatabase)
+	i.startService()
+	u := &upgraded{admin: i.admin, filler: filler{
+		t: t, program: program, where: append(i.backends(), master), base: i.base, keys: left.answers.Keys,
+	}}
+	if !u.ready(i.service, startTimeout) {
+		t.Fatal("not ready in time")
+	}
+	return u
+}
+
+// ready waits until the process is ready, or until some time is over. Meanwhile it calls the API,
+// which has to answer: with 503 until it can.
+func (u *upgraded) ready(process *child, within time.Duration) bool {
+	u.t.Helper()
+	late := time.After(within)
+	client := http.Client{Timeout: startTimeout}
+	for {
+		response, err := client.Get(u.admin + "/health/ready")
+		if err == nil {
+			_ = response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return true
+			}
+			u.answersInTime()
+		}
+		select {
+		case <-late:
+			return false
+		case <-process.ended:
+			u.t.Fatalf("the program ended before it was ready:\n%s", process.output.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// callTimeout is what the service gives to a call.
+const callTimeout = 10 * time.Second
+
+// answersInTime makes a call while the program is not ready.
+func (u *upgraded) answersInTime() {
+	u.t.Helper()
+	request, err := apiRequest(u.t.Context(), u.base, demoUser, u.keys[demoUser], "GET", "/urls", "")
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	client := http.Client{Timeout: callTimeout}
+	response, err := client.Do(request)
+	if err != nil {
+		u.t.Errorf("a call while the program starts: %v", err)
+		return
+	}
+	_ = response.Body.Close()
+	if code := response.StatusCode; code != http.StatusOK && code != http.StatusServiceUnavailable {
+		u.t.Errorf("a call while the program starts is answered %d", code)
+	}
+}
+
+// answersAsBefore checks that this version answers what the other one did, and that the read models
+// and the log are right.
+func (u *upgraded) answersAsBefore(before answers) {
+	t := u.t
+	t.Helper()
+	for _, call := range before.Calls {
+		u.wantContained(call.Username+" "+call.Path, call.Answer, u.read(call.Username, call.Path))
+	}
+	for _, visit := range before.Visits {
+		if got := u.look(visit.Hash); got != visit {
+			t.Errorf("visit: got %+v, want %+v", got, visit)
+		}
+	}
+	for hash, want := range before.Histories {
+		var got any
+		if err := json.Unmarshal([]byte(u.operate("audit", "history", hash, "--format=json", "--clicks")), &got); err != nil {
+			t.Fatal(err)
+		}
+		u.wantContained("history of "+hash, want, got)
+	}
+	head := filepath.Join(t.TempDir(), "head")
+	if err := os.WriteFile(head, []byte(before.Head), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := u.operate(
+		"audit", "verify", "--public-key", before.PublicKey, "--checkpoint", head,
+	); !strings.Contains(out, "signed heads that fit: 1") {
+		t.Errorf("verify: %s", out)
+	}
+	for hash, want := range before.Proofs {
+		if got := u.prove(before, hash); got != want {
+			t.Errorf("proof of %s: got\n%s\nwant\n%s", hash, got, want)
+		}
+		file := filepath.Join(t.TempDir(), "proof")
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, log, code := command(t, "audit", "verify-proof", file, "--public-key", before.PublicKey); code != 0 {
+			t.Errorf("the proof of %s: %s%s", hash, out, log)
+		}
+	}
+	u.verified()
+}
+
+func (u *upgraded) verified() {
+	u.t.Helper()
+	if out := u.operate("projections", "verify", "--all"); strings.Count(out, " 0 different\n") != strings.Count(out, "\n") {
+		u.t.Errorf("verify: %s", out)
+	}
+}
+
+// goesOn changes links of the other version, and checks that their visitors are known.
+func (u *upgraded) goesOn() {
+	u.t.Helper()
+	before := u.stats("postgres")
+	u.visit("postgres", "three", "")
+	after := u.stats("postgres")
+	if after["total_clicks"] != before["total_clicks"].(float64)+1 ||
+		after["unique_clicks"] != before["unique_clicks"] {
+		u.t.Errorf("clicks after a visit of a known visitor: %v, before: %v", after, before)
+	}
+	u.call(demoUser, "PATCH", "/urls/postgres", `{"urls":[{"note":"upgraded","custom_hash":"newest"}]}`)
+	u.call("ada", "POST", "/urls", `{"urls":[{"long_url":"https://example.com/new","note":"new"}]}`)
+	u.call(demoUser, "POST", "/urls/deleted/restore", "")
+	u.call(demoUser, "DELETE", "/urls/go", "")
+	u.verified()
+}
+
+func (u *upgraded) stats(hash string) map[string]any {
+	u.t.Helper()
+	answer, err := callAs(u.t.Context(), u.base, demoUser, u.keys[demoUser], "GET", "/stats/"+hash, "")
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return answer["stats"].([]any)[0].(map[string]any)
+}
+
+// wantContained checks that an answer has what an older one has. It may have more fields.
+func (u *upgraded) wantContained(what string, want, got any) {
+	u.t.Helper()
+	if difference := lacks("", want, got); difference != "" {
+		u.t.Errorf("%s: %s", what, difference)
+	}
+}
+
+// lacks returns what got lacks of want, or nothing.
+func lacks(at string, want, got any) string {
+	switch want := want.(type) {
+	case map[string]any:
+		fields, ok := got.(map[string]any)
+		if !ok {
+			break
+		}
+		for name, value := range want {
+			if difference := lacks(at+"."+name, value, fields[name]); difference != "" {
+				return difference
+			}
+		}
+		return ""
+	case []any:
+		items, ok := got.([]any)
+		if !ok || len(items) != len(want) {
+			break
+		}
+		for i, item := range want {
+			if difference := lacks(fmt.Sprint(at, "[", i, "]"), item, items[i]); difference != "" {
+				return difference
+			}
+		}
+		return ""
+	default:
+		if reflect.DeepEqual(want, got) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s is %v, was %v", at, got, want)
+}
+
+// testOlderProgram upgrades data, and starts the program that left it again, beside this version.
+func testOlderProgram(t *testing.T, older string, left leftData) {
+	t.Helper()
+	u := upgradeServe(t, left)
+	process := startChild(t, older, slices.Concat([]string{
+		"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(),
+	}, u.where)...)
+	select {
+	case <-process.ended:
+	case <-time.After(startTimeout):
+		t.Fatal("the older program runs")
+	}
+	if out := process.output.String(); process.process.ProcessState.ExitCode() != exitUsage ||
+		!strings.Contains(out, "this database belongs to Linkledger") {
+		t.Errorf("the older program ended with %v:\n%s", process.process.ProcessState, out)
+	}
+	u.answersAsBefore(left.answers)
+}

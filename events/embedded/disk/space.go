@@ -1,0 +1,50 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ReserveBytes is the free space below which no writes are accepted. Pebble needs space after a
+// write, to flush a memtable, and more than MinFreeBytes must be left to open the store again.
+const ReserveBytes = MinFreeBytes + MemTableBytes
+
+// probeName is the name of the file that Probe writes.
+const probeName = "probe.tmp"
+
+// CheckSpace returns an error that wraps ErrFull while less space is free than ReserveBytes and
+// what is left to others. The remedy is to free some: writes are accepted again at once. A file
+// system that does not tell its free space is never full.
+func (d *DB) CheckSpace(ctx context.Context) error {
+	err := checkFree(d.fsys, d.dir, ReserveBytes+d.spare)
+	d.full.Report(ctx, err)
+	return err
+}
+
+// checkFree returns an error that wraps ErrFull if fewer bytes are free.
+func checkFree(fsys vfs.FS, dir string, bytes uint64) error {
+	usage, err := fsys.GetDiskUsage(dir)
+	if err != nil || usage.AvailBytes >= bytes {
+		return nil //nolint:nilerr // the file system does not tell
+	}
+	return fmt.Errorf("%w: of the disk of %s %d MiB are free, at least %d are needed",
+		ErrFull, dir, usage.AvailBytes>>20, bytes>>20)
+}
+
+// Probe returns nil if the disk of a folder takes writes: it has the space that writes of an open
+// database need, and a file that is written there becomes durable.
+func Probe(dir string, fsys vfs.FS, spare uint64) error {
+	if err := checkFree(fsys, dir, ReserveBytes+spare); err != nil {
+		return err
+	}
+	path := fsys.PathJoin(dir, probeName)
+	file, err := fsys.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(zeros[:4096])
+	return errors.Join(err, file.Sync(), file.Close(), fsys.Remove(path))
+}

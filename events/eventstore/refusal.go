@@ -1,0 +1,43 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"linkledger/events/eventstore/wire"
+)
+
+// refusalStream is the stream of the appends of no events by which Refusal asks. It never exists.
+const refusalStream = "refusal"
+
+// refusal is why the event store has refused the last append with ErrRefusesWrites.
+type refusal struct{ last atomic.Pointer[error] }
+
+// note notes the outcome of an append.
+func (r *refusal) note(err error) {
+	switch {
+	case errors.Is(err, ErrRefusesWrites):
+		r.last.Store(&err)
+	case err == nil && r.last.Load() != nil:
+		r.last.Store(nil)
+	}
+}
+
+// Refusal returns why the event store accepts no writes, as an ErrRefusesWrites. It returns nil if
+// the last append was accepted, or if none has been refused. After a refusal it asks the event
+// store with an append of no events, which writes nothing.
+func (s *Store) Refusal(ctx context.Context) error {
+	if s.refusal.last.Load() == nil {
+		return nil
+	}
+	_, err := s.appender.Append(ctx, wire.NewBatchAppend(refusalStream, NoStream, nil))
+	s.refusal.note(err)
+	if last := s.refusal.last.Load(); last != nil {
+		return *last
+	}
+	return nil
+}
+
+// Refuses reports whether the event store has refused the last append. It asks nothing.
+func (s *Store) Refuses() bool { return s.refusal.last.Load() != nil }

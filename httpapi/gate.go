@@ -1,0 +1,82 @@
+package httpapi
+
+// This file answers the requests that come before the service can.
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/redirect"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/router"
+)
+
+// Gate serves the public listener from the start of a process. Until it is open, each request waits
+// for that, and is refused with status 503 after gateTimeout. It is safe for concurrent use.
+type Gate struct {
+	logger  *slog.Logger
+	timeout time.Duration
+	opened  chan struct{}
+	ended   context.Context //nolint:containedctx // requests that wait are refused at its end
+	handler http.Handler    // valid once opened
+}
+
+// gateTimeout is how long a request waits for the start of the service: as long as a call may take.
+const gateTimeout = defaultRequestTimeout
+
+// NewGate returns a closed gate. When ctx ends, the requests that wait are refused.
+func NewGate(ctx context.Context, logger *slog.Logger) *Gate {
+	return &Gate{
+		logger: logger, timeout: gateTimeout, opened: make(chan struct{}), ended: ctx,
+	}
+}
+
+// Open lets a handler answer all requests from now on, also those that wait. It MUST be called at
+// most once.
+func (g *Gate) Open(handler http.Handler) {
+	g.handler = handler
+	close(g.opened)
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-g.opened:
+	default:
+		if !g.wait(r) {
+			g.refuse(request.New(w, r))
+			return
+		}
+	}
+	g.handler.ServeHTTP(w, r)
+}
+
+// wait reports whether the gate is opened in time.
+func (g *Gate) wait(r *http.Request) bool {
+	late := time.NewTimer(g.timeout)
+	defer late.Stop()
+	select {
+	case <-g.opened:
+		return true
+	case <-g.ended.Done():
+	case <-r.Context().Done():
+	case <-late.C:
+	}
+	return false
+}
+
+func (g *Gate) refuse(c *request.Context) {
+	failure := response.Report(c, g.logger, apierror.Late("The service is starting, and waits for "+
+		"its event store or its database: repeat the call later. The operator sees the reason at "+
+		"/health/ready."))
+	c.Header()[request.HeaderID] = []string{c.ID}
+	if path, _ := router.Canonical(c.Request.URL); isBelow(path.Path, "/v3") {
+		writeAPIFailure(c, failure)
+		return
+	}
+	redirect.WriteFailure(c, failure)
+}

@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestGate sends requests before the service can answer.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	ask := func(g *Gate, path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		return w
+	}
+	wantRefused := func(w *httptest.ResponseRecorder, contentType string) {
+		t.Helper()
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+			w.Header().Get("X-Request-Id") == "" || !strings.Contains(w.Body.String(), "The service is starting") ||
+			!strings.HasPrefix(w.Header().Get("Content-Type"), contentType) {
+			t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
+		}
+	}
+
+	closed := NewGate(t.Context(), slog.New(slog.DiscardHandler))
+	closed.timeout = 10 * time.Millisecond
+	wantRefused(ask(closed, "/v3/urls"), "application/json")
+	wantRefused(ask(closed, "/pg"), "text/html")
+
+	ctx, end := context.WithCancel(t.Context())
+	ending := NewGate(ctx, slog.New(slog.DiscardHandler))
+	end()
+	wantRefused(ask(ending, "/v3/urls"), "application/json")
+
+	opening := NewGate(t.Context(), slog.New(slog.DiscardHandler))
+	answered := make(chan int)
+	go func() { answered <- ask(opening, "/v3/urls").Code }()
+	opening.Open(answer)
+	if code := <-answered; code != http.StatusTeapot {
+		t.Errorf("a request that waited is answered %d", code)
+	}
+	if code := ask(opening, "/pg").Code; code != http.StatusTeapot {
+		t.Errorf("a request after the start is answered %d", code)
+	}
+}
+
+// TestTablesOfAnotherVersion sends requests while the read models of this version are built.
+func TestTablesOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	served := make(chan struct{})
+	s := newStack(t, func(cfg *Config) { cfg.Served, cfg.WaitTimeout = served, 10*time.Millisecond })
+	for _, path := range []string{"/v3/urls", "/pg", "/console"} {
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "builds its read models") {
+			t.Errorf("GET %s: got %d %s", path, w.Code, w.Body)
+		}
+	}
+	close(served)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pg", nil))
+	if w.Code != http.StatusNotFound {
+		t.Errorf("then a visit is answered %d", w.Code)
+	}
+}

@@ -1,0 +1,55 @@
+package app
+
+// This file serves the public address from the start of a process, so that a request never waits
+// without a bound for what the process waits for.
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+
+	"linkledger/httpapi"
+	"linkledger/httpapi/shortlink"
+	"linkledger/internal/config"
+	"linkledger/internal/httpserver"
+)
+
+// Public is the public address of a process. Until a service runs, it answers with status 503.
+type Public struct {
+	gate    *httpapi.Gate
+	ctx     context.Context //nolint:containedctx // ends with the server; its cause says why
+	closing func() error    // stops the server after the requests in flight
+}
+
+// ServePublic serves an open address for the roles of a process. It closes the address if no role
+// needs it.
+func ServePublic(listener net.Listener, roles []config.Role, logger *slog.Logger) *Public {
+	redirects := slices.Contains(roles, config.RoleRedirect)
+	if !redirects && !slices.Contains(roles, config.RoleAPI) {
+		ctx := context.Background()
+		_ = listener.Close() // nobody has used it
+		return &Public{
+			gate: httpapi.NewGate(ctx, logger), ctx: ctx, closing: func() error { return nil },
+		}
+	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	p := &Public{gate: httpapi.NewGate(ctx, logger), ctx: ctx}
+	ended := make(chan error, 1)
+	go func() {
+		if redirects {
+			ended <- httpserver.ServeFast(ctx, stop, p.gate, shortlink.IsPath, listener, logger)
+			return
+		}
+		ended <- httpserver.Serve(ctx, stop, p.gate, listener, logger)
+	}()
+	p.closing = sync.OnceValue(func() error {
+		stop(nil)
+		return <-ended
+	})
+	return p
+}
+
+// Close ends the server after the requests in flight.
+func (p *Public) Close() error { return p.closing() }

@@ -1,0 +1,2 @@
+-- Version 0.1.0 created the table of keys here. It lies in the schema linkledger_keys now: see the
+-- package keystore.
