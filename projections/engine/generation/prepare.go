@@ -16,8 +16,11 @@ const First = 1
 
 // Prepare creates what is missing in the database: the control schema, and the tables, views and
 // checkpoint of each projection. It updates the schema of keys if there is one. Several processes
-// may call it at the same time.
+// may call it at the same time. It fails as DB.CheckRequirements does.
 func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
+	if err := db.CheckRequirements(ctx); err != nil {
+		return err
+	}
 	return db.Locked(ctx, func(ctx context.Context) error {
 		if err := db.Keys.Update(ctx); err != nil {
 			return err
