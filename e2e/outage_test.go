@@ -144,8 +144,13 @@ func installProgram(t *testing.T, service string, flags ...string) *installation
 // openAccount opens the account that the calls of tests use.
 func (i *installation) openAccount() {
 	i.t.Helper()
+	i.openAccountBy(i.backends()...)
+}
+
+func (i *installation) openAccountBy(backends ...string) {
+	i.t.Helper()
 	out, err := exec.Command(
-		program, append([]string{"account", "create", "--username", demoUser, "--json"}, i.backends()...)...,
+		program, append([]string{"account", "create", "--username", demoUser, "--json"}, backends...)...,
 	).Output()
 	var account openedAccount
 	if err == nil {

@@ -26,7 +26,7 @@ func behindPooler(t *testing.T, settings ...string) *installation {
 	t.Cleanup(i.stopDatabase)
 	i.startStore()
 	// PgBouncer runs as PostgreSQL does, whose user must be able to enter the folder.
-	if err := os.Chmod(filepath.Dir(i.folder), 0o711); err != nil { //nolint:gosec // it holds the data of a test
+	if err := os.Chmod(filepath.Dir(i.folder), 0o711); err != nil {
 		t.Fatal(err)
 	}
 	i.dsn = bouncertest.Start(t, i.database.DSN(), settings...)

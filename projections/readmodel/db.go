@@ -82,6 +82,9 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	}
 	cfg = cfg.Copy()
 	cfg.MaxConns = int32(writers)
+	if writers > 1 { // the other callers of a service MUST NOT take all that PostgreSQL allows
+		cfg.MinConns = 1
+	}
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	cfg.ConnConfig.StatementCacheCapacity = maxPrepared
 	set(cfg.ConnConfig, writerSettings)

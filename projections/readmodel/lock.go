@@ -57,7 +57,9 @@ func (db *DB) Locked(ctx context.Context, change func(context.Context) error) (e
 		}); err != nil {
 		return fmt.Errorf("lock the schemas: %w", err)
 	}
-	if err := waiting.During(ctx, "change of the schemas of the database", nil, change); err != nil {
+	if err := waiting.During(
+		ctx, "change of the schemas of the database", nil, change,
+	); err != nil {
 		return err
 	}
 	if _, err := conn.Exec(ctx, "COMMIT"); err != nil {

@@ -116,7 +116,7 @@ func TestRefusalsOfPooler(t *testing.T) {
 		outage bool
 		want   string
 	}{
-		"startup parameter": {pooled + "&options=-cwork_mem%3D1MB", false, "unsupported startup parameter: options"},
+		"startup parameter": {pooled + "&options=-cwork_mem%3D1MB", false, "unsupported startup parameter"},
 		"user":              {strings.Replace(pooled, "linkledger@", "stranger@", 1), false, "authentication failed"},
 		"database":          {path(pooled, "nothing_here"), false, "does not exist"},
 		"gone":              {path(refuse, "gone"), true, ""},

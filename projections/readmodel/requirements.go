@@ -40,7 +40,8 @@ func (db *DB) checkRequirements(ctx context.Context) error {
 	var has requirements
 	if err := db.NewRaw(`
 		SELECT current_database() AS database, current_setting('server_encoding') AS encoding,
-			pg_is_in_recovery() AS standby, current_setting('transaction_read_only')::bool AS read_only,
+			pg_is_in_recovery() AS standby,
+			current_setting('transaction_read_only')::bool AS read_only,
 			current_setting('search_path') AS search_path, coalesce(current_schema(), '') AS schema,
 			EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS trigrams,
 			coalesce(e.extnamespace::regnamespace::text, '') AS trigram_in,

@@ -102,6 +102,6 @@ func explainPool(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	return fmt.Errorf("a new connection was accepted and got no answer: a pooler before PostgreSQL "+
-		"may have too few connections (pool_size, max_db_connections): %w", err)
+	return fmt.Errorf("a new connection was accepted and got no answer: a pooler before "+
+		"PostgreSQL may have too few connections (pool_size, max_db_connections): %w", err)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -49,7 +50,7 @@ func (s *session) ask(ctx context.Context) error {
 // PostgreSQL names its process when it accepts a connection. A pooler names a random one.
 func (s *session) pooled() bool {
 	pid, _, _ := strings.Cut(s.process, " ")
-	return pid != fmt.Sprint(s.PID())
+	return pid != strconv.FormatUint(uint64(s.PID()), 10)
 }
 
 // checkSessions returns ErrShared if a pooler shares connections between transactions. It sets

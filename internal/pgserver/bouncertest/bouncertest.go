@@ -40,6 +40,7 @@ func Start(t testing.TB, dsn string, settings ...string) string {
 		t.Fatal(err)
 	}
 	sockets, user := u.Query().Get("host"), u.User.Username()
+	//nolint:usetesting // the user that PgBouncer runs as may not enter the folders of t.TempDir
 	folder, err := os.MkdirTemp("", "linkledger-pgbouncer-")
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +80,7 @@ func run(t testing.TB, folder, sockets string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	//nolint:gosec // G204: the program is the one of the tests
 	process := exec.Command(program, filepath.Join(folder, "config"))
 	process.Dir = "/"
 	if libraries != "" {
@@ -121,7 +123,9 @@ func find(t testing.TB, folder string) (program, libraries string) {
 	if _, err := os.Stat(filepath.Join(root, installed)); err != nil {
 		t.Fatal("PgBouncer is not installed: run .ci/pgbouncer, or make test")
 	}
-	if out, err := exec.CommandContext(t.Context(), "cp", "-a", root, folder).CombinedOutput(); err != nil {
+	//nolint:gosec // G204: the folders are those of the tests
+	copied := exec.CommandContext(t.Context(), "cp", "-a", root, folder)
+	if out, err := copied.CombinedOutput(); err != nil {
 		t.Fatalf("copy PgBouncer: %v: %s", err, out)
 	}
 	root = filepath.Join(folder, filepath.Base(root))
