@@ -14,7 +14,7 @@ import (
 )
 
 // refusals are in what a pooler answers to a connection that it will never accept. PgBouncer has
-// one code, 08P01, for these and for outages. It passes on the text of PostgreSQL, but not its code.
+// one code, 08P01, for these and for outages. It passes on PostgreSQL's text, but not its code.
 var refusals = []string{
 	"unsupported startup parameter", "no such database", "no such user", "authentication failed",
 	"does not allow connections", "unsupported protocol", "TLS connection required", "SSL required",
@@ -24,8 +24,8 @@ var refusals = []string{
 
 // Unavailable reports whether an error of Open or of a change of the schemas means that the
 // database cannot be reached, accepts no connections or no changes yet, or that others hold what is
-// needed, so that a later try may succeed. Wrong credentials, a missing database, a refusal by a pooler and
-// an invalid certificate do not count.
+// needed, so that a later try may succeed. Wrong credentials, a missing database, a refusal by a
+// pooler and an invalid certificate do not count.
 func Unavailable(err error) bool {
 	if errors.Is(err, ErrReadOnly) {
 		return true
