@@ -31,6 +31,7 @@ build: go ## Build the static binary ./linkledger
 .PHONY: test
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
+	@.ci/pgbouncer
 	@$(WITH_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
@@ -44,6 +45,7 @@ short: go ## Run the quick tests, which start no process, for the loop of an edi
 .PHONY: soak
 soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and fuzzing
 	@.ci/chromium
+	@.ci/pgbouncer
 	@$(WITH_POSTGRES) LINKLEDGER_SOAK=1 go test -race -count=1 -timeout 2h ./...
 	@for part in crash storecrash cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,6 +33,9 @@ type installation struct {
 	flags    []string // of the service, in addition to the flags that every service needs
 
 	environment []string // of services, in addition to that of the test
+
+	// dsn is how the services and commands reach the database. If empty, they connect directly.
+	dsn string
 
 	// network is between the event store and the services that are started next. If nil, they
 	// connect directly.
@@ -133,18 +137,29 @@ func installProgram(t *testing.T, service string, flags ...string) *installation
 	i.startDatabase()
 	t.Cleanup(i.stopDatabase)
 	i.startService()
+	i.openAccount()
+	return i
+}
+
+// openAccount opens the account that the calls of tests use.
+func (i *installation) openAccount() {
+	i.t.Helper()
+	i.openAccountBy(i.backends()...)
+}
+
+func (i *installation) openAccountBy(backends ...string) {
+	i.t.Helper()
 	out, err := exec.Command(
-		program, append([]string{"account", "create", "--username", demoUser, "--json"}, i.backends()...)...,
+		program, append([]string{"account", "create", "--username", demoUser, "--json"}, backends...)...,
 	).Output()
 	var account openedAccount
 	if err == nil {
 		err = json.Unmarshal(out, &account)
 	}
 	if err != nil {
-		t.Fatal(err)
+		i.t.Fatal(err)
 	}
 	i.key = account.APIKey
-	return i
 }
 
 func (i *installation) startStore() {
@@ -208,7 +223,7 @@ func (i *installation) backends() []string {
 	if i.network != nil {
 		store = i.network.Address()
 	}
-	return []string{"--eventstore", "esdb://" + store + "?tls=false", "--database", i.database.DSN()}
+	return []string{"--eventstore", "esdb://" + store + "?tls=false", "--database", cmp.Or(i.dsn, i.database.DSN())}
 }
 
 // eventually waits until is returns true.

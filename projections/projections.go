@@ -55,21 +55,20 @@ func Prepare(ctx context.Context, db *readmodel.DB) error {
 	return generation.Prepare(ctx, db, Names())
 }
 
-// CreateKeys creates the schema of keys. It returns keystore.ErrMissing if the log has links
-// already, which were written with other keys, unless anew is true.
-func CreateKeys(
-	ctx context.Context, db *readmodel.DB, store *eventstore.Store, anew bool,
-) error {
-	if !anew {
-		links := projection.Streams(events.StreamURL, events.StreamHash)
-		found, err := store.Backlog(ctx, eventstore.Position{}, links, 1)
-		if err != nil {
-			return err
-		}
-		if found.Events > 0 {
-			return keystore.ErrMissing
-		}
+// CheckNoLinks returns keystore.ErrMissing if the log has links already, which were written with
+// keys that the database lacks.
+func CheckNoLinks(ctx context.Context, store *eventstore.Store) error {
+	links := projection.Streams(events.StreamURL, events.StreamHash)
+	found, err := store.Backlog(ctx, eventstore.Position{}, links, 1)
+	if err == nil && found.Events > 0 {
+		err = keystore.ErrMissing
 	}
+	return err
+}
+
+// CreateKeys creates the schema of keys. The caller MUST have called CheckNoLinks, unless the keys
+// of an earlier database are given up.
+func CreateKeys(ctx context.Context, db *readmodel.DB) error {
 	return db.Locked(ctx, db.Keys.Create)
 }
 

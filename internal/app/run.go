@@ -21,7 +21,7 @@ import (
 // Run serves until ctx ends or a part fails. Then it stops the parts in the order of their
 // dependencies: the HTTP servers first, then the parts that their requests use.
 func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Server) error {
-	ctx, fail := context.WithCancelCause(ctx)
+	ctx, fail := context.WithCancelCause(reporting(ctx, internal, s.logger))
 	defer fail(nil)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()

@@ -45,6 +45,7 @@ import (
 	"linkledger/queries/logtree"
 	"linkledger/queries/progress"
 	"linkledger/queries/sessionlist"
+	"linkledger/waiting"
 )
 
 const (
@@ -108,6 +109,7 @@ func (s *Service) SignInLink(
 // Open connects to the backends and migrates the schema of the database. While it waits for a
 // backend, the internal address reports which one.
 func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, error) {
+	ctx = reporting(ctx, internal, cfg.Logger)
 	key, err := cfg.Keys()
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -136,7 +138,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		traces.Close()
 		return nil, usage.Wrap(err)
 	}
-	db, err := openDatabase(ctx, cfg, internal)
+	db, err := openDatabase(ctx, cfg)
 	if err != nil {
 		store.Close()
 		traces.Close()
@@ -148,7 +150,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		served:  make(chan struct{}),
 		metrics: metrics, traces: traces,
 	}
-	if err := s.openKeys(ctx, key, internal); err != nil {
+	if err := s.openKeys(ctx, key); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	if err := s.wire(ctx); err != nil {
@@ -321,7 +323,10 @@ func (s *Service) visitorKeys(
 	ctx context.Context, cfg config.Redirecting,
 ) (current, former []byte, err error) {
 	if cfg.FormerVisitorKey != "" {
-		former, err = s.db.Keys.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
+		err = askDatabase(ctx, func(ctx context.Context) (err error) {
+			former, err = s.db.Keys.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
+			return err
+		})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil, nil, usage.Errorf("there is no key %q: name the former key with "+
 				"--former-visitor-key (%s), or none",
@@ -331,7 +336,7 @@ func (s *Service) visitorKeys(
 			return nil, nil, err
 		}
 	}
-	current, err = s.db.Keys.Secret(ctx, cfg.VisitorKey, visitorKeySize)
+	current, err = s.secret(ctx, cfg.VisitorKey, visitorKeySize)
 	return current, former, err
 }
 
@@ -366,7 +371,10 @@ func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 		return ctx.Err()
 	}
 	for _, projection := range []string{projections.Links, projections.Tags, projections.Accounts} {
-		if err := s.Waiter.Wait(ctx, projection, to.Commit); err != nil {
+		if err := waiting.During(ctx, "projection "+projection,
+			func(context.Context) error { return fmt.Errorf("it is not at position %s yet", to) },
+			func(ctx context.Context) error { return s.Waiter.Wait(ctx, projection, to.Commit) },
+		); err != nil {
 			return fmt.Errorf("wait for the projection %s: %w", projection, err)
 		}
 	}

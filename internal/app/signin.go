@@ -26,7 +26,7 @@ const (
 
 // people returns what records the persons who sign in.
 func (s *Service) people(ctx context.Context, written *streams.Streams) (*people.People, error) {
-	secret, err := s.db.Keys.Secret(ctx, identitySecret, sharedSecretSize)
+	secret, err := s.secret(ctx, identitySecret, sharedSecretSize)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) signIn(ctx context.Context) (*httpapi.SignIn, error) {
 		return nil, nil //nolint:nilnil // the public listener takes nil for none
 	}
 	var err error
-	signIn.Secret, err = s.db.Keys.Secret(ctx, signInSecret, sharedSecretSize)
+	signIn.Secret, err = s.secret(ctx, signInSecret, sharedSecretSize)
 	return signIn, err
 }
 

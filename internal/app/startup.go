@@ -16,53 +16,70 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
+	"linkledger/waiting"
 )
 
 // attemptTimeout bounds one attempt to reach a backend.
 const attemptTimeout = 5 * time.Second
 
-// await calls try until it succeeds, ctx ends, or it fails for another reason than an outage. With
-// it processes can be started in any order.
+// reporting returns a context whose calls tell the log and the internal address what a start waits
+// for.
+func reporting(
+	ctx context.Context, internal *admin.Server, logger *slog.Logger,
+) context.Context {
+	log := waiting.LogTo(logger)
+	return waiting.WithReport(ctx, func(ctx context.Context, what string, why error) {
+		internal.ReportDependency(what, why)
+		log(ctx, what, why)
+	})
+}
+
+// await calls try until it succeeds, ctx ends, or it fails for another reason than an outage. It
+// reports each outage. With it processes can be started in any order.
 func await(
-	ctx context.Context, logger *slog.Logger, dependency string, outage func(error) bool,
-	try func() error,
+	ctx context.Context, dependency string, outage func(error) bool,
+	try func(context.Context) error,
 ) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 5*time.Second
-	name := slog.String("dependency", dependency)
-	waiting := false
+	waits := false
 	for {
-		err := try()
-		if err == nil && waiting {
-			logger.InfoContext(ctx, "the dependency answers", name)
+		err := try(ctx)
+		if err == nil && waits {
+			waiting.Say(ctx, dependency, nil)
 		}
 		if err == nil || ctx.Err() != nil || !outage(err) {
 			return err
 		}
-		waiting = true
-		delay := wait.NextBackOff()
-		logger.WarnContext(
-			ctx, "waiting for what this process depends on", name, slog.Any("error", err),
-			slog.Duration("again_in", delay),
-		)
+		waits = true
+		waiting.Say(ctx, dependency, err)
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(delay):
+		case <-time.After(wait.NextBackOff()):
 		}
+	}
+}
+
+// within bounds each attempt of await by attemptTimeout.
+func within(try func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+		defer cancel()
+		return try(ctx)
 	}
 }
 
 // openDatabase connects to the database and migrates its schemas. It waits for a database that does
 // not answer.
 func openDatabase(
-	ctx context.Context, cfg Config, internal *admin.Server,
+	ctx context.Context, cfg Config,
 ) (db *readmodel.DB, err error) {
-	err = await(ctx, cfg.Logger, "database", readmodel.Unavailable, func() (err error) {
-		defer func() { internal.ReportDependency("database", err) }()
-		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
-		defer cancel()
-		if db, err = readmodel.Open(trying, string(cfg.Database), databaseConnections); err != nil {
+	err = await(ctx, "database", readmodel.Unavailable, func(ctx context.Context) error {
+		if err := within(func(ctx context.Context) (err error) {
+			db, err = readmodel.Open(ctx, string(cfg.Database), databaseConnections)
+			return err
+		})(ctx); err != nil {
 			return err
 		}
 		db.Program = cfg.Version
@@ -85,33 +102,57 @@ func openDatabase(
 	return nil, usage.Errorf("%w; --database (%s) names it", err, usage.Env("database"))
 }
 
+// askDatabase calls ask, again and again while the database does not answer.
+func askDatabase(ctx context.Context, ask func(context.Context) error) error {
+	return await(ctx, "database", readmodel.Unavailable, within(ask))
+}
+
+// secret returns a secret that all nodes share, and makes it if there is none.
+func (s *Service) secret(ctx context.Context, name string, size int) (shared []byte, err error) {
+	err = askDatabase(ctx, func(ctx context.Context) (err error) {
+		shared, err = s.db.Keys.Secret(ctx, name, size)
+		return err
+	})
+	return shared, err
+}
+
 // openKeys checks that the master key is the one of the database. It creates the schema of keys at
 // the first start, and waits for the event store then, because the log must have no links yet.
-func (s *Service) openKeys(
-	ctx context.Context, master *keystore.MasterKey, internal *admin.Server,
-) error {
+func (s *Service) openKeys(ctx context.Context, master *keystore.MasterKey) error {
 	s.db.Keys.Master = master
-	exist, err := s.db.Keys.Exist(ctx)
-	if err != nil {
+	var exist bool
+	if err := askDatabase(ctx, func(ctx context.Context) (err error) {
+		exist, err = s.db.Keys.Exist(ctx)
+		return err
+	}); err != nil {
 		return err
 	}
 	if !exist {
-		err := await(ctx, s.logger, "event store", isStoreOutage, func() (err error) {
-			defer func() { internal.ReportDependency("event store", err) }()
-			trying, cancel := context.WithTimeout(ctx, attemptTimeout)
-			defer cancel()
-			return projections.CreateKeys(trying, s.db, s.Store, s.cfg.NewKeys)
-		})
-		switch {
-		case errors.Is(err, keystore.ErrMissing):
-			return usage.Errorf("%w, but the log has links: restore the schema from a backup. If "+
-				"there is none, start once with --new-keys (%s): notes that were encrypted are "+
-				"then lost, and known visitors count as new ones", err, usage.Env("new-keys"))
-		case err != nil:
-			return explainStore(err)
+		if err := s.createKeys(ctx); err != nil {
+			return err
 		}
 	}
-	return config.ExplainKey(s.db.Keys.CheckMaster(ctx))
+	return config.ExplainKey(askDatabase(ctx, s.db.Keys.CheckMaster))
+}
+
+func (s *Service) createKeys(ctx context.Context) error {
+	var err error
+	if !s.cfg.NewKeys {
+		err = await(ctx, "event store", isStoreOutage, within(func(ctx context.Context) error {
+			return projections.CheckNoLinks(ctx, s.Store)
+		}))
+	}
+	switch {
+	case errors.Is(err, keystore.ErrMissing):
+		return usage.Errorf("%w, but the log has links: restore the schema from a backup. If "+
+			"there is none, start once with --new-keys (%s): notes that were encrypted are "+
+			"then lost, and known visitors count as new ones", err, usage.Env("new-keys"))
+	case err != nil:
+		return explainStore(err)
+	}
+	return await(ctx, "database", readmodel.Unavailable, func(ctx context.Context) error {
+		return projections.CreateKeys(ctx, s.db)
+	})
 }
 
 // isStoreOutage reports whether an error of the event store may pass without a change by an
@@ -149,14 +190,12 @@ const recheckInterval = 5 * time.Second
 // without an account leaves it open.
 func (s *Service) watchLog(ctx context.Context, answered func()) error {
 	known := false
-	check := func() (err error) {
-		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
-		defer cancel()
-		known, err = projections.CheckLog(trying, s.db, s.Store)
+	check := within(func(ctx context.Context) (err error) {
+		known, err = projections.CheckLog(ctx, s.db, s.Store)
 		return err
-	}
+	})
 	for {
-		if err := await(ctx, s.logger, "event store", isStoreOutage, check); err != nil {
+		if err := await(ctx, "event store", isStoreOutage, check); err != nil {
 			return explainStore(err)
 		}
 		answered()

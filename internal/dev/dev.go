@@ -30,6 +30,7 @@ import (
 	"linkledger/internal/storeserver"
 	"linkledger/internal/usage"
 	"linkledger/projections"
+	"linkledger/waiting"
 )
 
 const (
@@ -64,6 +65,7 @@ type Config struct {
 // Run runs everything until ctx ends or a part fails, and prints the addresses. Parts stop in the
 // reverse order of their start.
 func Run(ctx context.Context, c Config, out console.Console) (err error) {
+	ctx = waiting.WithReport(ctx, waiting.LogTo(out.Logger))
 	open, err := c.listen()
 	if err != nil {
 		return err
@@ -104,8 +106,13 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Stop()) }()
-	database, err := pgserver.Start(ctx, pgserver.Config{
-		Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin, Logger: out.Logger,
+	var database *pgserver.Server
+	err = waiting.During(ctx, "start of PostgreSQL", nil, func(ctx context.Context) (err error) {
+		database, err = pgserver.Start(ctx, pgserver.Config{
+			Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin,
+			Logger: out.Logger,
+		})
+		return err
 	})
 	if err != nil {
 		return usage.Wrap(err)

@@ -28,6 +28,7 @@ import (
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/progress"
+	"linkledger/waiting"
 )
 
 const (
@@ -63,6 +64,7 @@ func (o Operator) OperateWithin(ctx context.Context, connections int, command Co
 		return err
 	}
 	defer store.Close()
+	ctx = waiting.WithReport(ctx, waiting.LogTo(o.Logger))
 	db, err := o.OpenReadModels(ctx, connections)
 	if err != nil {
 		return err

@@ -124,12 +124,17 @@ func TestFirstStart(t *testing.T) {
 	dir := filepath.Join(dataDir(t), "data", "postgres")
 	s := start(t, config(dir))
 	for setting, want := range map[string]string{
-		"listen_addresses": "", "server_encoding": "UTF8", "lc_collate": "C",
+		"listen_addresses": "", "server_encoding": "UTF8",
 		"data_checksums": "on", "wal_level": "minimal", "TimeZone": "GMT",
 	} {
 		if got := query(t, s.DSN(), "SHOW "+setting); got != want {
 			t.Errorf("%s is %q, want %q", setting, got, want)
 		}
+	}
+	// PostgreSQL has no setting for it from version 16 on.
+	const collation = "SELECT datcollate FROM pg_database WHERE datname = current_database()"
+	if got := query(t, s.DSN(), collation); got != "C" {
+		t.Errorf("the collation is %s, want C", got)
 	}
 	buffers := strconv.FormatUint(sharedBuffers(availableMemory())<<20, 10)
 	if got := query(t, s.DSN(), "SELECT pg_size_bytes(current_setting('shared_buffers'))::text"); got != buffers {

@@ -7,6 +7,7 @@ import (
 
 	"linkledger/internal/address"
 	"linkledger/internal/httpserver"
+	"linkledger/waiting"
 )
 
 // Run serves a store until ctx ends or the store fails. If an address for it is given, it serves
@@ -25,7 +26,7 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	if err := c.checkReach(listener.Addr().String()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	store, err := Start(ctx, config, listener)
+	store, err := Start(waiting.WithReport(ctx, waiting.LogTo(logger)), config, listener)
 	if err != nil {
 		return err
 	}

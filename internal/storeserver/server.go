@@ -12,6 +12,7 @@ import (
 	"linkledger/events/embedded"
 	"linkledger/internal/address"
 	"linkledger/internal/usage"
+	"linkledger/waiting"
 )
 
 // Server is a running embedded event store.
@@ -32,7 +33,12 @@ type Server struct {
 
 // Start opens a store and serves it on an open address.
 func Start(ctx context.Context, config embedded.Config, listener net.Listener) (*Server, error) {
-	store, err := embedded.Open(config)
+	var store *embedded.Store
+	err := waiting.During(ctx, "event store in "+config.Dir, nil,
+		func(context.Context) (err error) {
+			store, err = embedded.Open(config)
+			return err
+		})
 	if err != nil {
 		return nil, usage.Wrap(errors.Join(err, listener.Close()))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/readmodel"
 )
 
@@ -54,4 +55,25 @@ func TestAnalyze(t *testing.T) {
 		t.Fatal(err)
 	}
 	known("twice as large", 1000)
+}
+
+// TestCompleteKeepsSettings checks that a connection that has vacuumed tables has its settings again.
+func TestCompleteKeepsSettings(t *testing.T) {
+	t.Parallel()
+	db := open(t, postgrestest.NewDatabase(t)+"&statement_timeout=7s", 1)
+	if err := db.Locked(withTimeout(t), db.Migrate); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RunInTx(withTimeout(t), nil, func(ctx context.Context, tx bun.Tx) error {
+		return readmodel.CreateBareTables(ctx, tx, "tags", 1)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	confirm := func(context.Context, bun.Tx) error { return nil }
+	if err := readmodel.Complete(withTimeout(t), db.DB, "tags", 1, confirm); err != nil {
+		t.Fatal(err)
+	}
+	if got := scan[string](t, db, "SHOW statement_timeout"); got != "7s" {
+		t.Errorf("the statement timeout is %s, want 7s", got)
+	}
 }

@@ -136,11 +136,18 @@ func vacuum(ctx context.Context, db *bun.DB, schema, table string) (err error) {
 	if err != nil {
 		return fmt.Errorf("vacuum %s.%s: %w", schema, table, err)
 	}
+	var timeout string
+	setTimeout := func(ctx context.Context, value string) error {
+		_, err := conn.ExecContext(ctx, "SELECT set_config('statement_timeout', ?, false)", value)
+		return err
+	}
 	defer func() {
-		_, reset := conn.ExecContext(ctx, "RESET statement_timeout")
-		err = errors.Join(err, reset, conn.Close())
+		err = errors.Join(err, setTimeout(ctx, timeout), conn.Close())
 	}()
-	if _, err := conn.ExecContext(ctx, "SET statement_timeout = 0"); err != nil {
+	if err := conn.QueryRowContext(ctx, "SHOW statement_timeout").Scan(&timeout); err != nil {
+		return fmt.Errorf("vacuum %s.%s: %w", schema, table, err)
+	}
+	if err := setTimeout(ctx, "0"); err != nil {
 		return fmt.Errorf("vacuum %s.%s: %w", schema, table, err)
 	}
 	if _, err := conn.NewRaw("VACUUM (ANALYZE) ?.?", bun.Ident(schema), bun.Ident(table)).Exec(

@@ -2,19 +2,14 @@ package readmodel
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
-	"net"
 	"time"
 
 	"linkledger/projections/keystore"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -28,38 +23,6 @@ const closeTimeout = 2 * time.Second
 // maxPrepared is the maximum number of prepared statements of a projector's connection. It suffices
 // for a few generations.
 const maxPrepared = 100
-
-// sessionSettings apply unless the connection string sets others. A suspended projector may stop in
-// a transaction that holds the lock on its checkpoint. The idle timeout then releases the lock for
-// the next owner.
-var sessionSettings = map[string]string{
-	"application_name":                    "linkledger",
-	"timezone":                            "UTC",
-	"statement_timeout":                   "30s",
-	"lock_timeout":                        "8s", // below the time of a request, see Overran
-	"idle_in_transaction_session_timeout": "10s",
-	"idle_session_timeout":                "0", // a connection that listens or holds a lock is idle
-	"jit":                                 "off",
-}
-
-// writerSettings apply to the projectors' connections.
-//
-// Their transactions do not wait for the disk. A crash of the database, or its failover to a
-// standby that lags, undoes the last transactions in the order of their commits. Each one contains
-// its checkpoint, so the projectors apply the lost events from the log again. Readers see an older
-// model only until then.
-//
-// Statements are prepared and planned once, often while the tables are still empty, so the plan
-// MUST suit large tables.
-//
-// A suspended owner may hold the lock on its checkpoint within a batch. The next owner MUST NOT
-// wait longer for that lock than for the lease.
-var writerSettings = map[string]string{
-	"synchronous_commit":                  "off",
-	"plan_cache_mode":                     "force_generic_plan",
-	"enable_seqscan":                      "off",
-	"idle_in_transaction_session_timeout": "5s",
-}
 
 // DB is the PostgreSQL database of the read models. It is safe for concurrent use.
 type DB struct {
@@ -86,6 +49,9 @@ func (db *DB) Prepared(ctx context.Context, statement string, args ...any) (pgx.
 // Open connects to the database with at most maxConns pooled connections, and returns when it
 // answers. A third of the connections, but at least one, is for projectors, and at least one is for
 // the other callers. Listen and Locked use additional connections.
+//
+// Settings are set when a connection is made, and not by its startup message, because PgBouncer
+// refuses most settings there. Open fails with ErrShared if a pooler shares the connections.
 func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -102,9 +68,12 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	cfg.ConnConfig.StatementCacheCapacity = maxPrepared
 	cfg.ConnConfig.DescriptionCacheCapacity = 0
-	given := maps.Clone(cfg.ConnConfig.RuntimeParams)
-	maps.Copy(cfg.ConnConfig.RuntimeParams, sessionSettings)
-	maps.Copy(cfg.ConnConfig.RuntimeParams, given)
+	given := takeSettings(cfg.ConnConfig)
+	if err := checkSessions(ctx, cfg.ConnConfig); err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	set(cfg.ConnConfig, sessionSettings)
+	set(cfg.ConnConfig, given)
 	cfg.AfterConnect = readTimesAsUTC
 	cfg.BeforeConnect = confirmStops
 
@@ -119,9 +88,12 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	cfg = cfg.Copy()
 	cfg.BeforeConnect = nil
 	cfg.MaxConns = int32(writers)
+	if writers > 1 { // the other callers of a service MUST NOT take all that PostgreSQL allows
+		cfg.MinConns = 1
+	}
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	cfg.ConnConfig.StatementCacheCapacity = maxPrepared
-	maps.Copy(cfg.ConnConfig.RuntimeParams, writerSettings)
+	set(cfg.ConnConfig, writerSettings)
 	writing, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		pool.Close()
@@ -144,25 +116,6 @@ func redactDSNError(err error) error {
 		return file
 	}
 	return errDSN
-}
-
-// Unavailable reports whether an error of Open means that the database cannot be reached or does
-// not accept connections yet, so that a later try may succeed. Wrong credentials, a missing
-// database and an invalid certificate do not count.
-func Unavailable(err error) bool {
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch refused.Code[:min(2, len(refused.Code))] {
-		case "08", "53", "57": // connection, resources, intervention
-			return true
-		}
-		return false
-	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return false
-	}
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	_, network := errors.AsType[net.Error](err) // includes timeouts
-	return connecting || network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // readTimesAsUTC makes a connection return times in UTC instead of the time zone of the machine.

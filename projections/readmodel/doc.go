@@ -17,7 +17,7 @@
 //
 // # Locks
 //
-// Schemas MUST only be changed within DB.Locked. It takes an advisory lock of PostgreSQL that ends
-// with its connection, so that several processes may start at the same time, and a crash leaves no
-// lock behind.
+// Schemas MUST only be changed within DB.Locked. It takes an advisory lock of a transaction of
+// PostgreSQL, so that several processes may start at the same time, and a crash leaves no lock
+// behind, also behind a pooler.
 package readmodel

@@ -5,13 +5,11 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 )
 
@@ -38,34 +36,12 @@ const Uncached = "."
 // requests an election. "<projection> <position>" announces that a reader waits for that position.
 const ControlChannel = "linkledger_control"
 
-// schemaLock is the key of the advisory lock of DB.Locked: the bytes of "linkledg".
-const schemaLock int64 = 0x6c696e6b6c656467
-
 //go:embed *.sql
 var projectionTables embed.FS
 
 // GenerationSchema names the schema that holds one generation of a projection.
 func GenerationSchema(projection string, generation int) string {
 	return fmt.Sprintf("%s_g%d", projection, generation)
-}
-
-// Locked calls change while no other process changes schemas of the database. It waits for the lock
-// until ctx ends.
-func (db *DB) Locked(ctx context.Context, change func(context.Context) error) (err error) {
-	cfg := db.Pool.Config().ConnConfig
-	cfg.RuntimeParams["lock_timeout"] = "0"
-	cfg.RuntimeParams["statement_timeout"] = "0"
-	// The lock has its own connection. If it used the pool, waiting calls could take all
-	// connections that change needs.
-	conn, err := pgx.ConnectConfig(ctx, cfg)
-	if err != nil {
-		return fmt.Errorf("lock the schemas: %w", err)
-	}
-	defer func() { err = errors.Join(err, closeConn(ctx, conn)) }() // releases the lock
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", schemaLock); err != nil {
-		return fmt.Errorf("lock the schemas: %w", err)
-	}
-	return change(ctx)
 }
 
 // Shape returns a fingerprint of the tables of a projection. Another shape needs another

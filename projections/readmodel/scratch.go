@@ -37,9 +37,7 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 	cfg := db.Pool.Config().ConnConfig
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	cfg.StatementCacheCapacity = maxPrepared
-	for name, value := range scratchSettings {
-		cfg.RuntimeParams[name] = value
-	}
+	set(cfg, scratchSettings)
 	sqlDB := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(readTimesAsUTC))
 	scratch := bun.NewDB(sqlDB, pgdialect.New()).
 		WithNamedArg("schema", bun.Ident(ScratchSchema))

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
 )
 
 // DefaultMaxParked is how many streams of a generation may have events that are set aside. If more
@@ -50,25 +51,15 @@ func OfEvent(err error) bool {
 }
 
 // Transient reports whether an error is temporary, so that the same batch may succeed later. An
-// error that is about an event is not, and neither is one that PostgreSQL returns for a statement,
-// except for some classes. All other errors, such as a lost connection or a timeout, are temporary.
+// error that is about an event is not, and neither is one that PostgreSQL returns because of the
+// statement, such as that a table is missing. All other errors are temporary: those of the server
+// and of the connection, also of one through a pooler.
 func Transient(err error) bool {
 	if OfEvent(err) {
 		return false
 	}
 	refused, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
-		return true
-	}
-	// read-only, idle too long, locked
-	if refused.Code == "25006" || refused.Code == "25P03" || refused.Code == "55P03" {
-		return true
-	}
-	switch refused.Code[:min(2, len(refused.Code))] {
-	case "08", "40", "53", "57", "58": // connection, rollback, resources, intervention, system
-		return true
-	}
-	return false
+	return !ok || readmodel.OfServer(refused)
 }
 
 // applyOrBisect commits a batch. If an event cannot be applied, it finds the event by bisection,

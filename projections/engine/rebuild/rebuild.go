@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -17,6 +18,7 @@ import (
 	"linkledger/projections/engine/status"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/waiting"
 )
 
 const (
@@ -259,24 +261,40 @@ func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 
 // AwaitShapes waits until readers see tables of this program's shape.
 func AwaitShapes(ctx context.Context, db *readmodel.DB, names []string) error {
-	for {
-		served := 0
-		for _, name := range names {
-			shape, err := readmodel.Shape(name)
-			if err != nil {
-				return err
+	missing := func(ctx context.Context) error { return missingShapes(ctx, db, names) }
+	return waiting.During(ctx, "tables of this version", missing,
+		func(ctx context.Context) error {
+			for missing(ctx) != nil {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(progressInterval):
+				}
 			}
-			if g, err := generation.Serving(ctx, db, name); err == nil && g.Shape == shape {
-				served++
-			}
-		}
-		if served == len(names) {
 			return nil
+		})
+}
+
+// missingShapes returns an error that names the projections that do not serve tables of this
+// program's shape yet.
+func missingShapes(ctx context.Context, db *readmodel.DB, names []string) error {
+	var missing []string
+	for _, name := range names {
+		shape, err := readmodel.Shape(name)
+		if err != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(progressInterval):
+		g, err := generation.Serving(ctx, db, name)
+		if err != nil {
+			return err
+		}
+		if g.Shape != shape {
+			missing = append(missing, name)
 		}
 	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("a process with the role projector has to build: %s "+
+		"(linkledger projections status shows how far it is)", strings.Join(missing, ", "))
 }

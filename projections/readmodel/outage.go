@@ -1,0 +1,74 @@
+package readmodel
+
+// Which errors of PostgreSQL, or of a pooler before it, pass without a change by an operator.
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// refusals are in what a pooler answers to a connection that it will never accept. PgBouncer has
+// one code, 08P01, for these and for outages. It passes on PostgreSQL's text, but not its code.
+var refusals = []string{
+	"unsupported startup parameter", "no such database", "no such user", "authentication failed",
+	"does not allow connections", "unsupported protocol", "TLS connection required", "SSL required",
+	"certificate required", "login rejected", "bouncer config error", "statement pooling",
+	"does not exist", "no pg_hba.conf entry", "not permitted to log in", "permission denied",
+}
+
+// Unavailable reports whether an error of Open or of a change of the schemas means that the
+// database cannot be reached, accepts no connections or no changes yet, or that others hold what is
+// needed, so that a later try may succeed. Wrong credentials, a missing database, a refusal by a
+// pooler and an invalid certificate do not count.
+func Unavailable(err error) bool {
+	if errors.Is(err, ErrReadOnly) {
+		return true
+	}
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return OfServer(refused) && !isRefusal(refused)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false
+	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err) // includes timeouts
+	return connecting || network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// isRefusal reports whether the same connection or change will be refused again.
+func isRefusal(refused *pgconn.PgError) bool {
+	switch class(refused) {
+	case "28", "3D", "F0", "XX": // credentials, no such database, configuration, damage
+		return true
+	case "08":
+		return slices.ContainsFunc(refusals, func(text string) bool {
+			return strings.Contains(refused.Message, text)
+		})
+	}
+	return false
+}
+
+// OfServer reports whether an error that PostgreSQL or a pooler has returned is one of the server,
+// of the connection or of what others do at the same time, and not of the statement or its data.
+func OfServer(err *pgconn.PgError) bool {
+	switch err.Code {
+	case "42P03", "42P05": // a cursor or prepared statement of another client of a pooler
+		return true
+	}
+	switch class(err) {
+	case "08", "25", "26", "28", "34", // connection, transaction, statement, credentials, cursor
+		"3D", "40", "53", "55", // database, rollback, resources, locks and other states
+		"57", "58", "F0", "XX": // intervention, system, configuration, damage
+		return true
+	}
+	return false
+}
+
+// class returns the class of an error code: its first two characters.
+func class(err *pgconn.PgError) string { return err.Code[:min(2, len(err.Code))] }

@@ -1,0 +1,107 @@
+package readmodel
+
+// The settings of connections. They are set by a statement after a connection is made.
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// settingTimeout bounds the statement that sets the settings of a new connection. A pooler may make
+// it wait for a connection to PostgreSQL.
+const settingTimeout = 10 * time.Second
+
+// sessionSettings apply unless the connection string sets others. A suspended projector may stop in
+// a transaction that holds the lock on its checkpoint. The idle timeout then releases the lock for
+// the next owner.
+var sessionSettings = map[string]string{
+	"application_name":                    "linkledger",
+	"client_encoding":                     "UTF8",
+	"timezone":                            "UTC",
+	"statement_timeout":                   "30s",
+	"lock_timeout":                        "8s", // below the time of a request, see Overran
+	"idle_in_transaction_session_timeout": "10s",
+	"idle_session_timeout":                "0", // a connection that listens or holds a lock is idle
+	"jit":                                 "off",
+}
+
+// writerSettings apply to the projectors' connections.
+//
+// Their transactions do not wait for the disk. A crash of the database, or its failover to a
+// standby that lags, undoes the last transactions in the order of their commits. Each one contains
+// its checkpoint, so the projectors apply the lost events from the log again. Readers see an older
+// model only until then.
+//
+// Statements are prepared and planned once, often while the tables are still empty, so the plan
+// MUST suit large tables.
+//
+// A suspended owner may hold the lock on its checkpoint within a batch. The next owner MUST NOT
+// wait longer for that lock than for the lease.
+var writerSettings = map[string]string{
+	"synchronous_commit":                  "off",
+	"plan_cache_mode":                     "force_generic_plan",
+	"enable_seqscan":                      "off",
+	"idle_in_transaction_session_timeout": "5s",
+}
+
+// startupOnly are the parameters of a connection string that are no settings: only the startup
+// message can have them.
+var startupOnly = []string{"options", "replication"}
+
+// takeSettings removes the settings from the startup message and returns them.
+func takeSettings(cfg *pgx.ConnConfig) map[string]string {
+	given := maps.Clone(cfg.RuntimeParams)
+	for name := range given {
+		if slices.Contains(startupOnly, name) {
+			delete(given, name)
+		} else {
+			delete(cfg.RuntimeParams, name)
+		}
+	}
+	return given
+}
+
+// set makes new connections of a configuration have settings, after those of earlier calls.
+func set(cfg *pgx.ConnConfig, settings map[string]string) {
+	if len(settings) == 0 {
+		return
+	}
+	var calls []string
+	var values [][]byte
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		calls = append(calls,
+			fmt.Sprintf("set_config($%d, $%d, false)", len(values)+1, len(values)+2))
+		values = append(values, []byte(name), []byte(settings[name]))
+	}
+	statement, earlier := "SELECT "+strings.Join(calls, ", "), cfg.AfterConnect
+	cfg.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		if earlier != nil {
+			if err := earlier(ctx, conn); err != nil {
+				return err
+			}
+		}
+		ctx, cancel := context.WithTimeout(ctx, settingTimeout)
+		defer cancel()
+		if err := conn.ExecParams(ctx, statement, values, nil, nil, nil).Read().Err; err != nil {
+			return fmt.Errorf("settings of a connection: %w", explainPool(ctx, err))
+		}
+		return nil
+	}
+}
+
+// explainPool names the likely cause if a connection that was accepted got no answer until ctx has
+// ended: a pooler accepts more clients than it has connections for.
+func explainPool(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("a new connection was accepted and got no answer: a pooler before "+
+		"PostgreSQL may have too few connections (pool_size, max_db_connections): %w", err)
+}

@@ -1,0 +1,111 @@
+package readmodel
+
+// Whether a pooler between this program and PostgreSQL shares connections between transactions.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ErrShared means that a pooler gives the transactions of one connection to several connections of
+// PostgreSQL. Locks, notifications, settings and prepared statements would be lost or mixed up.
+var ErrShared = errors.New("a pooler shares the connections to PostgreSQL between transactions, " +
+	"but locks, notifications and prepared statements need connections of their own: set " +
+	"pool_mode = session in PgBouncer for this database or user, or connect to PostgreSQL " +
+	"directly")
+
+// sharingRounds is how often checkSessions looks for a shared connection. If other clients use the
+// pool, a single look may miss it.
+const sharingRounds = 25
+
+// session is a connection with what tells its server process from all others.
+type session struct {
+	*pgconn.PgConn
+
+	process string
+}
+
+const ownProcess = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+
+// ask reads the server process that answers the connection now.
+func (s *session) ask(ctx context.Context) error {
+	result := s.ExecParams(ctx, ownProcess, nil, nil, nil, nil).Read()
+	if result.Err != nil {
+		return explainPool(ctx, result.Err)
+	}
+	if len(result.Rows) != 1 {
+		return errors.New("PostgreSQL does not list the process of its own connection")
+	}
+	s.process = string(result.Rows[0][0]) + " " + string(result.Rows[0][1])
+	return nil
+}
+
+// pooled reports whether the process that answers is not the one that accepted the connection.
+// PostgreSQL names its process when it accepts a connection. A pooler names a random one.
+func (s *session) pooled() bool {
+	pid, _, _ := strings.Cut(s.process, " ")
+	return pid != strconv.FormatUint(uint64(s.PID()), 10)
+}
+
+// checkSessions returns ErrShared if a pooler shares connections between transactions. It sets
+// nothing, because a setting would stay with a connection that others use next.
+//
+// PostgreSQL has one process for each connection. So sharing is certain if the transaction of one
+// connection is answered by the process of another connection that is still open, or if a
+// connection changes its process. The transaction of the second connection takes the process that
+// the first one has used last, or another one that the first one could have got.
+func checkSessions(ctx context.Context, cfg *pgx.ConnConfig) (err error) {
+	conn, err := pgconn.ConnectConfig(ctx, &cfg.Config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	first := &session{PgConn: conn}
+	if err := first.ask(ctx); err != nil || !first.pooled() {
+		return err
+	}
+	if conn, err = pgconn.ConnectConfig(ctx, &cfg.Config); err != nil {
+		return fmt.Errorf("second connection of the pooler: %w", err)
+	}
+	second := &session{PgConn: conn}
+	defer func() { err = errors.Join(err, second.Close(ctx)) }()
+	for range sharingRounds {
+		shared, err := sharedNow(ctx, first, second)
+		if err != nil {
+			return explainPool(ctx, err)
+		}
+		if shared {
+			return ErrShared
+		}
+	}
+	return nil
+}
+
+// sharedNow looks once for a sign that two connections share processes.
+func sharedNow(ctx context.Context, first, second *session) (bool, error) {
+	before := first.process
+	if err := first.ask(ctx); err != nil || first.process != before {
+		return err == nil, err
+	}
+	if _, err := second.Exec(ctx, "BEGIN").ReadAll(); err != nil {
+		if strings.Contains(err.Error(), "statement pooling") {
+			return true, nil
+		}
+		return false, err
+	}
+	if err := second.ask(ctx); err != nil || second.process == first.process {
+		return err == nil, err
+	}
+	// The transaction of the second one is still open.
+	if err := first.ask(ctx); err != nil || first.process != before {
+		return err == nil, err
+	}
+	_, err := second.Exec(ctx, "ROLLBACK").ReadAll()
+	return false, err
+}

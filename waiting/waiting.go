@@ -1,0 +1,102 @@
+// Package waiting tells whoever started a call what the call waits for. Code that may wait for
+// others names that with During. The caller decides with WithReport who is told.
+package waiting
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// Patience is how long a wait takes before it is reported.
+	Patience = 5 * time.Second
+	// longestPause is the longest pause between two reports of the same wait.
+	longestPause = time.Minute
+)
+
+// ErrNoAnswer is the reason of a wait without a known one.
+var ErrNoAnswer = errors.New("no answer yet")
+
+// Report receives what a call waits for, and why. It is called again and again while the wait goes
+// on. why is nil when a wait that was reported has ended. It MUST NOT block.
+type Report func(ctx context.Context, what string, why error)
+
+type reportKey struct{}
+
+// WithReport returns a context whose calls report what they wait for.
+func WithReport(ctx context.Context, report Report) context.Context {
+	return context.WithValue(ctx, reportKey{}, report)
+}
+
+// LogTo returns a Report to a log.
+func LogTo(logger *slog.Logger) Report {
+	return func(ctx context.Context, what string, why error) {
+		name := slog.String("dependency", what)
+		if why == nil {
+			logger.InfoContext(ctx, "the dependency answers", name)
+			return
+		}
+		logger.WarnContext(
+			ctx, "waiting for what this process depends on", name, slog.Any("error", why),
+		)
+	}
+}
+
+// Say reports at once what a call waits for, and why. A nil reason ends the wait.
+func Say(ctx context.Context, what string, why error) {
+	if report, ok := ctx.Value(reportKey{}).(Report); ok {
+		report(ctx, what, why)
+	}
+}
+
+// During calls do, and reports what it waits for if do takes longer than Patience. why finds out
+// the reason; it may return nil, and may itself be nil.
+func During(
+	ctx context.Context, what string, why, do func(context.Context) error,
+) error {
+	report, ok := ctx.Value(reportKey{}).(Report)
+	if !ok {
+		return do(ctx)
+	}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	during, end := context.WithCancel(ctx)
+	defer end()
+	watching.Go(func() { watch(during, what, why, report) })
+	return do(ctx)
+}
+
+// watch reports a wait until ctx ends.
+func watch(ctx context.Context, what string, why func(context.Context) error, report Report) {
+	said := false
+	for pause := Patience; ; pause = min(2*pause, longestPause) {
+		select {
+		case <-ctx.Done():
+			if said {
+				report(context.WithoutCancel(ctx), what, nil)
+			}
+			return
+		case <-time.After(pause):
+		}
+		reason := reasonOf(ctx, why)
+		if ctx.Err() == nil {
+			report(ctx, what, reason)
+			said = true
+		}
+	}
+}
+
+func reasonOf(ctx context.Context, why func(context.Context) error) error {
+	if why == nil {
+		return ErrNoAnswer
+	}
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	if err := why(ctx); err != nil {
+		return err
+	}
+	return ErrNoAnswer
+}
