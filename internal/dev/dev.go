@@ -110,7 +110,7 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	err = waiting.During(ctx, "start of PostgreSQL", nil, func(ctx context.Context) (err error) {
 		database, err = pgserver.Start(ctx, pgserver.Config{
 			Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin,
-			Logger: out.Logger,
+			Logger: out.Logger, Restart: true,
 		})
 		return err
 	})

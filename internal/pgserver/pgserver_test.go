@@ -402,13 +402,24 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// TestUnexpectedEnd checks that a server that ends by itself is started again, with what was
-// committed, until it is stopped.
+// TestUnexpectedEnd checks that Done and Err report an end that was not requested.
 func TestUnexpectedEnd(t *testing.T) {
+	t.Parallel()
+	s := start(t, config(dataDir(t)))
+	s.signal(os.Kill)
+	<-s.Done()
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("got %v, want the cause", err)
+	}
+}
+
+// TestRestart checks that a server that ends by itself is started again, with what was
+// committed, until it is stopped.
+func TestRestart(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer
 	cfg := config(dataDir(t))
-	cfg.Unsafe = false
+	cfg.Unsafe, cfg.Restart = false, true
 	cfg.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	s := start(t, cfg)
 	writeNote(t, s.DSN())

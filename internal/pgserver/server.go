@@ -43,14 +43,17 @@ type Config struct {
 	BinDir string       // folder of initdb and postgres; "" searches the usual places
 	Logger *slog.Logger // receives the server's log line by line; nil discards it
 	Unsafe bool         // for tests: a crash of the machine may lose or damage the data
+	// Restart starts the server again if it ends by itself, as it does on a full disk, once it has
+	// accepted connections.
+	Restart bool
 }
 
-// Server is a running PostgreSQL server that belongs to this process. If the server ends by itself
-// once it has accepted connections, as it does on a full disk, it is started again.
+// Server is a running PostgreSQL server that belongs to this process.
 type Server struct {
 	folder  *folder
 	command func() *exec.Cmd // returns the command that runs the server
 	log     *serverLog
+	restart bool          // Config.Restart
 	ready   atomic.Bool   // it has accepted connections
 	stop    chan struct{} // closed by Stop
 	done    chan struct{}
@@ -113,7 +116,7 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 		logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		folder: f, log: &serverLog{logger: logger},
+		folder: f, log: &serverLog{logger: logger}, restart: cfg.Restart,
 		stop: make(chan struct{}), done: make(chan struct{}),
 		ended: condition.New(
 			logger, "PostgreSQL has ended by itself, and is started again",
@@ -137,7 +140,7 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 	return s, nil
 }
 
-// run starts the process and waits for its end, and again if it ends by itself. It locks its thread
+// run starts the process and waits for its end, again and again with Config.Restart. It locks its thread
 // for two reasons: the kernel sends the parent-death signal when the thread that forked ends, not
 // when the process does, and the thread is confined.
 func (s *Server) run(started chan<- error) {
@@ -161,7 +164,7 @@ func (s *Server) run(started chan<- error) {
 		}
 		cause := fmt.Errorf("PostgreSQL ended by itself (%s)%s", exitText(err), s.log.tail())
 		// Somebody has stopped a server that ends without an error.
-		if err == nil || !s.ready.Load() {
+		if err == nil || !s.restart || !s.ready.Load() {
 			s.err = cause
 			break
 		}
