@@ -134,9 +134,9 @@ func TestPooler(t *testing.T) {
 // say what it waits for, and go on when there is room.
 func TestSmallPool(t *testing.T) {
 	t.Parallel()
-	i := behindPooler(t, "default_pool_size = 3")
+	i := behindPooler(t, "default_pool_size = 6")
 	var others []*pgx.Conn
-	for range 3 {
+	for range 6 {
 		conn, err := pgx.Connect(t.Context(), i.dsn)
 		if err != nil {
 			t.Fatal(err)
