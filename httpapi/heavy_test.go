@@ -27,7 +27,8 @@ func TestHeavyReadsAreNotTheNodesFault(t *testing.T) {
 	c := s.client(t, "acme")
 	b := s.browser(t)
 	b.signInBy(c)
-	queriestest.FillGeneration(t, s.db, "links", []string{`
+	queriestest.FillGeneration(t, s.db, "links", []string{
+		`
 		INSERT INTO ?schema.links
 			SELECT md5('link' || n)::uuid, ?account, n, 'h' || n,
 				'https://example.com/' || repeat(repeat('a', 1000) || 'b', 2), '', false, false, false, false, NULL, 0,
@@ -119,4 +120,38 @@ func forward(t *testing.T, server *pgconn.Config) string {
 		}
 	})
 	return listener.Addr().String()
+}
+
+// TestManyHeavyReadsAreNotTheNodesFault makes an account search what takes long, many times at once. No call is answered
+// 503: neither one of this account, nor one of another account.
+func TestManyHeavyReadsAreNotTheNodesFault(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c, other := s.client(t, "acme"), s.client(t, "other")
+	queriestest.FillGeneration(t, s.db, "links", []string{
+		`
+		INSERT INTO ?schema.links
+			SELECT md5('link' || n)::uuid, ?account, n, 'h' || n,
+				'https://example.com/' || repeat(repeat('a', 1000) || 'b', 2), '', false, false, false, false, NULL, 0,
+				'{}', now(), now(), n, 0
+			FROM generate_series(0, ?links - 1) n`,
+	}, uuid.MustParse(c.id), 2000)
+	s.handler.(*server).cfg.RequestTimeout = short / 3
+	search := "?search=" + url.QueryEscape(strings.Repeat("a", 1001)+"b")
+	var calls sync.WaitGroup
+	for range 48 {
+		calls.Go(func() {
+			if a := c.call("GET", "/v3/urls"+search, ""); a.status >= http.StatusInternalServerError {
+				t.Errorf("the search is answered %d", a.status)
+			}
+		})
+	}
+	for range 8 {
+		calls.Go(func() {
+			if a := other.call("GET", "/v3/urls", ""); a.status != http.StatusOK {
+				t.Errorf("the call of the other account is answered %d", a.status)
+			}
+		})
+	}
+	calls.Wait()
 }

@@ -28,6 +28,9 @@ func Measured(ctx context.Context, allowed time.Duration) context.Context {
 	return readmodel.Measured(ctx, allowed)
 }
 
+// Spent is readmodel.Spent.
+func Spent(ctx context.Context, took time.Duration) { readmodel.Spent(ctx, took) }
+
 // Overran reports whether the queries of a request, whose context is from Measured, ask for more
 // than the database can do in time. It is false if the database does not answer.
 func Overran(ctx context.Context) bool { return readmodel.Overran(ctx) }

@@ -152,6 +152,7 @@ func New(cfg Config) *API {
 			BodyLimit: cfg.BodyLimit,
 		},
 		urls: &urls.Handler{
+			Searches: urls.NewSearches(),
 			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
 			Requests: requests, Changes: changes,
 			Records: &record.Builder{

@@ -140,9 +140,9 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 	return s, nil
 }
 
-// run starts the process and waits for its end, again and again with Config.Restart. It locks its thread
-// for two reasons: the kernel sends the parent-death signal when the thread that forked ends, not
-// when the process does, and the thread is confined.
+// run starts the process and waits for its end, again and again with Config.Restart. It locks its
+// thread for two reasons: the kernel sends the parent-death signal when the thread that forked
+// ends, not when the process does, and the thread is confined.
 func (s *Server) run(started chan<- error) {
 	runtime.LockOSThread()
 	err := confineThread()

@@ -76,7 +76,7 @@ func TestSessionsThroughPooler(t *testing.T) {
 	busy(t, pooled)
 	db := open(t, pooled+"&search_path=public,pg_temp&statement_timeout=7s", 1)
 	for setting, want := range map[string]string{
-		"statement_timeout": "7s", "lock_timeout": "10s", "TimeZone": "UTC", "application_name": "linkledger",
+		"statement_timeout": "7s", "lock_timeout": "8s", "TimeZone": "UTC", "application_name": "linkledger",
 		"search_path": "public,pg_temp",
 	} {
 		if got := scan[string](t, db, "SELECT current_setting(?)", setting); got != want {

@@ -39,6 +39,14 @@ func Measured(ctx context.Context, allowed time.Duration) context.Context {
 	return context.WithValue(ctx, workKey{}, &requestWork{allowed: allowed})
 }
 
+// Spent counts time of a request in which it has waited for other requests of its caller as time of
+// its queries.
+func Spent(ctx context.Context, took time.Duration) {
+	if w, ok := ctx.Value(workKey{}).(*requestWork); ok {
+		w.took.Add(int64(took))
+	}
+}
+
 // Overran reports whether the queries of a request, whose context is from Measured, ask for more
 // than the database can do in time: it was working on one of them when the time was over, and
 // they took at least half of the time. It is false if the time was spent waiting for a connection,

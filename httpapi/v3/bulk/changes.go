@@ -59,7 +59,7 @@ var errTooMany = apierror.TooMany(
 
 // New returns Changes without operations.
 func New(cfg Config) *Changes {
-	return &Changes{cfg: cfg, queues: turn.New(maxWaiting, errTooMany)}
+	return &Changes{cfg: cfg, queues: turn.New(1, maxWaiting, errTooMany)}
 }
 
 // One runs a command on the URL that the path names.

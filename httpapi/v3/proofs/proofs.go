@@ -42,7 +42,7 @@ type Handler struct {
 // NewTurns returns the queues in which the checks and proofs of each account take turns, because
 // each of them reads many events or hashes.
 func NewTurns() *turn.Queues {
-	return turn.New(maxWaiting, apierror.TooMany(
+	return turn.New(1, maxWaiting, apierror.TooMany(
 		"Too many checks and proofs of this account wait for their turn, repeat the call when "+
 			"some are done", time.Second,
 	))

@@ -1,5 +1,5 @@
-// Package turn runs what is heavy one at a time for each account on a node, so that an account does
-// not hold up others.
+// Package turn runs what is heavy one or a few at a time for each account on a node, so that an
+// account does not hold up others.
 package turn
 
 import (
@@ -14,6 +14,7 @@ import (
 
 // Queues has the operations of each account. It is safe for concurrent use.
 type Queues struct {
+	atOnce  int
 	waiting int
 	tooMany error
 
@@ -23,17 +24,19 @@ type Queues struct {
 
 // queue has the operations of one account.
 type queue struct {
-	running chan struct{} // has capacity 1; full while an operation runs
+	running chan struct{} // has a token of each operation that runs
 	length  int           // operations that run or wait
 }
 
-// New returns queues in which so many operations of an account may wait. tooMany refuses further
-// ones, and those whose turn does not come in time.
-func New(waiting int, tooMany error) *Queues {
-	return &Queues{waiting: waiting, tooMany: tooMany, accounts: make(map[uuid.UUID]*queue)}
+// New returns queues in which so many operations of an account may run at once, and so many more
+// may wait. tooMany refuses further ones, and those whose turn does not come in time.
+func New(atOnce, waiting int, tooMany error) *Queues {
+	return &Queues{
+		atOnce: atOnce, waiting: waiting, tooMany: tooMany, accounts: make(map[uuid.UUID]*queue),
+	}
 }
 
-// Acquire waits until the account has no other operation before the caller's. The caller MUST call
+// Acquire waits until the caller's operation may run. The caller MUST call
 // end. It fails if too many operations wait, if the client leaves, or if ctx ends.
 func (qs *Queues) Acquire(
 	ctx context.Context, account uuid.UUID, left <-chan struct{},
@@ -41,10 +44,10 @@ func (qs *Queues) Acquire(
 	qs.mu.Lock()
 	q, ok := qs.accounts[account]
 	if !ok {
-		q = &queue{running: make(chan struct{}, 1)}
+		q = &queue{running: make(chan struct{}, qs.atOnce)}
 		qs.accounts[account] = q
 	}
-	if q.length > qs.waiting {
+	if q.length >= qs.atOnce+qs.waiting {
 		qs.mu.Unlock()
 		return nil, qs.tooMany
 	}

@@ -71,6 +71,15 @@ func (h *Handler) List(c *request.Context) (any, error) {
 		return nil, err
 	}
 	h.awaitClicksUntil(c, list.At)
+	if list.Search != "" || !list.At.IsZero() {
+		began := time.Now()
+		end, err := h.Searches.Acquire(c.Context(), c.Account.ID, c.Disconnected)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+		queries.Spent(c.Context(), time.Since(began))
+	}
 	found, err := h.Lists.Links(c.Context(), list)
 	if errors.Is(err, linklist.ErrNoPast) {
 		return nil, apierror.WrongInput(

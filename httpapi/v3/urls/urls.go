@@ -4,9 +4,11 @@ package urls
 import (
 	"log/slog"
 	"slices"
+	"time"
 
 	"linkledger/commands"
 	"linkledger/commands/audit"
+	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/asof"
@@ -15,6 +17,7 @@ import (
 	"linkledger/httpapi/v3/payload"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
+	"linkledger/httpapi/v3/turn"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
@@ -32,10 +35,20 @@ type Handler struct {
 	Waiter   *catchup.Waiter
 	AsOf     asof.Reader
 	Bound    selection.Bound
+	Searches *turn.Queues // from NewSearches
 
 	Limits payload.Limits
 	Pages  selection.PageSizes
 	Logger *slog.Logger
+}
+
+// NewSearches returns queues of lists that may take the database long: of a search, or of a past
+// time. Those of one account take few of the connections to it.
+func NewSearches() *turn.Queues {
+	const atOnce, waiting = 2, 32
+	return turn.New(atOnce, waiting, apierror.TooMany(
+		"Too many searches of the account run or wait, repeat the call", 5*time.Second,
+	))
 }
 
 // urlsResponse is the response of all calls about URLs.
