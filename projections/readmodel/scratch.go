@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -22,7 +23,6 @@ var scratchSettings = map[string]string{
 	"statement_timeout":                   "0",
 	"idle_in_transaction_session_timeout": "0",
 	"client_connection_check_interval":    "1s",
-	"temp_buffers":                        "128MB",
 	"work_mem":                            "64MB",
 }
 
@@ -38,6 +38,7 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	cfg.StatementCacheCapacity = maxPrepared
 	set(cfg, scratchSettings)
+	cfg.AfterConnect = buffered(cfg.AfterConnect)
 	sqlDB := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(readTimesAsUTC))
 	scratch := bun.NewDB(sqlDB, pgdialect.New()).
 		WithNamedArg("schema", bun.Ident(ScratchSchema))
@@ -53,6 +54,22 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 		}
 	}
 	return scratch, nil
+}
+
+// buffered adds memory for temporary tables to what is done after connecting. A connection of a
+// pooler to PostgreSQL that has had such tables before cannot get more, and works without.
+func buffered(earlier pgconn.AfterConnectFunc) pgconn.AfterConnectFunc {
+	const invalidValue = "22023" // SQLSTATE
+	return func(ctx context.Context, conn *pgconn.PgConn) error {
+		if err := earlier(ctx, conn); err != nil {
+			return err
+		}
+		_, err := conn.Exec(ctx, "SET temp_buffers = '128MB'").ReadAll()
+		if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == invalidValue {
+			return nil
+		}
+		return err
+	}
 }
 
 // Table is a table with the columns of its primary key in SQL syntax.
