@@ -148,9 +148,9 @@ func (db *DB) Listen(ctx context.Context, channel string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// closeConn closes a connection, also after ctx has ended. If a call on the connection was ended, it
-// waits for the request to PostgreSQL to stop the call: PgBouncer 1.18 ends when such a request is
-// cut off, as by the end of this process.
+// closeConn closes a connection, also after ctx has ended. If a call on the connection was ended,
+// it waits for the request to PostgreSQL to stop the call: PgBouncer 1.18 ends when such a request
+// is cut off, as by the end of this process.
 func closeConn(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
