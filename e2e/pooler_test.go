@@ -2,16 +2,20 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/internal/pgserver/bouncertest"
+	"linkledger/projections"
 	"linkledger/projections/readmodel"
 )
 
@@ -45,6 +49,91 @@ func TestSharingPooler(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPooler runs the service behind PgBouncer with its defaults, but for the size of its pool, which
+// has to hold the connections of a service and of a command. The load is creates, edits, reads, lists and
+// redirects while all projections are rebuilt, then a kill and a restart under load, while a
+// rebuild is killed too. Nothing may be refused while the service runs, and nothing be lost.
+func TestPooler(t *testing.T) {
+	t.Parallel()
+	i := behindPooler(t, "default_pool_size = 60")
+	i.startService()
+	i.openAccount()
+	awaitReady(t, i.admin, 200, "ok")
+	if _, err := call(t.Context(), i.base, i.key, "POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"link0"}]}`); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	visitors := i.visit(1)
+	var clients sync.WaitGroup
+	all := make([]*client, 4)
+	for n := range all {
+		all[n] = &client{installation: i, name: fmt.Sprint("client", n)}
+		clients.Go(func() {
+			if err := all[n].work(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	clients.Go(func() {
+		for ctx.Err() == nil {
+			if i.clicks() < 0 {
+				t.Error("the list of links was refused")
+			}
+		}
+	})
+	rebuild := append([]string{"projections", "rebuild", "--all"}, i.backends()...)
+	if out, log, code := command(t, rebuild...); code != 0 {
+		t.Errorf("rebuild ended with %d:\n%s%s", code, out, log)
+	}
+	i.awaitRedirects(visitors)
+	stop()
+	clients.Wait()
+
+	killed := startChild(t, program, rebuild...)
+	i.service.kill()
+	killed.kill()
+	began := time.Now()
+	i.startService()
+	awaitReady(t, i.admin, 200, "ok")
+	t.Logf("ready %s after the kill", time.Since(began))
+	i.awaitRedirects(visitors)
+	visitors.stop()
+	visitors.visitors.Wait()
+	if visitors.refused.Load() > 0 {
+		t.Errorf("%d visitors were refused", visitors.refused.Load())
+	}
+	for _, c := range all {
+		for n, note := range c.seen {
+			if err := c.read(t.Context(), n, note); err != nil {
+				t.Error(err)
+			}
+		}
+		t.Logf("%s made %d links", c.name, len(c.seen))
+	}
+	answered, cutOff := visitors.answered.Load(), visitors.cutOff.Load()
+	clicks := func() int64 { // the lists of i.clicks have fewer links than the clients make
+		link, err := call(t.Context(), i.base, i.key, "GET", "/urls/link0", "")
+		if err != nil {
+			return -1
+		}
+		return int64(link["urls"].([]any)[0].(map[string]any)["total_clicks"].(float64))
+	}
+	i.eventually("every answered click is counted", func() bool { return clicks() >= answered })
+	if counted := clicks(); counted > answered+cutOff {
+		t.Errorf("%d clicks are counted, %d were answered and %d cut off", counted, answered, cutOff)
+	}
+	t.Logf("%d redirects, %d cut off", answered, cutOff)
+	if out, log, code := command(t, append([]string{"projections", "verify", "--all"}, i.backends()...)...); code != 0 ||
+		strings.Count(out, " 0 different\n") != len(projections.Names()) {
+		t.Errorf("verify ended with %d:\n%s%s", code, out, log)
+	}
+	if out, _, _ := command(t, append([]string{"projections", "dead-letters", "list"}, i.backends()...)...); strings.Contains(out, "0x") {
+		t.Errorf("dead letters:\n%s", out)
 	}
 }
 

@@ -19,14 +19,11 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// TestHeavyReadsAreNotTheNodesFault searches long URLs for a text that each of them nearly has, everywhere. An account
-// can make such links, and PostgreSQL takes longer for the search than the service has for a call.
-func TestHeavyReadsAreNotTheNodesFault(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, "")
-	c := s.client(t, "acme")
-	b := s.browser(t)
-	b.signInBy(c)
+// heavySearch gives an account links whose long URLs each nearly have a text, everywhere. An account can make such
+// links. It returns the query that searches for the text, which takes PostgreSQL longer than the service has for a call
+// from then on.
+func heavySearch(t *testing.T, s *stack, c *client) string {
+	t.Helper()
 	queriestest.FillGeneration(t, s.db, "links", []string{
 		`
 		INSERT INTO ?schema.links
@@ -36,7 +33,17 @@ func TestHeavyReadsAreNotTheNodesFault(t *testing.T) {
 			FROM generate_series(0, ?links - 1) n`,
 	}, uuid.MustParse(c.id), 2000)
 	s.handler.(*server).cfg.RequestTimeout = short / 3
-	search := "?search=" + url.QueryEscape(strings.Repeat("a", 1001)+"b")
+	return "?search=" + url.QueryEscape(strings.Repeat("a", 1001)+"b")
+}
+
+// TestHeavyReadsAreNotTheNodesFault makes a search that takes longer than a call may, by the API and on a page.
+func TestHeavyReadsAreNotTheNodesFault(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	c := s.client(t, "acme")
+	b := s.browser(t)
+	b.signInBy(c)
+	search := heavySearch(t, s.stack, c)
 	a := c.call("GET", "/v3/urls"+search, "")
 	a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 	a.has("ask for less")
@@ -128,16 +135,7 @@ func TestManyHeavyReadsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c, other := s.client(t, "acme"), s.client(t, "other")
-	queriestest.FillGeneration(t, s.db, "links", []string{
-		`
-		INSERT INTO ?schema.links
-			SELECT md5('link' || n)::uuid, ?account, n, 'h' || n,
-				'https://example.com/' || repeat(repeat('a', 1000) || 'b', 2), '', false, false, false, false, NULL, 0,
-				'{}', now(), now(), n, 0
-			FROM generate_series(0, ?links - 1) n`,
-	}, uuid.MustParse(c.id), 2000)
-	s.handler.(*server).cfg.RequestTimeout = short / 3
-	search := "?search=" + url.QueryEscape(strings.Repeat("a", 1001)+"b")
+	search := heavySearch(t, s, c)
 	var calls sync.WaitGroup
 	for range 48 {
 		calls.Go(func() {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"linkledger/projections/connection"
 	"linkledger/projections/readmodel"
 )
 
@@ -25,15 +26,15 @@ func New(db *readmodel.DB) *DB { return &DB{db: db} }
 
 // Measured returns a context whose queries Overran judges. allowed is the time for all of them.
 func Measured(ctx context.Context, allowed time.Duration) context.Context {
-	return readmodel.Measured(ctx, allowed)
+	return connection.Measured(ctx, allowed)
 }
 
-// Spent is readmodel.Spent.
-func Spent(ctx context.Context, took time.Duration) { readmodel.Spent(ctx, took) }
+// Spent is connection.Spent.
+func Spent(ctx context.Context, took time.Duration) { connection.Spent(ctx, took) }
 
 // Overran reports whether the queries of a request, whose context is from Measured, ask for more
 // than the database can do in time. It is false if the database does not answer.
-func Overran(ctx context.Context) bool { return readmodel.Overran(ctx) }
+func Overran(ctx context.Context) bool { return connection.Overran(ctx) }
 
 // failed wraps the error of a query. sql.ErrNoRows becomes ErrNotFound.
 func failed(query string, err error) error {

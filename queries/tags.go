@@ -27,8 +27,8 @@ func (q *DB) Tags(ctx context.Context, account uuid.UUID) ([]Tag, error) {
 	return tags, nil
 }
 
-// tagsThen is the query for the tags of an account, ?0, at a past moment, ?1.
-const tagsThen = `SELECT id, label FROM (
+// TagsThen is the query for the tags of an account, ?0, at a past moment, ?1.
+const TagsThen = `SELECT id, label FROM (
 		SELECT DISTINCT ON (tag_id) tag_id AS id, label FROM linkledger.tag_versions
 		WHERE account_id = ?0 AND since <= ?1 ORDER BY tag_id, since DESC) AS tag
 	WHERE label IS NOT NULL`
@@ -39,7 +39,7 @@ func (q *DB) TagsAt(ctx context.Context, account uuid.UUID, at asof.Time) ([]Tag
 		return q.Tags(ctx, account)
 	}
 	var tags []Tag
-	err := q.db.NewRaw(tagsThen, account, at.Nanoseconds()).Scan(ctx, &tags)
+	err := q.db.NewRaw(TagsThen, account, at.Nanoseconds()).Scan(ctx, &tags)
 	if err != nil {
 		return nil, failed("tags", err)
 	}

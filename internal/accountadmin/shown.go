@@ -30,7 +30,8 @@ type done struct {
 // errWithout is returned for a change that the read models do not show although they have all
 // events up to it.
 var errWithout = errors.New("stored, but without effect: events of the same account or person " +
-	"were given up; linkledger projections rebuild accounts applies them again")
+	"were given up; a version that can apply them does so by linkledger projections rebuild " +
+	"accounts")
 
 // checkDone returns an error if the read models have passed a change and do not show it, because
 // its event is set aside or was given up. A later change of the account may have replaced it.

@@ -14,6 +14,7 @@ import (
 	"linkledger/internal/config"
 	"linkledger/internal/usage"
 	"linkledger/projections"
+	"linkledger/projections/connection"
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 	"linkledger/waiting"
@@ -75,7 +76,7 @@ func within(try func(context.Context) error) func(context.Context) error {
 func openDatabase(
 	ctx context.Context, cfg Config,
 ) (db *readmodel.DB, err error) {
-	err = await(ctx, "database", readmodel.Unavailable, func(ctx context.Context) error {
+	err = await(ctx, "database", connection.Unavailable, func(ctx context.Context) error {
 		if err := within(func(ctx context.Context) (err error) {
 			db, err = readmodel.Open(ctx, string(cfg.Database), databaseConnections)
 			return err
@@ -104,7 +105,7 @@ func openDatabase(
 
 // askDatabase calls ask, again and again while the database does not answer.
 func askDatabase(ctx context.Context, ask func(context.Context) error) error {
-	return await(ctx, "database", readmodel.Unavailable, within(ask))
+	return await(ctx, "database", connection.Unavailable, within(ask))
 }
 
 // secret returns a secret that all nodes share, and makes it if there is none.
@@ -150,7 +151,7 @@ func (s *Service) createKeys(ctx context.Context) error {
 	case err != nil:
 		return explainStore(err)
 	}
-	return await(ctx, "database", readmodel.Unavailable, func(ctx context.Context) error {
+	return await(ctx, "database", connection.Unavailable, func(ctx context.Context) error {
 		return projections.CreateKeys(ctx, s.db)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"linkledger/projections/connection"
 	"linkledger/waiting"
 )
 
@@ -39,13 +40,13 @@ var lockSettings = map[string]string{
 // PostgreSQL, with the locks of that.
 func (db *DB) Locked(ctx context.Context, change func(context.Context) error) (err error) {
 	cfg := db.Pool.Config().ConnConfig
-	set(cfg, lockSettings)
+	connection.Set(cfg, lockSettings)
 	// The lock has its own connection. If it used the pool, waiting calls could take all
 	// connections that change needs.
 	var conn *pgx.Conn
 	defer func() {
 		if conn != nil {
-			err = errors.Join(err, closeConn(ctx, conn))
+			err = errors.Join(err, connection.Close(ctx, conn))
 		}
 	}()
 	if err := waiting.During(ctx, "lock of the schemas of the database", db.whyLocked,

@@ -12,6 +12,7 @@ import (
 
 	"linkledger/internal/pgserver/bouncertest"
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/connection"
 	"linkledger/projections/readmodel"
 	"linkledger/waiting"
 )
@@ -58,7 +59,7 @@ func TestSharedConnectionsAreRefused(t *testing.T) {
 				if err == nil {
 					_ = db.Close()
 				}
-				if !errors.Is(err, readmodel.ErrShared) || readmodel.Unavailable(err) ||
+				if !errors.Is(err, connection.ErrShared) || connection.Unavailable(err) ||
 					!strings.Contains(err.Error(), "pool_mode = session") {
 					t.Fatalf("opened with %v", err)
 				}
@@ -126,8 +127,8 @@ func TestRefusalsOfPooler(t *testing.T) {
 			ctx, cancel := context.WithTimeout(withTimeout(t), 5*time.Second)
 			defer cancel()
 			_, err := readmodel.Open(ctx, tc.dsn, 1)
-			if err == nil || readmodel.Unavailable(err) != tc.outage || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("opened with %v, an outage: %v", err, readmodel.Unavailable(err))
+			if err == nil || connection.Unavailable(err) != tc.outage || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("opened with %v, an outage: %v", err, connection.Unavailable(err))
 			}
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"linkledger/projections/connection"
 )
 
 // Vacant is an SQL condition on a row of the table generations: no process keeps it up to date. The
@@ -48,7 +50,7 @@ func (db *DB) Present(ctx context.Context, process string) (leave func() error, 
 		return nil, fmt.Errorf("take the presence lock of %s: %w", process, err)
 	}
 	if err := HoldPresence(ctx, conn, process); err != nil {
-		return nil, errors.Join(err, closeConn(ctx, conn))
+		return nil, errors.Join(err, connection.Close(ctx, conn))
 	}
-	return func() error { return closeConn(ctx, conn) }, nil
+	return func() error { return connection.Close(ctx, conn) }, nil
 }

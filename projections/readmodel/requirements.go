@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 
+	"linkledger/projections/connection"
 	"linkledger/waiting"
 )
-
-// ErrReadOnly means that the database accepts no changes now, as a standby does.
-var ErrReadOnly = errors.New("the database is read-only")
 
 // ErrUnfit means that the database or its server lacks what the schemas need. An operator has to
 // change it.
@@ -30,8 +28,8 @@ type requirements struct {
 	Found      bool   `bun:"found"`      // that schema is in the search path
 }
 
-// CheckRequirements returns ErrReadOnly or ErrUnfit, with what to change, if the schemas cannot be
-// made in the database.
+// CheckRequirements returns connection.ErrReadOnly or ErrUnfit, with what to change, if the schemas
+// cannot be made in the database.
 func (db *DB) CheckRequirements(ctx context.Context) error {
 	return waiting.During(ctx, "database", nil, db.checkRequirements)
 }
@@ -60,11 +58,13 @@ func (r requirements) check() error {
 			"CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0 LOCALE 'C'",
 			ErrUnfit, r.Encoding)
 	case r.Standby:
-		return fmt.Errorf("%w: the server is a standby that has not been promoted", ErrReadOnly)
+		return fmt.Errorf(
+			"%w: the server is a standby that has not been promoted", connection.ErrReadOnly,
+		)
 	case r.ReadOnly:
 		return fmt.Errorf(
 			"%w: default_transaction_read_only is on for it, for the user or for the server",
-			ErrReadOnly,
+			connection.ErrReadOnly,
 		)
 	case r.Schema == "":
 		return fmt.Errorf("%w: its search_path (%s) names no schema that exists and that the user "+

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/connection"
 	"linkledger/projections/readmodel"
 )
 
@@ -53,7 +54,7 @@ func TestRequirements(t *testing.T) {
 			dsn := postgrestest.NewDatabase(t)
 			run(t, dsn, tc.change...)
 			err := open(t, dsn+tc.setting, 1).CheckRequirements(withTimeout(t))
-			if (err != nil) != (tc.want != nil) || readmodel.Unavailable(err) != tc.outage {
+			if (err != nil) != (tc.want != nil) || connection.Unavailable(err) != tc.outage {
 				t.Fatalf("checked with %v", err)
 			}
 			for _, part := range tc.want {
@@ -97,7 +98,7 @@ func TestEncodings(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, readmodel.ErrUnfit) || readmodel.Unavailable(err) || !strings.Contains(err.Error(), encoding) ||
+			if !errors.Is(err, readmodel.ErrUnfit) || connection.Unavailable(err) || !strings.Contains(err.Error(), encoding) ||
 				!strings.Contains(err.Error(), "must be UTF8") {
 				t.Errorf("refused with %v", err)
 			}
@@ -114,7 +115,7 @@ func TestUnavailable(t *testing.T) {
 		"28P01": false, "28000": false, "3D000": false, "42501": false, "42P01": false, "22021": false, "XX001": false,
 		"F0000": false, "": false,
 	} {
-		if got := readmodel.Unavailable(fmt.Errorf("open: %w", &pgconn.PgError{Code: code})); got != outage {
+		if got := connection.Unavailable(fmt.Errorf("open: %w", &pgconn.PgError{Code: code})); got != outage {
 			t.Errorf("%s: an outage: %v", code, got)
 		}
 	}

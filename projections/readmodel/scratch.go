@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"linkledger/projections/connection"
 )
 
 // ScratchSchema is the name that PostgreSQL has for the schema of the temporary tables of a
@@ -36,10 +38,10 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 	}
 	cfg := db.Pool.Config().ConnConfig
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	cfg.StatementCacheCapacity = maxPrepared
-	set(cfg, scratchSettings)
+	cfg.StatementCacheCapacity = connection.MaxPrepared
+	connection.Set(cfg, scratchSettings)
 	cfg.AfterConnect = buffered(cfg.AfterConnect)
-	sqlDB := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(readTimesAsUTC))
+	sqlDB := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(connection.ReadTimesAsUTC))
 	scratch := bun.NewDB(sqlDB, pgdialect.New()).
 		WithNamedArg("schema", bun.Ident(ScratchSchema))
 	scratch.SetMaxOpenConns(1)

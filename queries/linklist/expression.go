@@ -49,16 +49,16 @@ func (r *Reader) tagged(
 	}
 	var hidden linkset.Set
 	if of.Bound != nil {
-		known, err := r.queries.BoundTags(ctx, of.Account, at)
+		known, err := r.boundTags(ctx, of.Account, at)
 		if err != nil {
 			return nil, err
 		}
-		tagID := boundTagIDs(of.Bound, known.Tags)
+		tagID := boundTagIDs(of.Bound, known.tags)
 		if matchesNothing(of.Bound, known, tagID) {
 			bits = linkset.Clause{SQL: "repeat('0', 2048)::bit(2048)"}
 		}
 		restrict(of.Bound, tagID)
-		hidden = linkset.Of(known.Links)
+		hidden = linkset.Of(known.links)
 	}
 	if expr != nil {
 		tagID, err := r.tagIDs(ctx, of, expr, at)
@@ -102,9 +102,9 @@ func (r *Reader) tagIDs(
 // renamed, and then its links are not to be seen: it excludes the label of no tag, or changes of
 // the tags are set aside.
 func matchesNothing(
-	bound *tagexpr.Expr, known queries.BoundTags, tagID func(string) uuid.UUID,
+	bound *tagexpr.Expr, known boundTags, tagID func(string) uuid.UUID,
 ) bool {
-	return known.Outdated && len(bound.Labels()) > 0 || slices.ContainsFunc(
+	return known.outdated && len(bound.Labels()) > 0 || slices.ContainsFunc(
 		bound.Excluded(), func(label string) bool { return tagID(label) == uuid.Nil },
 	)
 }

@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -72,12 +74,17 @@ var ErrFailed = errors.New("event store accepts no writes: a commit failed")
 type DB struct {
 	*pebble.DB
 
-	dir     string
-	fsys    vfs.FS
-	spare   uint64 // bytes of the disk that are left to others
-	log     *slog.Logger
-	lock    *pebble.Lock
-	full    *condition.Log
+	dir   string
+	fsys  vfs.FS
+	spare uint64 // bytes of the disk that are left to others
+	log   *slog.Logger
+	lock  *pebble.Lock
+	full  *condition.Log
+
+	space  sync.Mutex
+	looked time.Time // when the free space was looked at
+	lacks  error     // of space, at that time
+
 	failed  chan struct{} // closed after a failed commit
 	failure atomic.Pointer[error]
 }

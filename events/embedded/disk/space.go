@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -15,13 +16,21 @@ const ReserveBytes = MinFreeBytes + MemTableBytes
 // probeName is the name of the file that Probe writes.
 const probeName = "probe.tmp"
 
+// spaceInterval is how long a look at the free space counts. A look costs some microseconds, and
+// what is written in this time is a small part of the reserve.
+const spaceInterval = 20 * time.Millisecond
+
 // CheckSpace returns an error that wraps ErrFull while less space is free than ReserveBytes and
-// what is left to others. The remedy is to free some: writes are accepted again at once. A file
+// what is left to others. The remedy is to free some: writes are accepted again soon. A file
 // system that does not tell its free space is never full.
 func (d *DB) CheckSpace(ctx context.Context) error {
-	err := checkFree(d.fsys, d.dir, ReserveBytes+d.spare)
-	d.full.Report(ctx, err)
-	return err
+	d.space.Lock()
+	defer d.space.Unlock()
+	if now := time.Now(); now.Sub(d.looked) > spaceInterval {
+		d.looked, d.lacks = now, checkFree(d.fsys, d.dir, ReserveBytes+d.spare)
+		d.full.Report(ctx, d.lacks)
+	}
+	return d.lacks
 }
 
 // checkFree returns an error that wraps ErrFull if fewer bytes are free.

@@ -5,13 +5,16 @@ package bouncertest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -72,39 +75,71 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// run starts the process, as the owner of the server's sockets: PgBouncer does not run as root.
+// run runs PgBouncer until the test ends, as the owner of the server's sockets: it does not run as
+// root. If it ends by itself, it is started again, as by a service manager: version 1.18 ends now
+// and then when a client is killed (https://github.com/pgbouncer/pgbouncer/issues/801).
 func run(t testing.TB, folder, sockets string) {
+	t.Helper()
+	command := commandIn(t, folder, sockets)
+	var output bytes.Buffer
+	first := command(&output)
+	if err := first.Start(); err != nil {
+		t.Fatalf("start PgBouncer: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() {
+		for process := first; ; {
+			kill := context.AfterFunc(ctx, func() {
+				_ = process.Process.Kill() // it may have ended
+			})
+			err := process.Wait()
+			kill()
+			if ctx.Err() != nil {
+				return
+			}
+			_, _ = fmt.Fprintf(&output, "PgBouncer has ended: %v\n", err) // a buffer takes all
+			process = command(&output)
+			if err := process.Start(); err != nil {
+				t.Errorf("start PgBouncer again: %v", err)
+				return
+			}
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		if t.Failed() {
+			t.Logf("PgBouncer wrote:\n%s", output.String()[max(0, output.Len()-4000):])
+		}
+	})
+}
+
+// commandIn returns the command that runs PgBouncer with the configuration in a folder.
+func commandIn(t testing.TB, folder, sockets string) func(output io.Writer) *exec.Cmd {
 	t.Helper()
 	program, libraries := find(t, folder)
 	info, err := os.Stat(sockets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	//nolint:gosec // G204: the program is the one of the tests
-	process := exec.Command(program, filepath.Join(folder, "config"))
-	process.Dir = "/"
-	if libraries != "" {
-		process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+libraries)
-	}
-	process.SysProcAttr = &syscall.SysProcAttr{}
+	as := &syscall.SysProcAttr{}
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
-		process.SysProcAttr.Credential = &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}
+		as.Credential = &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}
 		if err := os.Chown(folder, int(owner.Uid), int(owner.Gid)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var output bytes.Buffer
-	process.Stdout, process.Stderr = &output, &output
-	if err := process.Start(); err != nil {
-		t.Fatalf("start PgBouncer: %v", err)
-	}
-	t.Cleanup(func() {
-		_ = process.Process.Kill() // an error means that it has ended
-		_ = process.Wait()         // it was killed
-		if t.Failed() {
-			t.Logf("PgBouncer wrote:\n%s", output.String()[max(0, output.Len()-4000):])
+	return func(output io.Writer) *exec.Cmd {
+		//nolint:gosec // G204: the program is the one of the tests
+		process := exec.Command(program, filepath.Join(folder, "config"))
+		process.Dir, process.SysProcAttr = "/", as
+		if libraries != "" {
+			process.Env = append(os.Environ(), "LD_LIBRARY_PATH="+libraries)
 		}
-	})
+		process.Stdout, process.Stderr = output, output
+		return process
+	}
 }
 
 // find returns the program, and the folders of its libraries if it was unpacked. The user that root

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/connection"
 	"linkledger/projections/projection"
-	"linkledger/projections/readmodel"
 )
 
 // DefaultMaxParked is how many streams of a generation may have events that are set aside. If more
@@ -59,7 +59,7 @@ func Transient(err error) bool {
 		return false
 	}
 	refused, ok := errors.AsType[*pgconn.PgError](err)
-	return !ok || readmodel.OfServer(refused)
+	return !ok || connection.OfServer(refused)
 }
 
 // applyOrBisect commits a batch. If an event cannot be applied, it finds the event by bisection,

@@ -1,4 +1,4 @@
-package readmodel
+package connection
 
 // Which errors of PostgreSQL, or of a pooler before it, pass without a change by an operator.
 
@@ -13,6 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// ErrReadOnly means that the database accepts no changes now, as a standby does.
+var ErrReadOnly = errors.New("the database is read-only")
+
 // refusals are in what a pooler answers to a connection that it will never accept. PgBouncer has
 // one code, 08P01, for these and for outages. It passes on PostgreSQL's text, but not its code.
 var refusals = []string{
@@ -22,7 +25,7 @@ var refusals = []string{
 	"does not exist", "no pg_hba.conf entry", "not permitted to log in", "permission denied",
 }
 
-// Unavailable reports whether an error of Open or of a change of the schemas means that the
+// Unavailable reports whether an error of OpenPools or of a change of the schemas means that the
 // database cannot be reached, accepts no connections or no changes yet, or that others hold what is
 // needed, so that a later try may succeed. Wrong credentials, a missing database, a refusal by a
 // pooler and an invalid certificate do not count.

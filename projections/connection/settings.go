@@ -1,4 +1,4 @@
-package readmodel
+package connection
 
 // The settings of connections. They are set by a statement after a connection is made.
 
@@ -68,8 +68,8 @@ func takeSettings(cfg *pgx.ConnConfig) map[string]string {
 	return given
 }
 
-// set makes new connections of a configuration have settings, after those of earlier calls.
-func set(cfg *pgx.ConnConfig, settings map[string]string) {
+// Set makes new connections of a configuration have settings, after those of earlier calls.
+func Set(cfg *pgx.ConnConfig, settings map[string]string) {
 	if len(settings) == 0 {
 		return
 	}

@@ -1,65 +1,67 @@
-package queries
+package linklist
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"linkledger/events"
+	"linkledger/queries"
 	"linkledger/queries/asof"
 )
 
-// BoundTags is what bounds of labels are evaluated with: the tags of an account, and what the read
+// boundTags is what bounds of labels are evaluated with: the tags of an account, and what the read
 // models show in an old state because events are set aside.
-type BoundTags struct {
-	Tags []Tag
-	// Outdated means that the labels may be those of before: changes of the tags are set aside.
-	Outdated bool
-	// Links are the numbers of the links whose last changes are set aside, such as a new tag.
-	Links []int
+type boundTags struct {
+	tags []queries.Tag
+	// outdated means that the labels may be those of before: changes of the tags are set aside.
+	outdated bool
+	// links are the numbers of the links whose last changes are set aside, such as a new tag.
+	links []int
 }
 
-// BoundTags returns what bounds of labels are evaluated with at a time. As long as no event is set
+// boundTags returns what bounds of labels are evaluated with at a time. As long as no event is set
 // aside, it takes one query.
-func (q *DB) BoundTags(
+func (r *Reader) boundTags(
 	ctx context.Context, account uuid.UUID, at asof.Time,
-) (found BoundTags, err error) {
+) (found boundTags, err error) {
 	stream := events.StreamTags + account.String()
 	labels, projections := "SELECT id, label FROM linkledger.tags WHERE account_id = ?0",
 		[]string{"tags", "links"}
 	links := "linkledger.links"
 	if at.Past() {
-		labels, projections = tagsThen, []string{"history"}
+		labels, projections = queries.TagsThen, []string{"history"}
 		links = "linkledger.link_versions"
 	}
 	var rows []struct {
-		Tag
+		queries.Tag
 
 		Aside string `bun:"aside"` // a stream that is set aside; empty: the row is a tag
 	}
 	// Both are read in one snapshot: a change of the tags is in the labels or it is set aside.
-	err = q.db.NewRaw(`
+	err = r.db.NewRaw(`
 		SELECT id, label, '' AS aside FROM (`+labels+`) AS tag
 		UNION ALL
-		SELECT DISTINCT `+noAccount+`, '', stream
+		SELECT DISTINCT ?6::uuid, '', stream
 		FROM linkledger.dead_letters JOIN linkledger.generations AS g USING (name, generation)
 		WHERE g.serving AND name = ANY(?2)
 			AND (stream = ?3 OR starts_with(stream, ?4) OR starts_with(stream, ?5))`,
 		account, at.Nanoseconds(), pgdialect.Array(projections), stream,
-		events.StreamURL, events.StreamHash,
+		events.StreamURL, events.StreamHash, uuid.Nil,
 	).Scan(ctx, &rows)
 	if err != nil {
-		return BoundTags{}, failed("tags", err)
+		return boundTags{}, fmt.Errorf("tags: %w", err)
 	}
 	var aside []uuid.UUID
 	for _, row := range rows {
 		id, isLink := events.LinkIn(row.Aside)
 		switch parsed, err := uuid.Parse(id); {
 		case row.Aside == "":
-			found.Tags = append(found.Tags, row.Tag)
+			found.tags = append(found.tags, row.Tag)
 		case row.Aside == stream:
-			found.Outdated = true
+			found.outdated = true
 		case isLink && err == nil:
 			aside = append(aside, parsed)
 		}
@@ -67,11 +69,11 @@ func (q *DB) BoundTags(
 	if len(aside) == 0 {
 		return found, nil
 	}
-	err = q.db.NewSelect().TableExpr(links).Distinct().Column("number").
+	err = r.db.NewSelect().TableExpr(links).Distinct().Column("number").
 		Where("account_id = ?", account).Where("id = ANY(?::uuid[])", pgdialect.Array(aside)).
-		Scan(ctx, &found.Links)
+		Scan(ctx, &found.links)
 	if err != nil {
-		return BoundTags{}, failed("links that are set aside", err)
+		return boundTags{}, fmt.Errorf("links that are set aside: %w", err)
 	}
 	return found, nil
 }

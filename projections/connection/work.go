@@ -1,4 +1,4 @@
-package readmodel
+package connection
 
 // This file tells apart, when a request has run out of time, whether the database was busy with the
 // queries of that request or did not answer.

@@ -1,4 +1,4 @@
-package readmodel
+package connection
 
 // Whether a pooler between this program and PostgreSQL shares connections between transactions.
 

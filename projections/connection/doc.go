@@ -1,0 +1,3 @@
+// Package connection makes the connections to PostgreSQL: their pools and settings, also behind a
+// pooler, which errors pass by themselves, and how long the queries of a request take.
+package connection
