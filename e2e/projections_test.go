@@ -80,6 +80,15 @@ func TestOperateProjections(t *testing.T) {
 	if out := operator(t, folder, "projections", "dead-letters", "retry", "links"); out != "0 events applied\n" {
 		t.Errorf("retry: %s", out)
 	}
+	for command, want := range map[string]string{
+		"discard":   "0 events discarded, 0 later ones applied, 0 still set aside\n",
+		"restore":   "0 events restored: linkledger projections rebuild links applies them\n",
+		"discarded": "projection\tstream\trevision\ttype\tdiscarded\n",
+	} {
+		if out := operator(t, folder, "projections", "dead-letters", command, "links"); out != want {
+			t.Errorf("%s: %s", command, out)
+		}
+	}
 	out, err := exec.CommandContext(
 		t.Context(), program, "projections", "pause", "painting", "--data", folder,
 	).CombinedOutput()

@@ -153,7 +153,7 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 	b.shows("/console", "Nothing needs attention", "links", "live")
 	stream := s.poison(t)
 	b.shows("/console", "Needs attention", "tags has set aside events of "+stream+" (1)")
-	b.shows("/console/projections/tags", stream, "from 0 on", "Discard for ever")
+	b.shows("/console/projections/tags", stream, "from 0 on", "Discard the first")
 	event := "/console/streams/event?stream=" + stream + "&revision=0"
 	b.shows(event, "tag.deleted.v1", "set aside: ", `"tag_id"`)
 	for ctx := withTimeout(t); strings.Contains(b.shows(event), "not applied yet"); {
@@ -166,6 +166,7 @@ func TestOperatorsFindAndRebuild(t *testing.T) {
 		t.Errorf("an event that still cannot be applied: %d\n%s", again.status, again.body)
 	}
 	b.leads("/console/projections/tags/discard", url.Values{"stream": {stream}}, "/console/projections/tags")
+	b.shows(event, "discarded by an operator")
 	b.showsSoon("/console", "Nothing needs attention") // once the projection has an owner again
 
 	b.shows("/console/projections/links/rebuild", "The projection follows about", "No build was measured yet")

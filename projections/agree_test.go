@@ -44,6 +44,7 @@ func drawContradictions(t *rapid.T) []eventstore.Recorded {
 		case 8:
 			e = events.MemberSet{User: user, Role: text, At: at}
 		case 9:
+			user = rapid.SampledFrom([]string{user, user, "no id"}).Draw(t, "removed")
 			e = events.MemberRemoved{User: user, At: at}
 		case 10:
 			e = rapid.SampledFrom([]events.Event{

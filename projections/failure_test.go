@@ -215,11 +215,11 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 	if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 0 || !errors.Is(err, projection.ErrContradiction) {
 		t.Errorf("%d letters applied, %v", n, err)
 	}
-	if n, err := DiscardDeadLetters(ctx, w.db, Tags, "tags-other"); n != 0 || err != nil {
-		t.Errorf("%d letters of another stream, %v", n, err)
+	if done, err := DiscardDeadLetters(ctx, w.db, Tags, "tags-other"); done.Discarded != 0 || err != nil {
+		t.Errorf("%+v of another stream, %v", done, err)
 	}
-	if n, err := DiscardDeadLetters(ctx, w.db, Tags, ""); n != 1 || err != nil {
-		t.Errorf("%d letters discarded, %v", n, err)
+	if done, err := DiscardDeadLetters(ctx, w.db, Tags, ""); done.Discarded != 1 || err != nil {
+		t.Errorf("%+v, %v", done, err)
 	}
 	_, unknown := RetryDeadLetters(ctx, w.db, "painting", "")
 	for _, err := range []error{unknown, Pause(ctx, w.db, "painting"), Resume(ctx, w.db, "painting")} {

@@ -190,12 +190,32 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 	return deadletter.Retry(ctx, db, p, stream)
 }
 
-// DiscardDeadLetters removes the dead letters of a projection, as deadletter.Discard does.
-func DiscardDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
+// DiscardDeadLetters gives up dead letters of a projection, as deadletter.Discard does.
+func DiscardDeadLetters(
+	ctx context.Context, db *readmodel.DB, name, stream string,
+) (deadletter.Outcome, error) {
+	p, err := all().Named(name)
+	if err != nil {
+		return deadletter.Outcome{}, err
+	}
+	return deadletter.Discard(ctx, db, p, stream)
+}
+
+// DiscardedEvents returns the events that a projection has given up, as deadletter.ListDiscarded
+// does.
+func DiscardedEvents(
+	ctx context.Context, db *readmodel.DB, name string,
+) ([]deadletter.DiscardedEvent, error) {
+	return deadletter.ListDiscarded(ctx, db, name)
+}
+
+// RestoreDiscarded takes back that events of a projection were given up, as deadletter.Restore
+// does.
+func RestoreDiscarded(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
 	if _, err := all().Named(name); err != nil {
 		return 0, err
 	}
-	return deadletter.Discard(ctx, db, name, stream)
+	return deadletter.Restore(ctx, db, name, stream)
 }
 
 // Overviews returns the state of all projections, from the tables of the database and the log of

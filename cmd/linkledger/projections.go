@@ -136,9 +136,11 @@ func (c *projectionsPrune) Run(ctx context.Context, p *process) error {
 }
 
 type projectionsDeadLetters struct {
-	List    deadLettersList    `cmd:"" default:"withargs" help:"List dead letters (the default)."`
-	Retry   deadLettersRetry   `cmd:"" help:"Apply dead letters in log order, all or none."`
-	Discard deadLettersDiscard `cmd:"" help:"Delete dead letters without applying them."`
+	List      deadLettersList      `cmd:"" default:"withargs" help:"List dead letters (default)."`
+	Retry     deadLettersRetry     `cmd:"" help:"Apply dead letters in log order."`
+	Discard   deadLettersDiscard   `cmd:"" help:"Give up the first of each stream, apply the rest."`
+	Discarded deadLettersDiscarded `cmd:"" help:"List discarded events."`
+	Restore   deadLettersRestore   `cmd:"" help:"Take a discard back, for the next rebuild."`
 }
 
 type deadLettersList struct {
@@ -166,7 +168,7 @@ type deadLettersRetry struct {
 	letterFlags
 }
 
-// Run applies the selected dead letters in the order of the log, all or none.
+// Run applies the selected dead letters in the order of the log.
 func (c *deadLettersRetry) Run(ctx context.Context, p *process) error {
 	return maintenance.RetryDeadLetters(ctx, c.by(p), c.selection())
 }
@@ -175,7 +177,26 @@ type deadLettersDiscard struct {
 	letterFlags
 }
 
-// Run deletes the selected dead letters without applying them.
+// Run gives up the first of the selected dead letters, and applies what follows them.
 func (c *deadLettersDiscard) Run(ctx context.Context, p *process) error {
 	return maintenance.DiscardDeadLetters(ctx, c.by(p), c.selection())
+}
+
+type deadLettersDiscarded struct {
+	operatorFlags
+	Name string `arg:"" optional:"" help:"Name of the projection; all by default."`
+}
+
+// Run prints the events that were discarded.
+func (c *deadLettersDiscarded) Run(ctx context.Context, p *process) error {
+	return maintenance.DiscardedEvents(ctx, c.by(p), c.Name)
+}
+
+type deadLettersRestore struct {
+	letterFlags
+}
+
+// Run takes back that the selected events were discarded.
+func (c *deadLettersRestore) Run(ctx context.Context, p *process) error {
+	return maintenance.RestoreDiscarded(ctx, c.by(p), c.selection())
 }

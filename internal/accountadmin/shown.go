@@ -29,9 +29,9 @@ type done struct {
 
 // errWithout is returned for a change that the read models do not show although they have all
 // events up to it.
-var errWithout = errors.New("stored, but without effect: events of the same account or person " +
-	"were given up; a version that can apply them does so by linkledger projections rebuild " +
-	"accounts")
+var errWithout = errors.New("stored, but without effect: the event of this change was given up, " +
+	"see linkledger projections dead-letters discarded accounts; dead-letters restore takes that " +
+	"back for the next rebuild")
 
 // checkDone returns an error if the read models have passed a change and do not show it, because
 // its event is set aside or was given up. A later change of the account may have replaced it.

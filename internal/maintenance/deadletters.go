@@ -72,33 +72,77 @@ type DeadLetterSelection struct {
 func RetryDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
-	return which.apply(ctx, o, "applied", projections.RetryDeadLetters)
-}
-
-// DiscardDeadLetters deletes dead letters without applying them.
-func DiscardDeadLetters(
-	ctx context.Context, o installation.Operator, which DeadLetterSelection,
-) error {
-	return which.apply(ctx, o, "discarded", projections.DiscardDeadLetters)
-}
-
-// apply changes the selected dead letters and prints how many they were. done says what was done.
-func (s DeadLetterSelection) apply(
-	ctx context.Context, o installation.Operator, done string,
-	change func(context.Context, *readmodel.DB, string, string) (int, error),
-) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
-		n, err := change(ctx, db, s.Projection, s.Stream)
+		n, err := projections.RetryDeadLetters(ctx, db, which.Projection, which.Stream)
 		if err != nil && n > 0 {
-			return fmt.Errorf("%d events %s, the next one cannot be: %w", n, done, err)
+			return fmt.Errorf("%d events applied, the next one cannot be: %w", n, err)
 		}
 		if err != nil {
 			return err
 		}
 		if o.JSON {
-			return console.JSON(o.Stdout, map[string]int{done: n})
+			return console.JSON(o.Stdout, map[string]int{"applied": n})
 		}
-		err = console.Printf(o.Stdout, "%d events %s\n", n, done)
-		return err
+		return console.Printf(o.Stdout, "%d events applied\n", n)
+	})
+}
+
+// DiscardDeadLetters gives up the first dead letter of each stream, and applies what follows it.
+func DiscardDeadLetters(
+	ctx context.Context, o installation.Operator, which DeadLetterSelection,
+) error {
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
+		done, err := projections.DiscardDeadLetters(ctx, db, which.Projection, which.Stream)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return console.JSON(o.Stdout, map[string]int{
+				"discarded": done.Discarded, "applied": done.Applied, "left": done.Left,
+			})
+		}
+		return console.Printf(
+			o.Stdout, "%d events discarded, %d later ones applied, %d still set aside\n",
+			done.Discarded, done.Applied, done.Left,
+		)
+	})
+}
+
+// DiscardedEvents prints the events that a projection, or any if the name is empty, has given up.
+func DiscardedEvents(ctx context.Context, o installation.Operator, name string) error {
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
+		found, err := projections.DiscardedEvents(ctx, db, name)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return console.JSON(o.Stdout, found)
+		}
+		rows := make([]console.Row, len(found))
+		for i, e := range found {
+			rows[i] = console.Row{e.Projection, e.Stream, e.Revision, e.Type, e.DiscardedAt}
+		}
+		return console.Table(
+			o.Stdout, console.Row{"projection", "stream", "revision", "type", "discarded"}, rows,
+		)
+	})
+}
+
+// RestoreDiscarded takes back that events were given up. A rebuild applies them again.
+func RestoreDiscarded(
+	ctx context.Context, o installation.Operator, which DeadLetterSelection,
+) error {
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
+		n, err := projections.RestoreDiscarded(ctx, db, which.Projection, which.Stream)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return console.JSON(o.Stdout, map[string]int{"restored": n})
+		}
+		return console.Printf(
+			o.Stdout, "%d events restored: linkledger projections rebuild %s applies them\n",
+			n, which.Projection,
+		)
 	})
 }

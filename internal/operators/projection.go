@@ -84,6 +84,7 @@ func (h *Handler) projection(p *page.Page) error {
 		"linkledger projections rollback " + name, "linkledger projections prune " + name,
 		"linkledger projections dead-letters list " + name,
 		"linkledger projections dead-letters retry " + name,
+		"linkledger projections dead-letters discard " + name,
 	}
 	read, err := h.read(p.C.Context())
 	if err != nil {
@@ -217,7 +218,8 @@ func (h *Handler) discard(p *page.Page) error {
 	return h.letters(p, "discard dead letters", func(
 		ctx context.Context, name, stream string,
 	) (int, error) {
-		return projections.DiscardDeadLetters(ctx, h.DB, name, stream)
+		done, err := projections.DiscardDeadLetters(ctx, h.DB, name, stream)
+		return done.Discarded, err
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
 	"linkledger/projections"
+	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/status"
 	"linkledger/queries"
 )
@@ -215,9 +217,17 @@ func (h *Handler) followers(
 	for _, l := range letters {
 		parked[l.Name] = l.Error
 	}
+	discarded, err := projections.DiscardedEvents(ctx, h.DB, "")
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range projections.Followers(e) {
-		f := follower{Name: name, State: "applied, or discarded by an operator"}
-		if cause, ok := parked[name]; ok {
+		f := follower{Name: name, State: "applied"}
+		if slices.ContainsFunc(discarded, func(d deadletter.DiscardedEvent) bool {
+			return d.Projection == name && d.Stream == e.Stream && d.Revision == int64(e.Revision)
+		}) {
+			f.State = "discarded by an operator"
+		} else if cause, ok := parked[name]; ok {
 			f.State = "set aside: " + cause
 		} else if e.Position.After(at[name].Position) {
 			f.State = "not applied yet"

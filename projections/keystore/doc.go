@@ -1,7 +1,8 @@
 // Package keystore stores in PostgreSQL what cannot be rebuilt from the log: the keys of accounts
 // and of people, which seal their personal data in the log, the secrets that all processes share,
 // such as the one that hashes visitors, and the sessions of browsers. They lie in the schema
-// linkledger_keys, which is part of a backup.
+// linkledger_keys, which is part of a backup. The events that operators have discarded lie there
+// too. The package deadletter reads and writes them.
 //
 // The read models, in all other schemas, can be dropped at any time. The services then build them
 // again from the log and this schema.

@@ -47,3 +47,14 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.sign_in_links (
     operator   boolean     NOT NULL,
     expires_at timestamptz NOT NULL
 );
+
+-- Events that an operator has given up, so that no projection of that name applies them again. An
+-- event is named by its place, which a copy of the log keeps.
+CREATE TABLE IF NOT EXISTS linkledger_keys.discarded_events (
+    projection   text        NOT NULL,
+    stream       text        NOT NULL,
+    revision     bigint      NOT NULL,
+    type         text        NOT NULL,
+    discarded_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (projection, stream, revision)
+);

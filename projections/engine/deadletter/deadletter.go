@@ -170,57 +170,6 @@ func Summaries(ctx context.Context, db *readmodel.DB) ([]Summary, error) {
 	return summaries, nil
 }
 
-// Discard removes the dead letters of a projection and returns how many there were. If stream is
-// not empty, it removes only those of that stream. Their changes stay missing from the read model.
-func Discard(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
-	var streams []string
-	if stream != "" {
-		streams = []string{stream}
-	}
-	return processLetters(
-		ctx, db, name, streams,
-		func(context.Context, pgx.Tx, generation.Checkpoint, []eventstore.Recorded) error {
-			return nil
-		},
-	)
-}
-
-type processFunc = func(
-	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
-) error
-
-// processLetters passes the dead letters of the serving generation to process and removes them, in
-// one transaction.
-//
-// It revokes the lease of the owner, because the owner keeps the set of streams that have dead
-// letters in memory. The next owner reads that set anew.
-func processLetters(
-	ctx context.Context, db *readmodel.DB, name string, streams []string, process processFunc,
-) (n int, err error) {
-	serving, err := generation.Serving(ctx, db, name)
-	if err != nil {
-		return 0, err
-	}
-	err = pgx.BeginFunc(ctx, db.Writers, func(tx pgx.Tx) error {
-		at, err := revokeLease(ctx, tx, generation.CheckpointOf(serving))
-		if err != nil {
-			return err
-		}
-		letters, err := removeLetters(ctx, tx, at, streams)
-		if n = len(letters); n == 0 || err != nil {
-			return err
-		}
-		if err := process(ctx, tx, at, letters); err != nil {
-			return err
-		}
-		return wakeOwner(ctx, tx, name)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("dead letters of %s: %w", name, err)
-	}
-	return n, nil
-}
-
 // wakeOwner makes the processes elect the next owner.
 func wakeOwner(ctx context.Context, tx pgx.Tx, name string) error {
 	_, err := tx.Exec(ctx, "SELECT pg_notify($1, $2)", readmodel.ControlChannel, name)
@@ -256,19 +205,6 @@ func revokeLease(
 // letterColumns are the columns that make an event.
 const letterColumns = `event_id, stream, revision, commit_pos, prepare_pos, type, recorded_at, data,
 	metadata`
-
-// removeLetters removes dead letters and returns them in the order of the log. No streams stand for
-// all.
-func removeLetters(
-	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, streams []string,
-) ([]eventstore.Recorded, error) {
-	return readLetters(ctx, tx, `
-		WITH removed AS (
-			DELETE FROM linkledger.dead_letters
-			WHERE name = $1 AND generation = $2 AND (stream = ANY($3) OR $3 IS NULL)
-			RETURNING `+letterColumns+`)
-		SELECT * FROM removed ORDER BY commit_pos, prepare_pos`, at.Name, at.Generation, streams)
-}
 
 func readLetters(
 	ctx context.Context, tx pgx.Tx, query string, args ...any,

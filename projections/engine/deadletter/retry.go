@@ -24,15 +24,7 @@ import (
 func Retry(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, streams ...string,
 ) (int, error) {
-	n, err := processLetters(ctx, db, p.Name, streams, func(
-		ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
-	) error {
-		changed, err := apply(ctx, db, tx, p, at, recorded, nil)
-		if err != nil {
-			return err
-		}
-		return announce(ctx, tx, at, changed)
-	})
+	n, err := retryAll(ctx, db, p, streams)
 	failed, refused := errors.AsType[*projection.EventError](err)
 	if !refused {
 		return n, err
@@ -58,6 +50,47 @@ func Retry(
 		}
 	}
 	return n, err
+}
+
+// retryAll applies the dead letters of streams, or of all if there are none, or nothing.
+//
+// It revokes the lease of the owner, because the owner keeps the set of streams that have dead
+// letters in memory. The next owner reads that set anew.
+func retryAll(
+	ctx context.Context, db *readmodel.DB, p projection.Definition, streams []string,
+) (n int, err error) {
+	serving, err := generation.Serving(ctx, db, p.Name)
+	if err != nil {
+		return 0, err
+	}
+	err = pgx.BeginFunc(ctx, db.Writers, func(tx pgx.Tx) error {
+		at, err := revokeLease(ctx, tx, generation.CheckpointOf(serving))
+		if err != nil {
+			return err
+		}
+		letters, err := readLetters(ctx, tx, `
+			WITH removed AS (
+				DELETE FROM linkledger.dead_letters
+				WHERE name = $1 AND generation = $2 AND (stream = ANY($3) OR $3 IS NULL)
+				RETURNING `+letterColumns+`)
+			SELECT * FROM removed ORDER BY commit_pos, prepare_pos`,
+			at.Name, at.Generation, streams)
+		if n = len(letters); n == 0 || err != nil {
+			return err
+		}
+		changed, err := apply(ctx, db, tx, p, at, letters, nil)
+		if err != nil {
+			return err
+		}
+		if err := announce(ctx, tx, at, changed); err != nil {
+			return err
+		}
+		return wakeOwner(ctx, tx, p.Name)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("dead letters of %s: %w", p.Name, err)
+	}
+	return n, nil
 }
 
 // streamsOf returns the streams of which the generation that serves has set events aside.
@@ -86,10 +119,7 @@ func retryStream(
 		if err != nil {
 			return err
 		}
-		letters, err := readLetters(ctx, tx, `
-			SELECT `+letterColumns+` FROM linkledger.dead_letters
-			WHERE name = $1 AND generation = $2 AND stream = $3
-			ORDER BY commit_pos, prepare_pos`, at.Name, at.Generation, stream)
+		letters, err := lettersOf(ctx, tx, at, stream)
 		if err != nil {
 			return err
 		}
@@ -97,7 +127,10 @@ func retryStream(
 		if n, changed, refused, err = applyPart(ctx, db, tx, p, at, letters); n == 0 || err != nil {
 			return err
 		}
-		if err := removeFirst(ctx, tx, at, letters, n, refused); err != nil {
+		if err := remove(ctx, tx, at, letters[:n]); err != nil {
+			return err
+		}
+		if err := explain(ctx, tx, at, letters[n:], refused); err != nil {
 			return err
 		}
 		if err := announce(ctx, tx, at, changed); err != nil {
@@ -143,25 +176,47 @@ func applyPart(
 	return 0, nil, refused, nil
 }
 
-// removeFirst removes the first n dead letters of a stream. cause is why the next one stays.
-func removeFirst(
-	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, letters []eventstore.Recorded, n int,
+// lettersOf returns the dead letters of a stream in the order of the log.
+func lettersOf(
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, stream string,
+) ([]eventstore.Recorded, error) {
+	return readLetters(ctx, tx, `
+		SELECT `+letterColumns+` FROM linkledger.dead_letters
+		WHERE name = $1 AND generation = $2 AND stream = $3
+		ORDER BY commit_pos, prepare_pos`, at.Name, at.Generation, stream)
+}
+
+// remove removes dead letters of one stream.
+func remove(
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, letters []eventstore.Recorded,
+) error {
+	if len(letters) == 0 {
+		return nil
+	}
+	commits, prepares := make([]int64, len(letters)), make([]int64, len(letters))
+	for i, l := range letters {
+		commits[i] = sqlbatch.Signed(l.Position.Commit)
+		prepares[i] = sqlbatch.Signed(l.Position.Prepare)
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM linkledger.dead_letters
+		WHERE name = $1 AND generation = $2 AND (commit_pos, prepare_pos) IN
+			(SELECT * FROM unnest($3::bigint[], $4::bigint[]))`,
+		at.Name, at.Generation, commits, prepares)
+	return err
+}
+
+// explain stores why the first of the dead letters of a stream stays.
+func explain(
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, letters []eventstore.Recorded,
 	cause error,
 ) error {
-	last := letters[n-1]
-	_, err := tx.Exec(ctx, `DELETE FROM linkledger.dead_letters
-		WHERE name = $1 AND generation = $2 AND stream = $3
-			AND (commit_pos, prepare_pos) <= ($4, $5)`,
-		at.Name, at.Generation, last.Stream, sqlbatch.Signed(last.Position.Commit),
-		sqlbatch.Signed(last.Position.Prepare))
-	if err != nil || n == len(letters) {
-		return err
+	if len(letters) == 0 || cause == nil {
+		return nil
 	}
-	next := letters[n]
-	_, err = tx.Exec(ctx, `UPDATE linkledger.dead_letters SET error = $5
+	_, err := tx.Exec(ctx, `UPDATE linkledger.dead_letters SET error = $5
 		WHERE name = $1 AND generation = $2 AND commit_pos = $3 AND prepare_pos = $4`,
-		at.Name, at.Generation, sqlbatch.Signed(next.Position.Commit),
-		sqlbatch.Signed(next.Position.Prepare), generation.Storable(cause.Error()))
+		at.Name, at.Generation, sqlbatch.Signed(letters[0].Position.Commit),
+		sqlbatch.Signed(letters[0].Position.Prepare), generation.Storable(cause.Error()))
 	return err
 }
 

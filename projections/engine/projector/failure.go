@@ -102,7 +102,8 @@ func (p *Projector) setAside(
 	if !ok {
 		failed = projection.NewEventError(r, 0, cause)
 	}
-	if _, known := p.parked[r.Stream]; known || len(p.parked) < p.maxParked {
+	_, known := p.parked[r.Stream]
+	if known || p.discarded.Has(r) || len(p.parked) < p.maxParked {
 		return p.park(ctx, r, to, failed)
 	}
 	return p.stopUnlessTransient(fmt.Errorf(

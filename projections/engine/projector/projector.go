@@ -66,10 +66,12 @@ type Projector struct {
 	tracer trace.Tracer // nil: batches are not traced
 	logger *slog.Logger
 
-	mu      sync.Mutex
-	at      generation.Checkpoint // as last read or committed; the database may be ahead
-	parked  map[string]struct{}   // streams that have dead letters
-	retryAt time.Time             // of a stopped projection; zero: not stopped
+	mu     sync.Mutex
+	at     generation.Checkpoint // as last read or committed; the database may be ahead
+	parked map[string]struct{}   // streams that have dead letters
+	// discarded has the events that an operator has given up.
+	discarded deadletter.Discarded
+	retryAt   time.Time // of a stopped projection; zero: not stopped
 
 	phase       phase
 	bulk        *bulkLoader         // in the phase filling; nil: no bulk load
@@ -126,6 +128,9 @@ func (p *Projector) Checkpoint(ctx context.Context) (eventstore.Position, error)
 		return eventstore.Position{}, err
 	}
 	if p.parked, err = deadletter.Parked(ctx, p.db, at); err != nil {
+		return eventstore.Position{}, err
+	}
+	if p.discarded, err = deadletter.DiscardedBy(ctx, p.db, at.Name); err != nil {
 		return eventstore.Position{}, err
 	}
 	p.at = at

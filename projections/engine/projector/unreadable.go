@@ -28,10 +28,13 @@ func (p *Projector) decode(recorded []eventstore.Recorded) decodedBatch {
 			s.skipped = append(s.skipped, r)
 			continue
 		}
-		if follows(parked, r) || follows(p.parked, r) {
-			s.letters = append(
-				s.letters, deadletter.Letter{Recorded: r, Cause: deadletter.ErrFollows},
-			)
+		discarded := p.discarded.Has(r)
+		if discarded || follows(parked, r) || follows(p.parked, r) {
+			if !discarded {
+				s.letters = append(
+					s.letters, deadletter.Letter{Recorded: r, Cause: deadletter.ErrFollows},
+				)
+			}
 			if event, ok := p.projection.Detached(r, i); ok {
 				s.events = append(s.events, event)
 			}
@@ -93,12 +96,15 @@ func follows(parked map[string]struct{}, r eventstore.Recorded) bool {
 	return ok && !projection.Independent(r.Stream)
 }
 
-// park sets an event aside in the transaction that moves the checkpoint past it. An event that ends
-// rights is applied as far as it can be.
+// park sets an event aside in the transaction that moves the checkpoint past it, unless an operator
+// has given it up. An event that ends rights is applied as far as it can be.
 func (p *Projector) park(
 	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
 ) error {
-	letters := []deadletter.Letter{{Recorded: r, Cause: cause}}
+	var letters []deadletter.Letter
+	if !p.discarded.Has(r) {
+		letters = []deadletter.Letter{{Recorded: r, Cause: cause}}
+	}
 	at := span{to: to}
 	if event, ok := p.projection.Detached(r, 0); ok {
 		ending := decodedBatch{events: []projection.Event{event}, letters: letters}

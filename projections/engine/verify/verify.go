@@ -103,7 +103,8 @@ type replay struct {
 // target is the state that a replay has to reach.
 type target struct {
 	generation.Checkpoint
-	setAside deadletter.SetAside
+	setAside  deadletter.SetAside
+	discarded deadletter.Discarded
 }
 
 func (r *replay) verify(ctx context.Context, db *readmodel.DB) (found Result, err error) {
@@ -153,9 +154,23 @@ func (r *replay) follow(ctx context.Context, db bun.IDB) error {
 	}
 	err := r.log.ReadLog(ctx, r.at, r.to.Position, func(batch []eventstore.Recorded) error {
 		for _, e := range batch {
-			if r.projection.Filter.Matches(e) && r.isApplied(e) {
+			if !r.projection.Filter.Matches(e) {
+				continue
+			}
+			if !r.isLeftOut(e) {
 				pending = append(pending, e)
 				size += len(e.Data)
+				continue
+			}
+			ending, ok := r.projection.Detached(e, 0)
+			if !ok {
+				continue
+			}
+			if err := apply(); err != nil {
+				return err
+			}
+			if err := r.applyEnding(ctx, ending); err != nil {
+				return err
 			}
 		}
 		if len(pending) < replayEvents && size < replayBytes {
@@ -163,7 +178,7 @@ func (r *replay) follow(ctx context.Context, db bun.IDB) error {
 		}
 		return apply()
 	})
-	if err == nil && len(pending) > 0 {
+	if err == nil {
 		err = apply()
 	}
 	r.at = r.to.Position
@@ -188,63 +203,61 @@ func (r *replay) readTarget(ctx context.Context, db bun.IDB) error {
 	if next.setAside, err = deadletter.SetAsideBy(ctx, db, next.Checkpoint); err != nil {
 		return err
 	}
-	if r.at.After(next.Position) || !maps.Equal(next.setAside.UpTo(r.at), r.to.setAside) {
+	if next.discarded, err = deadletter.DiscardedBy(ctx, db, r.projection.Name); err != nil {
+		return err
+	}
+	if r.at.After(next.Position) || !maps.Equal(next.setAside.UpTo(r.at), r.to.setAside) ||
+		r.events > 0 && !maps.Equal(next.discarded, r.to.discarded) {
 		return ErrDisturbed
 	}
 	r.to = next
 	return nil
 }
 
-// isApplied reports whether the projection applies an event, although the event may be set aside.
-func (r *replay) isApplied(e eventstore.Recorded) bool {
-	if !r.to.setAside.Has(e) {
-		return true
-	}
-	_, detached := r.projection.Detached(e, 0)
-	return detached
-}
-
-// decode decodes the events that the projection applies.
-func (r *replay) decode(recorded []eventstore.Recorded) ([]projection.Event, error) {
-	if len(r.to.setAside) == 0 {
-		return r.projection.Decode(recorded)
-	}
-	var all []projection.Event
-	for i, e := range recorded {
-		if r.to.setAside.Has(e) {
-			detached, _ := r.projection.Detached(e, i)
-			all = append(all, detached)
-			continue
-		}
-		decoded, err := r.projection.Decode(recorded[i : i+1])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, decoded...)
-	}
-	return all, nil
+// isLeftOut reports whether an event is set aside or was discarded.
+func (r *replay) isLeftOut(e eventstore.Recorded) bool {
+	return r.to.setAside.Has(e) || r.to.discarded.Has(e)
 }
 
 // apply applies events. It takes part in the transaction of the connection if there is one. After
 // an error the tables are not usable.
 func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
-	decoded, err := r.decode(recorded)
+	if len(recorded) == 0 {
+		return nil
+	}
+	decoded, err := r.projection.Decode(recorded)
 	if err != nil {
 		return err
 	}
-	err = r.scratch.Raw(func(conn any) error {
+	if err := r.applyDecoded(ctx, decoded); err != nil {
+		return err
+	}
+	r.events += int64(len(recorded))
+	r.progress(recorded[len(recorded)-1].Position, false)
+	return nil
+}
+
+// applyEnding applies an event that ends rights although it is left out. The projection skips one
+// that cannot be applied.
+func (r *replay) applyEnding(ctx context.Context, ending projection.Event) error {
+	err := r.applyDecoded(ctx, []projection.Event{ending})
+	if _, refused := errors.AsType[*projection.EventError](err); refused {
+		err = nil
+	}
+	if err == nil {
+		r.events++
+	}
+	return err
+}
+
+func (r *replay) applyDecoded(ctx context.Context, decoded []projection.Event) error {
+	return r.scratch.Raw(func(conn any) error {
 		//nolint:forcetypeassert // the driver of readmodel
 		_, err := r.projection.Apply(
 			ctx, conn.(*stdlib.Conn).Conn(), readmodel.ScratchSchema, r.folds, decoded,
 		)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	r.events += int64(len(recorded))
-	r.progress(recorded[len(recorded)-1].Position, false)
-	return nil
 }
 
 func (r *replay) progress(at eventstore.Position, done bool) {
