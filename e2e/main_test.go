@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
+
 	"linkledger/internal/pgserver"
 )
 
@@ -144,8 +146,17 @@ func copyCluster(t *testing.T, to string) {
 	}
 }
 
-// startDevProgram starts another build of the program.
+// startDevProgram starts another build of the program. It prints to a terminal, because the API key is printed to
+// terminals only.
 func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev {
+	t.Helper()
+	return startDevTo(t, pty.Open, program, folder, flags...)
+}
+
+// startDevTo starts a build of the program that prints to what is opened.
+func startDevTo(
+	t *testing.T, open func() (from, to *os.File, err error), program, folder string, flags ...string,
+) *dev {
 	t.Helper()
 	d := &dev{t: t, ended: make(chan struct{}), output: new(bytes.Buffer)}
 	d.process = exec.Command(program, append([]string{
@@ -153,10 +164,12 @@ func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev
 		"127.0.0.1:0",
 	}, flags...)...)
 	d.process.Stderr = d.output
-	stdout, err := d.process.StdoutPipe()
+	stdout, printed, err := open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = printed.Close() }()
+	d.process.Stdout = printed
 	if err := d.process.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +184,7 @@ func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev
 			}
 		}
 		_ = d.process.Wait() // the test checks the exit code
+		_ = stdout.Close()
 		close(d.ended)
 	}()
 	t.Cleanup(func() {
@@ -364,6 +378,29 @@ func TestTour(t *testing.T) {
 		t.Errorf("%v links are left after one of two was deleted", left)
 	}
 	again.interrupt()
+}
+
+// TestSecretsAreForTerminals checks that a first start leaves no key in a journal, and names the commands that print one.
+func TestSecretsAreForTerminals(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	copyCluster(t, filepath.Join(folder, "postgres"))
+	d := startDevTo(t, os.Pipe, program, folder)
+	for _, secret := range []string{"lk_", "/console/sign-in/"} {
+		if strings.Contains(d.greeting, secret) {
+			t.Errorf("%s in\n%s", secret, d.greeting)
+		}
+	}
+	for _, want := range []string{"account rotate-key --username demo", "console link --username demo"} {
+		if !strings.Contains(d.greeting, want) {
+			t.Errorf("no %s in\n%s", want, d.greeting)
+		}
+		out := operator(t, folder, strings.Fields(want)...)
+		if !strings.Contains(out, "lk_") && !strings.Contains(out, "/console/sign-in/") {
+			t.Errorf("%s prints %s", want, out)
+		}
+	}
+	d.interrupt()
 }
 
 func TestAccounts(t *testing.T) {

@@ -88,6 +88,9 @@ func (s *Service) check(ctx context.Context) map[string]error {
 	}
 	for _, o := range overviews {
 		if o.Serving {
+			if store != nil { // the cause is said once
+				o.LastError = "the event store does not answer"
+			}
 			checks["projection "+o.Name] = cmp.Or(missing(o, overviews), s.problem(o))
 		}
 	}

@@ -3,13 +3,17 @@ package console
 import (
 	"io"
 	"log/slog"
+
+	"linkledger/condition"
 )
 
 // NewLogger returns a logger that writes text for people, or JSON for programs with durations in
-// seconds.
+// seconds. It logs a cause once a minute at most, however many calls meet it.
 func NewLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
 	if format == "text" {
-		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+		return slog.New(condition.NewHandler(
+			slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}),
+		))
 	}
 	seconds := func(_ []string, a slog.Attr) slog.Attr {
 		if a.Value.Kind() == slog.KindDuration {
@@ -17,7 +21,7 @@ func NewLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
 		}
 		return a
 	}
-	return slog.New(
+	return slog.New(condition.NewHandler(
 		slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: seconds}),
-	)
+	))
 }

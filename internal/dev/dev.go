@@ -221,17 +221,22 @@ func (c Config) greet(
 	if err := s.Waiter.Wait(ctx, projections.Accounts, demo.Position.Commit); err != nil {
 		return fmt.Errorf("wait for the demo account: %w", err)
 	}
-	signIn, err := s.SignInLink(
-		ctx, signinlink.Wanted{Username: demoUser, Operator: true, ValidFor: linkValidFor},
-	)
-	if err != nil && !usage.Is(err) { // else the account has no key that may do everything
-		return err
+	terminal := console.IsTerminal(out.Stdout)
+	var signIn signinlink.Link
+	if terminal {
+		signIn, err = s.SignInLink(
+			ctx, signinlink.Wanted{Username: demoUser, Operator: true, ValidFor: linkValidFor},
+		)
+		if err != nil && !usage.Is(err) { // else the account has no key that may do everything
+			return err
+		}
 	}
 	of := "" // flag with which operator commands find this dev
 	if c.Data != defaultData {
 		of = " --data " + c.Data
 	}
-	return greeting.Execute(out.Stdout, map[string]string{
+	return greeting.Execute(out.Stdout, map[string]any{
+		"Terminal": terminal,
 		"Base": c.BaseURL, "Admin": "http://" + address.ForClient(open.admin),
 		"Store": datafolder.PrintedStoreURL(c.Data, address.ForClient(open.events)),
 		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of, "SignIn": signIn.Path,

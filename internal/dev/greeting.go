@@ -3,7 +3,8 @@ package dev
 import "text/template"
 
 // greeting is the text that dev prints when everything is ready. A test runs its curl lines as they
-// are printed.
+// are printed. What signs in is printed to a terminal only: other output may be kept, such as in a
+// journal, and be read by others.
 var greeting = template.Must(template.New("greeting").Parse(`
 Linkledger is ready.
 
@@ -21,7 +22,12 @@ Open the console, signed in (works once, within an hour):
   {{$.Base}}{{.}}
 
 Another link: ./linkledger console link --username {{$.User}}{{$.Of}}
-{{end}}{{if .Key}}
+{{end}}{{if not .Terminal}}
+  user name      {{.User}}
+  API key        ./linkledger account rotate-key --username {{.User}}{{.Of}}
+  signing in     ./linkledger console link --username {{.User}}{{.Of}}
+                 (these commands print what dev prints to a terminal only)
+{{else if .Key}}
   user name      {{.User}}
   API key        {{.Key}}
                  (shown once; ./linkledger account rotate-key --username {{.User}}{{.Of}} ` +
