@@ -2,10 +2,10 @@ package condition
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -96,7 +96,7 @@ func TestLinesOfTheirOwn(t *testing.T) {
 		thrice(func() {
 			logger.WarnContext(ctx, "event set aside", slog.String("stream", "b"), slog.Any("error", errors.New("other")))
 		})
-		thrice(func() { logger.With("node", "a").WarnContext(ctx, "other message", cause) })
+		thrice(func() { logger.With(slog.String("node", "a")).WarnContext(ctx, "other message", cause) })
 		got := lines()
 		if n := strings.Count(got, "\n") + 1; n != 4+4 {
 			t.Errorf("%d lines:\n%s", n, got)
@@ -109,7 +109,7 @@ func TestLinesOfTheirOwn(t *testing.T) {
 			t.Errorf("what happened once has an end:\n%s", got)
 		}
 		for i := range 2 * maxCauses { // nothing is kept for ever, and nothing beyond the bound is lost
-			logger.WarnContext(context.Background(), strings.Repeat("x", i), cause)
+			logger.WarnContext(ctx, "many", slog.String("stream", strconv.Itoa(i)), cause)
 		}
 		if got := lines(); strings.Count(got, "\n")+1 != 2*maxCauses {
 			t.Errorf("%d lines", strings.Count(got, "\n")+1)

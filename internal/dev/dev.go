@@ -236,8 +236,7 @@ func (c Config) greet(
 		of = " --data " + c.Data
 	}
 	return greeting.Execute(out.Stdout, map[string]any{
-		"Terminal": terminal,
-		"Base": c.BaseURL, "Admin": "http://" + address.ForClient(open.admin),
+		"Terminal": terminal, "Base": c.BaseURL, "Admin": "http://" + address.ForClient(open.admin),
 		"Store": datafolder.PrintedStoreURL(c.Data, address.ForClient(open.events)),
 		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of, "SignIn": signIn.Path,
 	})
