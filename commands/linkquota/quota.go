@@ -48,16 +48,23 @@ type quota struct {
 	month      string
 	monthTaken int64
 	pending    []events.PendingLink
-	last       time.Time // at or after the time of every reservation so far
+	// last is at or after the time of every reservation so far, but for those far ahead.
+	last time.Time
 }
 
-func foldQuota(e events.QuotaChanged) quota {
+// foldQuota returns the quota after an event. Times far ahead of now are of a clock that was wrong,
+// and are left out: later ones would otherwise follow them.
+func foldQuota(e events.QuotaChanged, now time.Time) quota {
 	q := quota{
-		taken: e.Taken, month: e.Month, monthTaken: e.MonthTaken, pending: e.Pending, last: e.At,
+		taken: e.Taken, month: e.Month, monthTaken: e.MonthTaken, pending: e.Pending,
 	}
+	times := []time.Time{e.At}
 	for _, p := range e.Pending {
-		if p.At.After(q.last) {
-			q.last = p.At
+		times = append(times, p.At)
+	}
+	for _, at := range times {
+		if at.After(q.last) && !domain.IsFarAhead(at, now) {
+			q.last = at
 		}
 	}
 	return q
@@ -66,11 +73,11 @@ func foldQuota(e events.QuotaChanged) quota {
 // withExisting returns the quota at now. It counts the links that were created while the account
 // had no limit, and starts a new month if one has begun.
 func (q quota) withExisting(e Existing, now time.Time) quota {
-	if month := monthOf(now); q.month < month {
-		q.month, q.monthTaken = month, 0
+	if q.month < monthOf(now) || q.month > monthOf(now.Add(domain.MaxLead)) {
+		q.month, q.monthTaken = monthOf(now), 0
 	}
 	q.taken = max(q.taken, e.Created)
-	if q.month == monthOf(now) { // false if another node's clock is in a later month
+	if q.month == monthOf(now) { // false if another node's clock is in the next month already
 		q.monthTaken = max(q.monthTaken, e.Month)
 	}
 	return q

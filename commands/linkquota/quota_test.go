@@ -59,14 +59,14 @@ func (m *quotaModel) live() int64 { return m.truth.Created - m.truth.Deleted }
 // reserve reserves up to n links in one append.
 func (m *quotaModel) reserve(n int) int {
 	before := m.quota.withExisting(m.existing, m.now)
-	after := foldQuota(before.change(nil, m.failed, m.created, m.now))
+	after := foldQuota(before.change(nil, m.failed, m.created, m.now), m.now)
 	var reserved []events.PendingLink
 	for range n {
 		if after.remaining(m.plan, m.existing) > int64(len(reserved)) {
 			reserved = append(reserved, events.PendingLink{URLID: uuid.NewString(), At: m.now})
 		}
 	}
-	m.quota = foldQuota(before.change(reserved, m.failed, m.created, m.now))
+	m.quota = foldQuota(before.change(reserved, m.failed, m.created, m.now), m.now)
 	m.created, m.failed = reservationSet{}, reservationSet{}
 	m.open = append(m.open, reserved...)
 	return len(reserved)
@@ -198,5 +198,35 @@ func TestFateOfARestoration(t *testing.T) {
 		if got := outcomeOf(p, "a", tc.history); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
+	}
+}
+
+// TestTimesAfterAWrongClock checks that nothing of an account follows the reservations of a node whose clock was ahead
+// by 40 days: neither the times of later links nor the month that they count in.
+func TestTimesAfterAWrongClock(t *testing.T) {
+	t.Parallel()
+	now := commandstest.At
+	ahead := now.Add(40 * 24 * time.Hour)
+	plan := domain.Plan{MonthURLs: 3}
+	wrong := foldQuota(events.QuotaChanged{}, ahead).withExisting(Existing{}, ahead)
+	left := wrong.change([]events.PendingLink{{URLID: "a", At: ahead}}, nil, nil, ahead)
+
+	q := foldQuota(left, now)
+	if at := q.nextTime(now); at != now {
+		t.Errorf("the next link is reserved at %s", at)
+	}
+	q = q.withExisting(Existing{Created: 2, Month: 2}, now)
+	if q.remaining(plan, Existing{}) != 1 || q.month != monthOf(now) {
+		t.Errorf("%d links are left in %s", q.remaining(plan, Existing{}), q.month)
+	}
+	changed := q.change([]events.PendingLink{{URLID: "b", At: now}}, nil, nil, now)
+	if changed.At != now || changed.MonthTaken != 3 {
+		t.Errorf("changed at %s, with %d links in the month", changed.At, changed.MonthTaken)
+	}
+	// A clock that is a little ahead is followed, so that no two reservations have one time.
+	soon := now.Add(domain.MaxLead)
+	q = foldQuota(events.QuotaChanged{At: soon}, now)
+	if at := q.nextTime(now); at != soon.Add(time.Microsecond) {
+		t.Errorf("after a reservation at %s the next one is at %s", soon, at)
 	}
 }

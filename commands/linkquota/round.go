@@ -116,12 +116,12 @@ func (r *round) grant(ctx context.Context, waiting []*request) (short []*request
 	if err != nil {
 		return nil, err
 	}
-	r.quota = foldQuota(last)
+	r.quota = foldQuota(last, now)
 	if err := r.resolvePending(ctx, now); err != nil {
 		return nil, err
 	}
 	before := r.quota.withExisting(r.existing, now)
-	after := foldQuota(before.change(nil, r.failed, r.created, now))
+	after := foldQuota(before.change(nil, r.failed, r.created, now), now)
 	var granted []*request
 	var reserved []events.PendingLink
 	free := after.nextTime(now)
@@ -142,7 +142,7 @@ func (r *round) grant(ctx context.Context, waiting []*request) (short []*request
 		if err := r.stream.Append(ctx, write); err != nil {
 			return nil, err
 		}
-		r.quota = foldQuota(change)
+		r.quota = foldQuota(change, now)
 	}
 	r.dropReported()
 	r.open += len(reserved)
@@ -171,7 +171,7 @@ func (r *round) resolvePending(ctx context.Context, now time.Time) error {
 	var unknown []events.PendingLink
 	for _, p := range r.quota.pending {
 		if !r.created.has(p) && !r.failed.has(p) && (r.recheck ||
-			now.Sub(p.At) >= hashes.ClaimTimeout) {
+			domain.IsOver(p.At, now, hashes.ClaimTimeout)) {
 			unknown = append(unknown, p)
 		}
 	}
@@ -203,7 +203,7 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 		}
 	}
 	found := outcomeOf(p, r.id, history)
-	if found != outcomeOpen || now.Sub(p.At) < hashes.ClaimTimeout {
+	if found != outcomeOpen || !domain.IsOver(p.At, now, hashes.ClaimTimeout) {
 		return found, nil
 	}
 	_, err = r.Store.Append(ctx, eventstore.Write{

@@ -68,7 +68,7 @@ func (c *Claims) Under(
 	switch {
 	case url.Live() && url.Hash == hash && url.LongURL == longURL:
 		return Found{URL: url, Position: loaded.Position()}, nil
-	case url.Live() && url.Hash == hash, c.streams.Now().Sub(claim.At) > CreationTimeout &&
+	case url.Live() && url.Hash == hash, domain.IsOver(claim.At, c.streams.Now(), CreationTimeout) &&
 		!url.Deleted:
 		return Found{}, hashes.ErrTaken
 	}
@@ -153,7 +153,7 @@ func (c *Claims) holder(
 		return Found{URL: url, Position: loaded.Position()}, false, nil
 	case len(loaded.Events) > 0:
 		return Found{}, true, nil
-	case c.streams.Now().Sub(claim.At) <= CreationTimeout:
+	case !domain.IsOver(claim.At, c.streams.Now(), CreationTimeout):
 		return Found{}, false, nil
 	}
 	_, err = c.streams.Append(

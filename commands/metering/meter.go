@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"linkledger/commands/batch"
+	"linkledger/commands/domain"
 	"linkledger/commands/ledger"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -283,7 +284,8 @@ func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 }
 
 // nextEvent returns the event that adds calls of a day to the last event. If the last event is of a
-// later day, the calls count on that day: a day that is over does not change.
+// later day, the calls count on that day: a day that is over does not change. A day far ahead is
+// that of a clock that was wrong. The calls then count on their own day, again from the first.
 func nextEvent(
 	last events.CallsMetered, day string, calls int64, at time.Time,
 ) events.CallsMetered {
@@ -293,7 +295,7 @@ func nextEvent(
 	switch {
 	case last.Day == day:
 		next.DayCalls += last.DayCalls
-	case last.Day > day:
+	case last.Day > day && last.Day <= at.Add(domain.MaxLead).Format(time.DateOnly):
 		next.Day, next.DayCalls = last.Day, last.DayCalls
 	}
 	return next

@@ -21,7 +21,7 @@ func TestMeter(t *testing.T) {
 	for name, tc := range map[string]struct {
 		last events.CallsMetered
 		day  string
-		want events.CallsMetered
+		want events.CallsMetered // at its time
 	}{
 		"the first": {
 			events.CallsMetered{},
@@ -41,10 +41,15 @@ func TestMeter(t *testing.T) {
 		"a day too late": {
 			events.CallsMetered{Day: "2026-05-15", DayCalls: 5, MonthCalls: 9},
 			"2026-05-14",
-			events.CallsMetered{Calls: 3, Day: "2026-05-15", DayCalls: 5, MonthCalls: 12, At: at},
+			events.CallsMetered{Calls: 3, Day: "2026-05-15", DayCalls: 5, MonthCalls: 12, At: at.AddDate(0, 0, 1)},
+		},
+		"after a clock that was wrong": {
+			events.CallsMetered{Day: "2026-05-20", DayCalls: 5, MonthCalls: 9},
+			"2026-05-14",
+			events.CallsMetered{Calls: 3, Day: "2026-05-14", DayCalls: 3, MonthCalls: 12, At: at},
 		},
 	} {
-		if got := nextEvent(tc.last, tc.day, 3, at); got != tc.want {
+		if got := nextEvent(tc.last, tc.day, 3, tc.want.At); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
