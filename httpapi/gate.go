@@ -23,6 +23,7 @@ type Gate struct {
 	opened  chan struct{}
 	ended   context.Context //nolint:containedctx // requests that wait are refused at its end
 	handler http.Handler    // valid once opened
+	unfit   func() error    // valid once opened
 }
 
 // gateTimeout is how long a request waits for the start of the service: as long as a call may take.
@@ -35,10 +36,10 @@ func NewGate(ctx context.Context, logger *slog.Logger) *Gate {
 	}
 }
 
-// Open lets a handler answer all requests from now on, also those that wait. It MUST be called at
-// most once.
-func (g *Gate) Open(handler http.Handler) {
-	g.handler = handler
+// Open lets a handler answer all requests from now on, also those that wait, except while unfit
+// says why this node must not serve. It MUST be called at most once.
+func (g *Gate) Open(handler http.Handler, unfit func() error) {
+	g.handler, g.unfit = handler, unfit
 	close(g.opened)
 }
 
@@ -48,9 +49,14 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-g.opened:
 	default:
 		if !g.wait(r) {
-			g.refuse(request.New(w, r))
+			g.refuse(request.New(w, r), "The service is starting, and waits for its event store "+
+				"or its database")
 			return
 		}
+	}
+	if err := g.unfit(); err != nil {
+		g.refuse(request.New(w, r), "This node does not serve: "+err.Error())
+		return
 	}
 	g.handler.ServeHTTP(w, r)
 }
@@ -69,10 +75,10 @@ func (g *Gate) wait(r *http.Request) bool {
 	return false
 }
 
-func (g *Gate) refuse(c *request.Context) {
-	failure := response.Report(c, g.logger, apierror.Late("The service is starting, and waits for "+
-		"its event store or its database: repeat the call later. The operator sees the reason at "+
-		"/health/ready."))
+func (g *Gate) refuse(c *request.Context, why string) {
+	failure := response.Report(c, g.logger, apierror.Late(
+		why+": repeat the call later. The operator sees the reason at /health/ready.",
+	))
 	c.Header()[request.HeaderID] = []string{c.ID}
 	if path, _ := router.Canonical(c.Request.URL); isBelow(path.Path, "/v3") {
 		writeAPIFailure(c, failure)

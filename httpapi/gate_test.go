@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -41,12 +42,17 @@ func TestGate(t *testing.T) {
 	opening := NewGate(t.Context(), slog.New(slog.DiscardHandler))
 	answered := make(chan int)
 	go func() { answered <- ask(opening, "/v3/urls").Code }()
-	opening.Open(answer)
+	var wrong error
+	opening.Open(answer, func() error { return wrong })
 	if code := <-answered; code != http.StatusTeapot {
 		t.Errorf("a request that waited is answered %d", code)
 	}
 	if code := ask(opening, "/pg").Code; code != http.StatusTeapot {
 		t.Errorf("a request after the start is answered %d", code)
+	}
+	wrong = errors.New("the clock is ahead")
+	if w := ask(opening, "/pg"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), wrong.Error()) {
+		t.Errorf("a node that must not serve answers %d %s", w.Code, w.Body)
 	}
 }
 

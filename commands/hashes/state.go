@@ -137,7 +137,7 @@ func (c State) statusFor(url domain.Link, now time.Time) claimStatus {
 		return claimLeft
 	case url.Live() && url.Hash == c.hash:
 		return claimInUse
-	case !domain.IsOver(c.At, now, ClaimTimeout):
+	case !events.IsOver(c.At, now, ClaimTimeout):
 		return claimPending
 	default:
 		return claimExpired

@@ -55,7 +55,7 @@ func TestHolderOf(t *testing.T) {
 	}{
 		"no link yet":        {want: claimPending},
 		"no link for long":   {age: ClaimTimeout, want: claimExpired},
-		"far ahead":          {age: -domain.MaxLead - 1, want: claimExpired},
+		"far ahead":          {age: -events.MaxLead - 1, want: claimExpired},
 		"no link, abandoned": {given: []events.Event{abandoned}, want: claimAbandoned},
 		"renaming":           {given: []events.Event{commandstest.Created()}, want: claimPending},
 		"never renamed": {

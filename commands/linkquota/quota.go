@@ -63,7 +63,7 @@ func foldQuota(e events.QuotaChanged, now time.Time) quota {
 		times = append(times, p.At)
 	}
 	for _, at := range times {
-		if at.After(q.last) && !domain.IsFarAhead(at, now) {
+		if at.After(q.last) && !events.IsFarAhead(at, now) {
 			q.last = at
 		}
 	}
@@ -73,7 +73,7 @@ func foldQuota(e events.QuotaChanged, now time.Time) quota {
 // withExisting returns the quota at now. It counts the links that were created while the account
 // had no limit, and starts a new month if one has begun.
 func (q quota) withExisting(e Existing, now time.Time) quota {
-	if q.month < monthOf(now) || q.month > monthOf(now.Add(domain.MaxLead)) {
+	if q.month < monthOf(now) || q.month > monthOf(now.Add(events.MaxLead)) {
 		q.month, q.monthTaken = monthOf(now), 0
 	}
 	q.taken = max(q.taken, e.Created)

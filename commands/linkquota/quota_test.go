@@ -224,7 +224,7 @@ func TestTimesAfterAWrongClock(t *testing.T) {
 		t.Errorf("changed at %s, with %d links in the month", changed.At, changed.MonthTaken)
 	}
 	// A clock that is a little ahead is followed, so that no two reservations have one time.
-	soon := now.Add(domain.MaxLead)
+	soon := now.Add(events.MaxLead)
 	q = foldQuota(events.QuotaChanged{At: soon}, now)
 	if at := q.nextTime(now); at != soon.Add(time.Microsecond) {
 		t.Errorf("after a reservation at %s the next one is at %s", soon, at)

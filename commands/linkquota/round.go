@@ -171,7 +171,7 @@ func (r *round) resolvePending(ctx context.Context, now time.Time) error {
 	var unknown []events.PendingLink
 	for _, p := range r.quota.pending {
 		if !r.created.has(p) && !r.failed.has(p) && (r.recheck ||
-			domain.IsOver(p.At, now, hashes.ClaimTimeout)) {
+			events.IsOver(p.At, now, hashes.ClaimTimeout)) {
 			unknown = append(unknown, p)
 		}
 	}
@@ -203,7 +203,7 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 		}
 	}
 	found := outcomeOf(p, r.id, history)
-	if found != outcomeOpen || !domain.IsOver(p.At, now, hashes.ClaimTimeout) {
+	if found != outcomeOpen || !events.IsOver(p.At, now, hashes.ClaimTimeout) {
 		return found, nil
 	}
 	_, err = r.Store.Append(ctx, eventstore.Write{

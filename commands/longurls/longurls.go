@@ -68,8 +68,8 @@ func (c *Claims) Under(
 	switch {
 	case url.Live() && url.Hash == hash && url.LongURL == longURL:
 		return Found{URL: url, Position: loaded.Position()}, nil
-	case url.Live() && url.Hash == hash, domain.IsOver(claim.At, c.streams.Now(), CreationTimeout) &&
-		!url.Deleted:
+	case url.Live() && url.Hash == hash,
+		events.IsOver(claim.At, c.streams.Now(), CreationTimeout) && !url.Deleted:
 		return Found{}, hashes.ErrTaken
 	}
 	if err := waitForCreation(ctx); err != nil {
@@ -153,7 +153,7 @@ func (c *Claims) holder(
 		return Found{URL: url, Position: loaded.Position()}, false, nil
 	case len(loaded.Events) > 0:
 		return Found{}, true, nil
-	case !domain.IsOver(claim.At, c.streams.Now(), CreationTimeout):
+	case !events.IsOver(claim.At, c.streams.Now(), CreationTimeout):
 		return Found{}, false, nil
 	}
 	_, err = c.streams.Append(

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"linkledger/commands/batch"
-	"linkledger/commands/domain"
 	"linkledger/commands/ledger"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -295,7 +294,7 @@ func nextEvent(
 	switch {
 	case last.Day == day:
 		next.DayCalls += last.DayCalls
-	case last.Day > day && last.Day <= at.Add(domain.MaxLead).Format(time.DateOnly):
+	case last.Day > day && last.Day <= at.Add(events.MaxLead).Format(time.DateOnly):
 		next.Day, next.DayCalls = last.Day, last.DayCalls
 	}
 	return next

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 
 	"linkledger/events/embedded/access"
 	"linkledger/events/embedded/discovery"
@@ -122,7 +124,11 @@ func (s *streamsService) Tombstone(
 	return s.writes.Tombstone(ctx, req)
 }
 
-// Read serves reads and subscriptions.
+// Read serves reads and subscriptions. Its response has the header date, as that of EventStoreDB.
 func (s *streamsService) Read(req *streams.ReadReq, call streams.Streams_ReadServer) error {
+	now := time.Now().UTC().Format(http.TimeFormat)
+	if err := call.SetHeader(metadata.Pairs("date", now)); err != nil {
+		return err
+	}
 	return s.reads.Read(req, call)
 }

@@ -252,6 +252,16 @@ func (s *Store) Head(ctx context.Context) (Position, error) {
 	return last[0].Position, nil
 }
 
+// Date returns the time of the event store, to the second. It is zero if the event store does not
+// tell it.
+func (s *Store) Date(ctx context.Context) (time.Time, error) {
+	date, err := s.reads.Date(ctx)
+	if err != nil {
+		return date, fmt.Errorf("time of the event store: %w", err)
+	}
+	return date, nil
+}
+
 // read reads one page and reports the call to Config.OnCall under a name.
 func (s *Store) read(
 	ctx context.Context, name string, wanted *streams.ReadReq_Options,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
@@ -184,5 +185,16 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 		if err := <-ended; !errors.Is(err, eventstore.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// TestDate asks the event store for its time.
+func TestDate(t *testing.T) {
+	t.Parallel()
+	s := eventstoretest.Open(t, eventstoretest.Serve(t).URL())
+	began := time.Now().Truncate(time.Second)
+	at, err := s.Date(t.Context())
+	if err != nil || at.Before(began) || at.After(time.Now()) {
+		t.Errorf("%s, %v; asked at %s", at, err, began)
 	}
 }

@@ -30,6 +30,7 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	checks := s.check(r.Context())
 	checks["process"] = s.Stopping.Err()
 	checks["clicks"] = s.Clicks.Health()
+	checks["clocks"] = s.Clocks.Problem()
 	state := make(map[string]string, len(checks)+1)
 	code := http.StatusOK
 	for name, err := range checks {

@@ -9,6 +9,7 @@ import (
 
 	"linkledger/commands/clicks"
 	"linkledger/events/eventstore"
+	"linkledger/internal/clockcheck"
 	"linkledger/projections/readmodel"
 )
 
@@ -21,6 +22,7 @@ type Service struct {
 	Spooled   bool          // clicks can wait in a spool
 	MaxLag    time.Duration // the service is not ready while a projection lags by more
 	Metrics   http.Handler
+	Clocks    *clockcheck.Checker
 	Console   http.Handler // of operators
 	Profiling bool         // serve profiles
 	Logger    *slog.Logger

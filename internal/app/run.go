@@ -40,7 +40,8 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 	})
 
 	serving := s.drainLater(ctx)
-	public.gate.Open(s.handler)
+	s.clocks.Check(ctx)
+	public.gate.Open(s.handler, s.clocks.Problem)
 	context.AfterFunc(public.ctx, func() { fail(context.Cause(public.ctx)) }) // it has failed
 	<-serving.Done()
 	err := public.Close() // first, because requests in flight need the parts
@@ -95,6 +96,7 @@ func (s *Service) startParts(
 		}
 		return nil // an error means that the service was stopped before
 	})
+	start("clocks", s.clocks.Run)
 	start("console of operators", s.operators.Run)
 	if s.has(config.RoleRedirect) {
 		start("clicks", s.clicks.Run)
@@ -120,7 +122,7 @@ func (s *Service) startParts(
 func (s *Service) adminService(stopping context.Context) *admin.Service {
 	return &admin.Service{
 		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
-		MaxLag: s.cfg.ReadyMaxLag,
+		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks,
 		Metrics: s.metrics.Handler(telemetry.Sources{
 			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
 			Store: s.Store, Logger: s.logger,

@@ -30,6 +30,7 @@ import (
 	"linkledger/httpapi"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
+	"linkledger/internal/clockcheck"
 	"linkledger/internal/config"
 	"linkledger/internal/operators"
 	"linkledger/internal/signinlink"
@@ -80,6 +81,7 @@ type Service struct {
 	handler   http.Handler
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
+	clocks    *clockcheck.Checker
 }
 
 // Config is the configuration of a service.
@@ -148,6 +150,10 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
 		queries: queries.New(db),
 		served:  make(chan struct{}),
+		clocks: clockcheck.New(
+			cfg.Logger, time.Now, clockcheck.Clock{Name: "the event store", Now: store.Date},
+			clockcheck.Clock{Name: "the database", Now: db.Time},
+		),
 		metrics: metrics, traces: traces,
 	}
 	if err := s.openKeys(ctx, key); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -48,6 +49,14 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 		DB:   bun.NewDB(stdlib.OpenDBFromPool(readers), pgdialect.New()),
 		Pool: readers, Writers: writers, Keys: keystore.New(readers),
 	}, nil
+}
+
+// Time returns the time of the database.
+func (db *DB) Time(ctx context.Context) (at time.Time, err error) {
+	if err := db.NewRaw("SELECT clock_timestamp()").Scan(ctx, &at); err != nil {
+		return at, fmt.Errorf("time of the database: %w", err)
+	}
+	return at, nil
 }
 
 // Close waits for the connections that are in use and closes all pools.

@@ -111,6 +111,22 @@ func (r *Pages) Try(
 	return page, err
 }
 
+// Date returns the time of the event store, as wire.ReadStream.Date does. It makes one attempt.
+func (r *Pages) Date(ctx context.Context) (time.Time, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, eventlog.ErrNoAnswer)
+	defer cancel()
+	defer context.AfterFunc(r.ctx, cancel)()
+	conn, err := r.connection(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	stream, err := wire.Open(ctx, conn, wire.LastOfLog())
+	if err != nil {
+		return time.Time{}, err
+	}
+	return stream.Date()
+}
+
 // ended returns the error for a context that has ended.
 func (r *Pages) ended(ctx context.Context) error {
 	if r.ctx.Err() != nil {

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"context"
+	"net/http"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
@@ -34,6 +36,22 @@ func Open(
 		return nil, eventlog.Classify(err, nil)
 	}
 	return &ReadStream{call: call, decoder: newDecoder()}, nil
+}
+
+// Date returns the time at which the event store has answered, to the second, from the header date
+// of its response (RFC 9110, 6.6.1). It is zero if the response has none. Date waits for the
+// response.
+func (r *ReadStream) Date() (time.Time, error) {
+	header, err := r.call.Header()
+	if err != nil {
+		return time.Time{}, eventlog.Classify(err, r.call.Trailer())
+	}
+	for _, value := range header.Get("date") {
+		if date, err := http.ParseTime(value); err == nil {
+			return date, nil
+		}
+	}
+	return time.Time{}, nil
 }
 
 // Next waits for the next response. It returns io.EOF at the end of a read.

@@ -1,4 +1,4 @@
-package domain
+package events
 
 import (
 	"testing"

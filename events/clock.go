@@ -1,11 +1,11 @@
-package domain
+package events
 
 // This file bounds what the clocks of other nodes can do.
 
 import "time"
 
-// MaxLead is how far ahead of one's own clock a time in the log may be. A time that is further ahead
-// was written by a clock that was wrong, and holds nothing up.
+// MaxLead is how far ahead of one's own clock a time in the log may be. A time that is further
+// ahead was written by a clock that was wrong, and holds nothing up.
 const MaxLead = 5 * time.Minute
 
 // IsFarAhead reports whether a time in the log is of a clock that was wrong.

@@ -1,0 +1,112 @@
+// Package clockcheck compares the clock of this machine with those of the event store and of the
+// database. A node whose clock is wrong would write times that others follow, and count clicks and
+// quotas on days that they do not belong to.
+package clockcheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"linkledger/condition"
+	"linkledger/events"
+)
+
+const (
+	// interval is how often the clocks are compared.
+	interval = 10 * time.Second
+	// timeout bounds each comparison.
+	timeout = 2 * time.Second
+)
+
+// Clock is a clock to compare with.
+type Clock struct {
+	Name string // whose clock it is, in a sentence
+	// Now asks for the time. A zero time means that it is not told.
+	Now func(context.Context) (time.Time, error)
+}
+
+// Checker compares clocks regularly. It is safe for concurrent use.
+type Checker struct {
+	clocks  []Clock
+	now     func() time.Time
+	log     *condition.Log
+	problem atomic.Pointer[error]
+}
+
+// New returns a Checker that has compared nothing yet.
+func New(logger *slog.Logger, now func() time.Time, clocks ...Clock) *Checker {
+	return &Checker{
+		clocks: clocks, now: now,
+		log: condition.New(
+			logger, "the clocks differ, so this node serves nothing: correct them",
+			"the clocks agree again",
+		),
+	}
+}
+
+// Problem returns how the clocks differ by more than events.MaxLead. It returns nil if they do not,
+// or if the others are not known.
+func (c *Checker) Problem() error {
+	if problem := c.problem.Load(); problem != nil {
+		return *problem
+	}
+	return nil
+}
+
+// Run compares the clocks until ctx ends.
+func (c *Checker) Run(ctx context.Context) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		c.Check(ctx)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Check compares the clocks once. A clock that does not answer changes nothing: it may be the one
+// that differs.
+func (c *Checker) Check(ctx context.Context) {
+	var differ []error
+	for _, clock := range c.clocks {
+		by, err := c.lead(ctx, clock)
+		switch {
+		case err != nil && c.Problem() != nil:
+			return
+		case err != nil:
+		case by > events.MaxLead:
+			differ = append(differ, fmt.Errorf("this machine's clock is ahead of that of %s by %s",
+				clock.Name, by.Round(time.Second)))
+		case by < -events.MaxLead:
+			differ = append(differ, fmt.Errorf("this machine's clock is behind that of %s by %s",
+				clock.Name, -by.Round(time.Second)))
+		}
+	}
+	problem := errors.Join(differ...)
+	if problem == nil {
+		c.problem.Store(nil)
+	} else {
+		c.problem.Store(&problem)
+	}
+	c.log.Report(ctx, problem)
+}
+
+// lead returns by how much the clock of this machine is ahead of another. The other time is from
+// between the two moments at which this machine has looked at its own.
+func (c *Checker) lead(ctx context.Context, clock Clock) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	before := c.now()
+	other, err := clock.Now(ctx)
+	if err != nil || other.IsZero() {
+		return 0, err
+	}
+	return before.Add(c.now().Sub(before) / 2).Sub(other), nil
+}
