@@ -38,7 +38,7 @@ func (h *Handler) KeyCall(
 	if !errors.Is(err, eventstore.ErrWrongRevision) {
 		return err
 	}
-	loaded, err := h.streams.Load(ctx, stream)
+	loaded, err := h.streams.LoadReadable(ctx, stream) // an event of another program is another call
 	if err != nil {
 		return err
 	}

@@ -34,9 +34,19 @@ func Projection() projection.Definition {
 		Filter: projection.Streams(
 			events.StreamURL, events.StreamHash, events.StreamClicks, events.StreamAccount,
 		),
-		Folds: newLinkFolds, Alone: notes.IsErasure, Outlasts: events.IsErasure, Buffered: true,
+		Folds: newLinkFolds, Alone: notes.IsErasure, Outlasts: outlasts, Buffered: true,
 		Delayable: isClicks, MaxDelay: maxClickDelay,
 	}
+}
+
+// outlasts reports whether an event is applied although earlier ones of its stream are set aside: an
+// erasure, and the sound deletion of a link.
+func outlasts(e events.Event) bool {
+	if deleted, ok := e.(events.URLDeleted); ok {
+		_, err := projection.ParseID(deleted.Account)
+		return err == nil && projection.CheckTime(deleted.At) == nil
+	}
+	return events.IsErasure(e)
 }
 
 // linkFold updates the links and their clicks. It holds the links that a batch touches, as they are
@@ -153,10 +163,14 @@ func (l *linkFold) applyLink(event projection.Event) error {
 		}
 		return err
 	}
+	row := l.rows[id]
+	if event.Detached && events.EndsLink(event.Body) && outlasts(event.Body) &&
+		(row == nil || !row.DeletedAt.IsZero()) {
+		return nil // the link has ended, or is not known
+	}
 	if err := l.addBatch(id, event); err != nil {
 		return err
 	}
-	row := l.rows[id]
 	after, err := linkrow.After(id, row, event)
 	if err != nil {
 		return err
