@@ -164,9 +164,8 @@ func (l *linkFold) applyLink(event projection.Event) error {
 		return err
 	}
 	row := l.rows[id]
-	if event.Detached && events.EndsLink(event.Body) && outlasts(event.Body) &&
-		(row == nil || !row.DeletedAt.IsZero()) {
-		return nil // the link has ended, or is not known
+	if event.Detached && events.EndsLink(event.Body) && hasEnded(row, event) {
+		return nil
 	}
 	if err := l.addBatch(id, event); err != nil {
 		return err
@@ -189,6 +188,15 @@ func (l *linkFold) applyLink(event projection.Event) error {
 		l.recounted = append(l.recounted, after)
 	}
 	return nil
+}
+
+// hasEnded reports whether a deletion has nothing left to end. When it is applied at once, the link
+// may be unknown, or deleted already. When it is tried again, it may have been applied at once.
+func hasEnded(row *readmodel.Link, deletion projection.Event) bool {
+	if deletion.AtOnce {
+		return row == nil || !row.DeletedAt.IsZero()
+	}
+	return row != nil && !row.DeletedAt.IsZero() && row.Revision == int64(deletion.Revision)
 }
 
 // destination holds what a redirect needs of a link, except its number of clicks.

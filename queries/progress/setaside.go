@@ -88,9 +88,9 @@ func (w *Waiter) leaveOutDeletions(
 		Stream    string
 	}
 	if err := w.db.NewRaw(`
-		SELECT commit_pos, stream FROM linkledger.dead_letters AS letter
+		SELECT letter.commit_pos, letter.stream FROM linkledger.dead_letters AS letter
 		JOIN linkledger.generations AS g USING (name, generation)
-		WHERE g.serving AND letter.name = ? AND type = ? AND commit_pos IN ?`,
+		WHERE g.serving AND letter.name = ? AND letter.type = ? AND letter.commit_pos IN ?`,
 		projection, events.URLDeleted{}.EventType(),
 		bun.Tuple(slices.Collect(maps.Keys(lacking))),
 	).Scan(ctx, &deletions); err != nil {
