@@ -224,7 +224,7 @@ func (s *Accounts) change(
 	if err != nil {
 		return Outcome{}, err
 	}
-	return s.changeByID(ctx, r, read, id, func(account Account) ([]events.Event, error) {
+	outcome, err := s.changeByID(ctx, r, read, id, func(account Account) ([]events.Event, error) {
 		if account.ID == "" {
 			return nil, domain.Refuse(
 				domain.AccountNotFound, "There is no account %q", username,
@@ -232,6 +232,8 @@ func (s *Accounts) change(
 		}
 		return decide(account)
 	})
+	outcome.Account.Username = username // also if the opening of the account cannot be decoded
+	return outcome, err
 }
 
 func (s *Accounts) changeByID(
@@ -260,8 +262,7 @@ func (s *Accounts) changeByID(
 		if err != nil {
 			return Outcome{}, err
 		}
-		return Outcome{
-			Account: fold(append(loaded.Events, changes...)), Position: appended.Position,
-		}, nil
+		loaded.Events = append(loaded.Events, changes...)
+		return Outcome{Account: foldLoaded(id, loaded), Position: appended.Position}, nil
 	})
 }
