@@ -30,6 +30,7 @@ type tenant struct {
 	key, batch        string
 	member            *browser
 	person            string
+	at                string // a time at which all of it is there
 }
 
 func (s *site) tenant(t *testing.T, name string) *tenant {
@@ -45,14 +46,14 @@ func (s *site) tenant(t *testing.T, name string) *tenant {
 	return a
 }
 
-// stream returns the stream of a link of the account.
-func (a *tenant) stream(hash string) string {
+// linkOf returns the id of a link of the account.
+func (a *tenant) linkOf(hash string) string {
 	a.t.Helper()
 	link, err := queries.New(a.s.db).LinkByHash(a.t.Context(), uuid.MustParse(a.id), hash)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return events.LinkStream(link.ID.String())
+	return link.ID.String()
 }
 
 // unreadable appends events to a stream that this version cannot read: of an unknown type, and of a known type with
@@ -80,7 +81,7 @@ func (a *tenant) calls() [][3]string {
 		all = append(
 			all,
 			[3]string{"GET", "/" + hash, ""}, [3]string{"GET", "/" + hash + "/qr.png", ""},
-			[3]string{"GET", "/v3/urls/" + hash, ""}, [3]string{"GET", "/v3/urls/" + hash + "?as_of=2030-01-01T00:00:00Z", ""},
+			[3]string{"GET", "/v3/urls/" + hash, ""}, [3]string{"GET", "/v3/urls/" + hash + "?at=" + a.at, ""},
 			[3]string{"GET", "/v3/urls/" + hash + "/dimensions", ""}, [3]string{"GET", "/v3/urls/" + hash + "/history", ""},
 			[3]string{"GET", "/v3/urls/" + hash + "/proof", ""}, [3]string{"GET", "/v3/stats/" + hash, ""},
 			[3]string{"PATCH", "/v3/urls/" + hash, `{"urls":[{"note":"m"}]}`},
@@ -95,8 +96,8 @@ func (a *tenant) calls() [][3]string {
 	}
 	all = append(all, [][3]string{
 		{"GET", "/v3/account", ""}, {"GET", "/v3/domains", ""}, {"GET", "/v3/urls", ""}, {"GET", "/v3/urls?tags=t", ""},
-		{"GET", "/v3/urls?search=example", ""}, {"GET", "/v3/urls?as_of=2030-01-01T00:00:00Z", ""},
-		{"GET", "/v3/account?as_of=2030-01-01T00:00:00Z", ""},
+		{"GET", "/v3/urls?search=example", ""}, {"GET", "/v3/urls?at=" + a.at, ""},
+		{"GET", "/v3/account?at=" + a.at, ""},
 		{"GET", "/v3/deleted", ""}, {"GET", "/v3/batches/" + a.batch, ""}, {"GET", "/v3/tags", ""}, {"GET", "/v3/keys", ""},
 		{"GET", "/v3/members", ""}, {"GET", "/v3/sessions", ""}, {"GET", "/v3/head", ""}, {"GET", "/v3/activity", ""},
 		{"GET", "/v3/openapi.json", ""}, {"GET", "/v3/docs", ""}, {"POST", "/v3/proofs", `{}`},
@@ -130,10 +131,12 @@ func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 	s := newSite(t, "", func(cfg *Config) {
 		cfg.Plans = map[string]domain.Plan{"free": {URLs: 1000, MonthURLs: 1000, DayCalls: 100_000}}
 	})
+	stranger := s.client(t, "stranger")
+	tenants, streams := make(map[string]*tenant), make(map[string]string)
 	for name, stream := range map[string]func(*tenant) string{
 		"none":      func(*tenant) string { return "" },
-		"link":      func(a *tenant) string { return a.stream(a.chosen) },
-		"generated": func(a *tenant) string { return a.stream(a.generated) },
+		"link":      func(a *tenant) string { return events.LinkStream(a.linkOf(a.chosen)) },
+		"generated": func(a *tenant) string { return events.LinkStream(a.linkOf(a.generated)) },
 		"hash":      func(a *tenant) string { return events.StreamHash + a.chosen },
 		"tags":      func(a *tenant) string { return events.StreamTags + a.id },
 		"account":   func(a *tenant) string { return events.StreamAccount + a.id },
@@ -142,19 +145,67 @@ func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 		"quota":     func(a *tenant) string { return events.StreamQuota + a.id },
 		"usage":     func(a *tenant) string { return events.StreamUsage + a.id },
 		"allowance": func(a *tenant) string {
-			return events.StreamAllowance + strings.TrimPrefix(a.stream(a.generated), events.StreamHash)
+			return events.StreamAllowance + a.linkOf(a.generated)
 		},
 		"clicks": func(*tenant) string { return events.StreamClicks + "other" },
 	} {
 		a := s.tenant(t, name)
+		tenants[name], streams[name] = a, stream(a)
+		if name != "none" {
+			a.unreadable(streams[name])
+		}
+	}
+	now := s.syncClock()
+	for name, a := range tenants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a.t, a.client.t, a.member.t = t, t, t
-			if in := stream(a); in != "" {
-				a.unreadable(in)
-			}
+			a.t, a.client.t, a.member.t, a.at = t, t, t, now
+			a.isUnknownTo(stranger)
+			a.keysDependOnlyOnTheAccount(name == "account")
 			a.makesAllCalls(name == "none")
+			want := 0
+			if slices.Contains([]string{"link", "generated", "hash", "tags", "account", "quota", "allowance"}, name) {
+				want = 1
+			}
+			if lines := s.log.matching("event cannot be read", "stream="+streams[name]+" ", "revision=", "type="); len(lines) != want {
+				t.Errorf("logged %q; want %d lines", lines, want)
+			}
 		})
+	}
+}
+
+// isUnknownTo checks that calls of another account about the links are refused: no account can cause a 503 by events of
+// another.
+func (a *tenant) isUnknownTo(stranger *client) {
+	a.t.Helper()
+	other := *stranger
+	other.t = a.t
+	for _, hash := range []string{a.chosen, a.generated} {
+		for _, call := range [][3]string{
+			{"GET", "/v3/urls/" + hash, ""}, {"GET", "/v3/urls/" + hash + "/history", ""}, {"GET", "/v3/urls/" + hash + "/proof", ""},
+			{"GET", "/v3/urls/" + hash + "?at=" + a.at, ""}, {"PATCH", "/v3/urls/" + hash, `{"urls":[{"note":"m"}]}`},
+			{"DELETE", "/v3/urls/" + hash, ""}, {"DELETE", "/v3/stats/" + hash, ""}, {"POST", "/v3/urls/" + hash + "/restore", "{}"},
+		} {
+			if got := other.call(call[0], call[1], call[2]); got.status != http.StatusNotFound {
+				a.t.Errorf("%s %s by another account: %d %s", call[0], call[1], got.status, got.body)
+			}
+		}
+		for _, path := range []string{"/v3/urls", "/v3/urls?disable_long_url_duplicates=1"} {
+			got := other.call("POST", path, `{"urls":[{"long_url":"https://example.com/","custom_hash":"`+hash+`"}]}`)
+			got.URLs[0].failed(a.t, apierror.CodeHashUnavailable, "already in use")
+		}
+	}
+}
+
+// keysDependOnlyOnTheAccount checks that keys are made and changed whatever is known of tags and links.
+func (a *tenant) keysDependOnlyOnTheAccount(unknown bool) {
+	a.t.Helper()
+	for _, call := range [][3]string{
+		{"POST", "/v3/keys", `{"name":"another"}`}, {"PATCH", "/v3/keys/" + a.key, `{"name":"older"}`},
+	} {
+		if got := a.call(call[0], call[1], call[2]); (got.status == http.StatusOK) == unknown {
+			a.t.Errorf("%s %s: %d %s", call[0], call[1], got.status, got.body)
+		}
 	}
 }
 
