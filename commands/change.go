@@ -107,9 +107,9 @@ func (h *Handler) urlByHash(
 	})
 }
 
-// found returns a loaded link if it is one of the account that the caller sees, and that is meant or
-// was left by this command. err is that of loading it. Of a link whose state is unknown, the account
-// is told so, and nobody else.
+// found returns a loaded link if it is one of the account that the caller sees, and that is meant
+// or was left by this command. err is that of loading it. Of a link whose state is unknown, the
+// account is told so, and nobody else.
 func (h *Handler) found(
 	ctx context.Context, r domain.Request, read reading, id string, loaded streams.History,
 	err, missing error, meant func(domain.Link) bool,

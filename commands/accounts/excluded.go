@@ -71,8 +71,8 @@ func (k *Key) excluding(label string) []string {
 	return []string{strings.TrimSpace(k.ID + " " + k.Name)}
 }
 
-// needTags refuses with InvalidValue unless there are tags with the labels. It returns them. Without
-// labels it reads nothing: keys that exclude no tag do not depend on the tags.
+// needTags refuses with InvalidValue unless there are tags with the labels. It returns them.
+// Without labels it reads nothing: keys that exclude no tag do not depend on the tags.
 func needTags(
 	ctx context.Context, of *streams.Streams, account string, labels []string,
 ) ([]domain.Tag, streams.History, error) {

@@ -55,7 +55,8 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		return History{}, err
 	}
 	links := hashes.Claimants(loaded.Events, of.Account)
-	// Whose events cannot be decoded is unknown, so only accounts that had the hash are told of them.
+	// Whose the events are that cannot be decoded is unknown, so only accounts that had the hash
+	// are told of them.
 	if err != nil && (len(links) > 0 || of.Account == "") {
 		return History{}, err
 	}

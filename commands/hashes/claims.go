@@ -43,9 +43,9 @@ func CheckNew(hash string) error {
 }
 
 // Claim claims a hash for a link and returns the revision of the claim. It refuses with
-// HashUnavailable if the hash is not free, or may not be, because events cannot be decoded. If the link has a claim of its own above the revision
-// spent, Claim returns that one. At or below spent, the link has left the hash or its claim was
-// abandoned.
+// HashUnavailable if the hash is not free, or may not be, because events cannot be decoded. If the
+// link has a claim of its own above the revision spent, Claim returns that one. At or below spent,
+// the link has left the hash or its claim was abandoned.
 func (c *Claims) Claim(
 	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
 ) (eventstore.Revision, error) {

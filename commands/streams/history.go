@@ -42,9 +42,9 @@ func (h History) Last() []events.Event {
 
 // first returns the first n events.
 func (h History) first(n int) History {
-	undecoded := slices.IndexFunc(
-		h.Undecoded, func(e *eventstore.DecodeError) bool { return e.Revision >= eventstore.Revision(n) },
-	)
+	undecoded := slices.IndexFunc(h.Undecoded, func(e *eventstore.DecodeError) bool {
+		return e.Revision >= eventstore.Revision(n)
+	})
 	if undecoded < 0 {
 		undecoded = len(h.Undecoded)
 	}

@@ -85,8 +85,8 @@ func (s *Streams) append(
 }
 
 // Load reads a stream, with its personal data opened. It fails with eventstore.ErrCut where not all
-// of the stream can be read, and with an *eventstore.DecodeError if an event cannot be decoded. With
-// a DecodeError it returns what LoadReadable returns.
+// of the stream can be read, and with an *eventstore.DecodeError if an event cannot be decoded, or
+// its personal data not be opened. With a DecodeError it returns what LoadReadable returns.
 func (s *Streams) Load(ctx context.Context, stream string) (History, error) {
 	loaded, err := s.LoadSealed(ctx, stream)
 	if err != nil {

@@ -19,12 +19,13 @@ import (
 const maxLoggedError = 2000 // code points
 
 // Report returns the failure for an error that ends a request or an item. It logs errors that are
-// not refusals: what the caller has caused for debugging only. No other code logs them.
+// not refusals: what the caller has caused for debugging only. No other code logs them. An event
+// that cannot be decoded is logged once.
 func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure {
 	if f, ok := apierror.Refusal(err); ok {
 		if undecoded, ok := errors.AsType[*commands.DecodeError](err); ok && isNew(undecoded) {
 			logger.ErrorContext(c.Context(), "event cannot be read, calls that depend on it are "+
-				"answered with status 503: see Unreadable events in docs/operating.md",
+				"answered with status 503: see Events that cannot be applied in docs/operating.md",
 				slog.String("request", c.ID), slog.String("stream", undecoded.Stream),
 				slog.Int64("revision", int64(undecoded.Revision)),
 				slog.String("type", undecoded.Type), slog.Any("error", undecoded.Err))
@@ -56,8 +57,8 @@ var undecoded = struct {
 	seen map[string]struct{}
 }{seen: make(map[string]struct{})}
 
-// isNew reports whether this process meets an event that cannot be decoded for the first time. Calls
-// may meet it again and again.
+// isNew reports whether this process meets an event that cannot be decoded for the first time.
+// Calls may meet it again and again.
 func isNew(e *commands.DecodeError) bool {
 	name := fmt.Sprint(e.Stream, " ", e.Position)
 	undecoded.mu.Lock()

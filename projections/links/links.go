@@ -39,8 +39,8 @@ func Projection() projection.Definition {
 	}
 }
 
-// outlasts reports whether an event is applied although earlier ones of its stream are set aside: an
-// erasure, and the sound deletion of a link.
+// outlasts reports whether an event is applied although earlier ones of its stream are set aside:
+// an erasure, and the sound deletion of a link.
 func outlasts(e events.Event) bool {
 	if deleted, ok := e.(events.URLDeleted); ok {
 		_, err := projection.ParseID(deleted.Account)

@@ -24,8 +24,8 @@ type Event struct {
 	// about such an event by what was before it in the stream, as a rebuild does, and apply one
 	// that ends rights as far as it can.
 	Detached bool
-	// AtOnce means that the event is applied while its stream is set aside, and stays a dead letter.
-	// Only an event that Definition.Outlasts is applied so.
+	// AtOnce means that the event is applied while its stream is set aside, and stays a dead
+	// letter. Only an event for which Definition.Outlasts is true is applied so.
 	AtOnce bool
 }
 

@@ -54,8 +54,8 @@ var (
 )
 
 // DecodeError means that this program cannot make sense of a stored event: a newer version or
-// another program has written it, or it lies in the wrong stream. What the event says is unknown, so
-// the state of its stream is too.
+// another program has written it, or it lies in the wrong stream. What the event says is unknown,
+// so the state of its stream is too.
 type DecodeError struct {
 	Stream   string
 	Revision Revision
