@@ -9,12 +9,16 @@ import (
 )
 
 // sees reports whether a link matches the bound of the caller. A bound that excludes the label of
-// no tag matches nothing: the tag may have been renamed, and its links are not to be seen.
+// no tag matches nothing: the tag may have been renamed, and its links are not to be seen. Neither
+// does any bound while the tags of the account are unknown.
 func (h *Handler) sees(ctx context.Context, r domain.Request, u domain.Link) (bool, error) {
 	if r.Bound == nil {
 		return true, nil
 	}
 	tags, err := h.streams.Load(ctx, events.StreamTags+r.Account)
+	if undecoded(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}

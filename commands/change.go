@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 
 	"linkledger/commands/domain"
@@ -10,15 +11,25 @@ import (
 	"linkledger/commands/permit"
 	"linkledger/commands/streams"
 	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// reading is how a command reads the stream of a link.
+type reading bool
+
+const (
+	whole reading = true
+	// ending leaves out events that cannot be decoded. It is for commands that only end a link.
+	ending reading = false
 )
 
 // changeURL loads a link and appends the events that decide returns. A command that was carried
 // out before appends nothing.
 func (h *Handler) changeURL(
-	ctx context.Context, r domain.Request, ref Ref,
+	ctx context.Context, r domain.Request, read reading, ref Ref,
 	decide func(domain.Link) ([]events.Event, error),
 ) (URLOutcome, error) {
-	url, loaded, err := h.find(ctx, r, ref)
+	url, loaded, err := h.find(ctx, r, read, ref)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -59,31 +70,22 @@ func (h *Handler) commit(
 
 // find loads a live link of the account that the caller sees.
 func (h *Handler) find(
-	ctx context.Context, r domain.Request, ref Ref,
+	ctx context.Context, r domain.Request, read reading, ref Ref,
 ) (domain.Link, streams.History, error) {
 	if ref.ID == "" {
-		return h.urlByHash(ctx, r, ref.Hash)
+		return h.urlByHash(ctx, r, read, ref.Hash)
 	}
 	loaded, err := h.streams.Load(ctx, events.LinkStream(ref.ID))
-	if err != nil {
-		return domain.Link{}, streams.History{}, err
-	}
-	url := domain.FoldLink(loaded.Events)
-	repeated := loaded.Has(r.Command, events.LinkStream(ref.ID))
 	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", ref.ID)
-	if url.Account != r.Account || !url.Live() && !repeated {
-		return domain.Link{}, streams.History{}, missing
-	}
-	if sees, err := h.sees(ctx, r, url); err != nil || !sees {
-		return domain.Link{}, streams.History{}, cmp.Or(err, missing)
-	}
-	return url, loaded, nil
+	return h.found(ctx, r, read, ref.ID, loaded, err, missing, domain.Link.Live)
 }
 
 // urlByHash loads the account's live link with a hash, which the hash's own stream names. A link
-// that left the hash by this command is found too, so that a repeated command finds its effect.
+// that left the hash by this command is found too, so that a repeated command finds its effect. It
+// depends on no event of the hash that cannot be decoded: whether a link has the hash, its own
+// stream says.
 func (h *Handler) urlByHash(
-	ctx context.Context, r domain.Request, hash string,
+	ctx context.Context, r domain.Request, read reading, hash string,
 ) (domain.Link, streams.History, error) {
 	missing := domain.ErrNoURL(hash)
 	if !hashes.Valid(hash) {
@@ -92,7 +94,7 @@ func (h *Handler) urlByHash(
 		)
 	}
 	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
-	if err != nil {
+	if err != nil && !undecoded(err) {
 		return domain.Link{}, streams.History{}, err
 	}
 	claim := hashes.Fold(hash, claims.Events)
@@ -100,18 +102,41 @@ func (h *Handler) urlByHash(
 		return domain.Link{}, streams.History{}, missing
 	}
 	loaded, err := h.hashes.LoadLink(ctx, hash, claims, claim.URLID)
-	if err != nil {
+	return h.found(ctx, r, read, claim.URLID, loaded, err, missing, func(u domain.Link) bool {
+		return u.Live() && u.Hash == hash
+	})
+}
+
+// found returns a loaded link if it is one of the account that the caller sees, and that is meant
+// or was left by this command. err is that of loading it. Of a link whose state is unknown, the
+// account is told so, and nobody else.
+func (h *Handler) found(
+	ctx context.Context, r domain.Request, read reading, id string, loaded streams.History,
+	err, missing error, meant func(domain.Link) bool,
+) (domain.Link, streams.History, error) {
+	if err != nil && !undecoded(err) {
 		return domain.Link{}, streams.History{}, err
 	}
 	url := domain.FoldLink(loaded.Events)
-	if (!url.Live() || url.Hash != hash) &&
-		!loaded.Has(r.Command, events.LinkStream(claim.URLID)) {
+	if url.Account != r.Account || !meant(url) && !loaded.Has(r.Command, events.LinkStream(id)) {
 		return domain.Link{}, streams.History{}, missing
+	}
+	if err != nil && r.Bound != nil { // the link may have left the bound
+		return domain.Link{}, streams.History{}, missing
+	}
+	if err != nil && read == whole {
+		return domain.Link{}, streams.History{}, err
 	}
 	if sees, err := h.sees(ctx, r, url); err != nil || !sees {
 		return domain.Link{}, streams.History{}, cmp.Or(err, missing)
 	}
 	return url, loaded, nil
+}
+
+// undecoded reports whether an error is about an event that cannot be decoded.
+func undecoded(err error) bool {
+	_, ok := errors.AsType[*eventstore.DecodeError](err)
+	return ok
 }
 
 // releaseAfter releases a hash that a link has left. A failure is logged only: the link's own

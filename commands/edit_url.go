@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"linkledger/commands/batch"
@@ -39,7 +40,7 @@ func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditUR
 			attach[i], _ = TagInstructions(edit.Tags)
 		}
 	}
-	tags, refused, position, err := h.ensureTags(ctx, r, attach)
+	tags, refused, position, err := h.tagsToEdit(ctx, r, edits, attach)
 	if err != nil {
 		return outcome.failed(err)
 	}
@@ -51,6 +52,19 @@ func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditUR
 		}
 	})
 	return outcome
+}
+
+// tagsToEdit returns the tags of the account, with those that the edits attach. Only edits that
+// change the tags of links depend on all events of the tags. For others the tags are what answers
+// show, so an event that cannot be decoded is left out.
+func (h *Handler) tagsToEdit(
+	ctx context.Context, r domain.Request, edits []EditURL, attach [][]string,
+) (domain.Tags, []error, eventstore.Position, error) {
+	if slices.ContainsFunc(edits, func(e EditURL) bool { return len(e.Tags) > 0 }) {
+		return h.ensureTags(ctx, r, attach)
+	}
+	loaded, err := h.streams.LoadReadable(ctx, events.StreamTags+r.Account)
+	return domain.FoldTags(loaded.Events), nil, loaded.Position(), err
 }
 
 // refused sets errs[i] as the error of item i, unless the item has an error.
@@ -152,7 +166,7 @@ func (h *Handler) linkChange(
 func (h *Handler) tryEditURL(
 	ctx context.Context, r domain.Request, ref Ref, change domain.LinkChange, tags domain.Tags,
 ) (URLOutcome, error) {
-	url, loaded, err := h.find(ctx, r, ref)
+	url, loaded, err := h.find(ctx, r, whole, ref)
 	if err != nil {
 		return URLOutcome{}, err
 	}

@@ -16,6 +16,11 @@ var ErrRefusesWrites = eventstore.ErrRefusesWrites
 // command may be repeated.
 var ErrBusy = eventstore.ErrBusy
 
+// DecodeError is the error about a stored event that this program cannot make sense of, so the
+// state that the command decides on is unknown. An operator must act: a newer version or another
+// program has written the event.
+type DecodeError = eventstore.DecodeError
+
 // ErrCut means that events of a stream were written and cannot be read, so the state that the
 // command decides on is unknown. An operator must act: audit verify names the stream.
 var ErrCut = eventstore.ErrCut

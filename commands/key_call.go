@@ -38,7 +38,8 @@ func (h *Handler) KeyCall(
 	if !errors.Is(err, eventstore.ErrWrongRevision) {
 		return err
 	}
-	loaded, err := h.streams.Load(ctx, stream)
+	// An event that cannot be decoded is of another call.
+	loaded, err := h.streams.LoadReadable(ctx, stream)
 	if err != nil {
 		return err
 	}

@@ -36,20 +36,23 @@ func (h *Handler) tryUndo(
 	ctx context.Context, r domain.Request, id string,
 ) (URLOutcome, error) {
 	loaded, err := h.streams.Load(ctx, events.LinkStream(id))
-	if err != nil {
+	if err != nil && !undecoded(err) {
 		return URLOutcome{}, err
 	}
-	changes, err := changesToUndo(ctx, loaded, r.Undoes)
-	if err != nil {
-		return URLOutcome{}, err
-	}
-	url := changes.Link
+	url := domain.FoldLink(loaded.Events)
 	if r.Operator {
 		r.Account = url.Account
 	}
 	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", id)
-	if url.ID == "" || url.Account != r.Account {
+	if url.ID == "" || url.Account != r.Account || err != nil && r.Bound != nil {
 		return URLOutcome{}, missing
+	}
+	var changes *domain.BatchChanges
+	if err == nil {
+		changes, err = changesToUndo(ctx, loaded, r.Undoes)
+	}
+	if err != nil {
+		return URLOutcome{URL: url}, err // callers name the link in the error
 	}
 	if sees, err := h.sees(ctx, r, url); err != nil || !sees {
 		return URLOutcome{}, cmp.Or(err, missing)
@@ -101,7 +104,7 @@ func changesToUndo(
 		var metadata events.Metadata
 		if len(r.Metadata) > 0 {
 			if err := json.Unmarshal(r.Metadata, &metadata); err != nil {
-				return nil, fmt.Errorf("metadata of event %d of %s: %w", r.Revision, r.Stream, err)
+				return nil, r.Undecoded(fmt.Errorf("metadata: %w", err))
 			}
 		}
 		changes.Apply(loaded.Events[i], r.Revision, undone.Includes(metadata, r.Time))

@@ -37,3 +37,10 @@ func IsErasure(e Event) bool {
 	_, ok := e.(AccountErased)
 	return ok
 }
+
+// EndsLink reports whether an event ends a link. A projection of links applies it although earlier
+// events of its stream cannot be applied: a link MUST NOT outlive its end.
+func EndsLink(e Event) bool {
+	_, ok := e.(URLDeleted)
+	return ok
+}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -152,4 +153,41 @@ func TestManyHeavyReadsAreNotTheNodesFault(t *testing.T) {
 		})
 	}
 	calls.Wait()
+}
+
+// TestDeepListsOfAnAccountTakeTurns checks that lists far from the beginning take turns, and those near it do not.
+func TestDeepListsOfAnAccountTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "acme")
+	c.must("GET", "/v3/urls", "")
+	lists := func(offset, n int) chan *answer {
+		answers := make(chan *answer, n)
+		for range n {
+			go func() { answers <- c.call("GET", "/v3/urls?offset="+strconv.Itoa(offset), "") }()
+		}
+		return answers
+	}
+	held, err := s.db.BeginTx(t.Context(), nil)
+	if err == nil {
+		_, err = held.NewRaw("LOCK TABLE linkledger.links IN ACCESS EXCLUSIVE MODE").Exec(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const atOnce, further = 2 + 32, 6
+	deep := lists(1000, atOnce+further)
+	for range further {
+		(<-deep).is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+	}
+	if err := held.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	for range atOnce {
+		(<-deep).is(http.StatusOK, apierror.CodeOK)
+	}
+	plain := lists(999, atOnce+further)
+	for range atOnce + further {
+		(<-plain).is(http.StatusOK, apierror.CodeOK)
+	}
 }

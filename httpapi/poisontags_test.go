@@ -169,8 +169,13 @@ func TestLinksThatAreSetAside(t *testing.T) {
 	}
 	owner.call("PATCH", "/v3/urls?hashes=one,two", `{"urls":[{"note":"m"}]}`).is(http.StatusOK, apierror.CodeOK)
 	owner.call("PATCH", "/v3/urls?tags=public", `{"urls":[{"note":"o"}]}`).late()
-	owner.call("DELETE", "/v3/urls/"+victim.Hash, "").late()
-	owner.call("DELETE", "/v3/urls?hashes=one,two", "").late()
-	owner.call("GET", "/v3/urls/two", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	owner.must("DELETE", "/v3/urls/"+victim.Hash, "")
+	owner.must("DELETE", "/v3/urls?hashes=one,two", "")
+	for _, hash := range []string{"one", "two", victim.Hash} {
+		owner.call("GET", "/v3/urls/"+hash, "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+		if a := s.visit(t, "GET", "/"+hash); a.status != http.StatusNotFound && a.status != http.StatusGone {
+			t.Errorf("the deleted link %s answers %d", hash, a.status)
+		}
+	}
 	owner.call("POST", "/v3/urls/one/restore", "{}").late()
 }

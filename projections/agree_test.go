@@ -91,18 +91,69 @@ func (w *workshop) retry(ctx context.Context, t fatalf, stream string) {
 	}
 }
 
+// drawLinkContradictions draws events of two links, each of its own account. Many contradict the events before them.
+func drawLinkContradictions(t *rapid.T) []eventstore.Recorded {
+	links := []string{uuid.Max.String(), uuid.NewSHA1(uuid.Nil, []byte("b")).String()}
+	revisions := make(map[string]eventstore.Revision)
+	var log []eventstore.Recorded
+	for n := range rapid.IntRange(1, 25).Draw(t, "events") {
+		at := noon.Add(time.Duration(n) * time.Minute)
+		link := rapid.SampledFrom(links).Draw(t, "link")
+		account, text := uuid.NewSHA1(uuid.Nil, []byte(link)).String(), fmt.Sprint("v", n)
+		tags := []string{uuid.NewSHA1(uuid.Nil, []byte(text)).String()}
+		deleted := events.URLDeleted{Account: account, Hash: "h", At: at}
+		e := rapid.SampledFrom([]events.Event{
+			events.URLCreated{URLID: link, Account: account, Hash: link[:8], LongURL: text, Tags: tags, At: at},
+			events.URLRetargeted{LongURL: text, At: at},
+			events.URLRenamed{From: link[:8], To: link[:7] + text, At: at},
+			events.URLTagged{Tags: tags, At: at},
+			events.URLUntagged{Tags: []string{"no id"}, At: at},
+			events.URLSettingsChanged{SettingsChange: events.SettingsChange{Protected: new(n%2 == 0)}, At: at},
+			events.URLStatsReset{At: at},
+			deleted, deleted,
+			events.URLDeleted{Account: "no id", At: at},
+			events.URLRestored{Account: account, Hash: link[:8], At: at},
+		}).Draw(t, "event")
+		if len(log) < len(links) {
+			link = links[len(log)]
+			account = uuid.NewSHA1(uuid.Nil, []byte(link)).String()
+			e = events.URLCreated{URLID: link, Account: account, Hash: link[:8], LongURL: text, Tags: tags, At: at}
+		}
+		log = record(log, events.StreamURL+link, revisions[link], e)
+		revisions[link]++
+	}
+	return log
+}
+
 // TestRetriesAndRebuildsAgree applies events, of which many contradict their stream, by a version that cannot apply one
 // of them, and tries dead letters again in between. It checks after each step that the tables are those of a replay. Once
 // all dead letters were tried by a sound version, tables and dead letters are those of a rebuild.
 func TestRetriesAndRebuildsAgree(t *testing.T) {
 	t.Parallel()
-	w := newWorkshop(t, Accounts)
+	for name, c := range map[string]struct {
+		draw     func(*rapid.T) []eventstore.Recorded
+		outlasts func(events.Event) bool
+	}{
+		Accounts: {drawContradictions, events.EndsRights},
+		Links:    {drawLinkContradictions, events.EndsLink},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			retriesAndRebuildsAgree(t, newWorkshop(t, name), c.draw, c.outlasts)
+		})
+	}
+}
+
+func retriesAndRebuildsAgree(
+	t *testing.T, w *workshop, draw func(*rapid.T) []eventstore.Recorded, outlasts func(events.Event) bool,
+) {
+	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
-		log := w.followed(drawContradictions(t))
+		log := w.followed(draw(t))
 		at := log[rapid.IntRange(0, len(log)-1).Draw(t, "poison")]
-		if body, err := at.Event(); err != nil || events.EndsRights(body) {
-			return // then what ends the right cannot be applied itself, and its call is answered so
+		if body, err := at.Event(); err != nil || outlasts(body) {
+			return // then what ends the right or the link cannot be applied itself, and its call is answered so
 		}
 		mustHandle(ctx, t, w.empty(ctx, t), log)
 		want, aside := w.dump(ctx, t), w.letters(ctx, t)

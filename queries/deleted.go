@@ -35,9 +35,12 @@ func (q *DB) DeletedLinks(
 				AND (other.deleted_at IS NULL OR other.account_id = link.account_id
 					AND (other.deleted_at, other.number) > (link.deleted_at, link.number))
 			) AS restorable`).
-		TableExpr(linkTables).Where("link.account_id = ?", account).
-		Where("link.deleted_at IS NOT NULL").OrderExpr("link.deleted_at DESC, link.number DESC").
-		Offset(int64(offset)).Limit(int64(limit)).
+		TableExpr(linkTables).
+		// The page is chosen first, because the columns of rows before an offset would be computed.
+		Where(`link.id IN (SELECT id FROM linkledger.links
+			WHERE account_id = ? AND deleted_at IS NOT NULL
+			ORDER BY deleted_at DESC, number DESC OFFSET ? LIMIT ?)`, account, offset, limit).
+		OrderExpr("link.deleted_at DESC, link.number DESC").
 		Scan(ctx, &links); err != nil {
 		return nil, 0, failed("deleted links", err)
 	}

@@ -22,6 +22,8 @@ type Account struct {
 	Active         bool
 	ExpirationDate string // YYYY-MM-DD, the last day of its use, UTC; empty: never
 	Erased         bool   // its notes are deleted, and it cannot be used
+
+	unsure bool // whether it is active, because events that cannot be decoded may say otherwise
 }
 
 func fold(history []events.Event) Account {
@@ -66,7 +68,7 @@ func fold(history []events.Event) Account {
 }
 
 func (a Account) deactivate(at time.Time) []events.Event {
-	if !a.Active {
+	if !a.Active && !a.unsure {
 		return nil
 	}
 	return []events.Event{events.AccountDeactivated{At: at}}

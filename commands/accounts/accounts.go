@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -45,7 +46,7 @@ func (s *Accounts) Open(
 		return Outcome{}, err
 	}
 	taken := domain.Refuse(domain.InvalidUsername, "There is already an account %q", username)
-	if loaded, err := s.streams.Load(ctx, events.StreamAccount+id); err != nil ||
+	if loaded, err := s.streams.LoadReadable(ctx, events.StreamAccount+id); err != nil ||
 		len(loaded.Events) > 0 {
 		return Outcome{}, cmp.Or(err, taken)
 	}
@@ -90,7 +91,7 @@ func (s *Accounts) ID(ctx context.Context, username string) (string, error) {
 	if !usernamePattern.MatchString(username) {
 		return "", missing
 	}
-	loaded, err := s.streams.Load(ctx, events.StreamUsername+username)
+	loaded, err := s.streams.LoadReadable(ctx, events.StreamUsername+username)
 	if err != nil {
 		return "", err
 	}
@@ -187,7 +188,8 @@ type reading bool
 
 const (
 	whole reading = true
-	// ending leaves out events that cannot be decoded. It is for commands that only end rights.
+	// ending leaves out events that cannot be decoded. It is for commands that only end rights:
+	// they MUST NOT depend on what these events say.
 	ending reading = false
 )
 
@@ -200,6 +202,20 @@ func (s *Accounts) load(
 	return s.streams.LoadReadable(ctx, events.StreamAccount+account)
 }
 
+// foldLoaded folds the stream of an account as far as its events can be decoded.
+func foldLoaded(id string, loaded streams.History) Account {
+	account := fold(loaded.Events)
+	if loaded.Err() == nil {
+		return account
+	}
+	account.ID = id
+	account.unsure = !slices.ContainsFunc(loaded.Last(), func(e events.Event) bool {
+		_, deactivated := e.(events.AccountDeactivated)
+		return deactivated
+	})
+	return account
+}
+
 func (s *Accounts) change(
 	ctx context.Context, r domain.Request, read reading, username string,
 	decide func(Account) ([]events.Event, error),
@@ -208,7 +224,7 @@ func (s *Accounts) change(
 	if err != nil {
 		return Outcome{}, err
 	}
-	return s.changeByID(ctx, r, read, id, func(account Account) ([]events.Event, error) {
+	outcome, err := s.changeByID(ctx, r, read, id, func(account Account) ([]events.Event, error) {
 		if account.ID == "" {
 			return nil, domain.Refuse(
 				domain.AccountNotFound, "There is no account %q", username,
@@ -216,6 +232,8 @@ func (s *Accounts) change(
 		}
 		return decide(account)
 	})
+	outcome.Account.Username = username // also if the opening of the account cannot be decoded
+	return outcome, err
 }
 
 func (s *Accounts) changeByID(
@@ -227,7 +245,7 @@ func (s *Accounts) changeByID(
 		if err != nil {
 			return Outcome{}, err
 		}
-		account := fold(loaded.Events)
+		account := foldLoaded(id, loaded)
 		if r.Repeated && loaded.Has(r.Command, events.StreamAccount+id) {
 			return Outcome{Account: account, Position: loaded.Position()}, nil
 		}
@@ -244,8 +262,7 @@ func (s *Accounts) changeByID(
 		if err != nil {
 			return Outcome{}, err
 		}
-		return Outcome{
-			Account: fold(append(loaded.Events, changes...)), Position: appended.Position,
-		}, nil
+		loaded.Events = append(loaded.Events, changes...)
+		return Outcome{Account: foldLoaded(id, loaded), Position: appended.Position}, nil
 	})
 }

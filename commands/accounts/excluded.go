@@ -72,9 +72,13 @@ func (k *Key) excluding(label string) []string {
 }
 
 // needTags refuses with InvalidValue unless there are tags with the labels. It returns them.
+// Without labels it reads nothing: keys that exclude no tag do not depend on the tags.
 func needTags(
 	ctx context.Context, of *streams.Streams, account string, labels []string,
 ) ([]domain.Tag, streams.History, error) {
+	if len(labels) == 0 {
+		return nil, streams.History{}, nil
+	}
 	loaded, err := of.Load(ctx, events.StreamTags+account)
 	if err != nil {
 		return nil, streams.History{}, err

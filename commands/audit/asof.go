@@ -38,8 +38,11 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 		)
 	}
 	claims, err := a.streams.Load(ctx, events.StreamHash+q.Hash)
-	if err != nil {
+	if err != nil && !undecoded(err) {
 		return AsOf{}, err
+	}
+	if err != nil && (q.Account == "" || len(hashes.Claimants(claims.Events, q.Account)) > 0) {
+		return AsOf{}, err // as History
 	}
 	gone := domain.Refuse(domain.URLNotFound, "No URL had lived under the hash %q by then", q.Hash)
 	owners := make(map[string]owner)

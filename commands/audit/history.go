@@ -119,7 +119,7 @@ func entryOf(s streams.RecordedEvent, link, reader string, changes []FieldChange
 	var metadata events.Metadata
 	if len(s.Metadata) > 0 {
 		if err := json.Unmarshal(s.Metadata, &metadata); err != nil {
-			return Entry{}, fmt.Errorf("metadata of event %d of %s: %w", s.Revision, s.Stream, err)
+			return Entry{}, s.Undecoded(fmt.Errorf("metadata: %w", err))
 		}
 	}
 	e := Entry{

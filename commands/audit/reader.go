@@ -51,11 +51,16 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		)
 	}
 	loaded, err := a.streams.Load(ctx, events.StreamHash+of.Hash)
-	if err != nil {
+	if err != nil && !undecoded(err) {
+		return History{}, err
+	}
+	links := hashes.Claimants(loaded.Events, of.Account)
+	// Whose the events are that cannot be decoded is unknown, so only accounts that had the hash
+	// are told of them.
+	if err != nil && (len(links) > 0 || of.Account == "") {
 		return History{}, err
 	}
 	claims := loaded.All()
-	links := hashes.Claimants(loaded.Events, of.Account)
 	if len(links) == 0 {
 		if of.Account != "" {
 			return History{}, domain.Refuse(
@@ -80,6 +85,12 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		return history, err
 	}
 	return history, reading.nameActors(ctx, history.Entries)
+}
+
+// undecoded reports whether an error is about an event that cannot be decoded.
+func undecoded(err error) bool {
+	_, ok := errors.AsType[*eventstore.DecodeError](err)
+	return ok
 }
 
 // historyReader reads the links of one history. It holds the events of one link at a time.
@@ -108,7 +119,7 @@ func (r *historyReader) nameActors(ctx context.Context, entries []Entry) error {
 		if !known {
 			person, err := people.Load(ctx, r.streams, actor.User)
 			if err != nil && !errors.Is(err, streams.ErrNoKey) &&
-				!errors.Is(err, streams.ErrNoKeys) && !errors.Is(err, events.ErrUnreadable) {
+				!errors.Is(err, streams.ErrNoKeys) && !undecoded(err) {
 				return err
 			}
 			name = cmp.Or(person.Name, person.Mail)

@@ -43,9 +43,9 @@ func CheckNew(hash string) error {
 }
 
 // Claim claims a hash for a link and returns the revision of the claim. It refuses with
-// HashUnavailable if the hash is not free. If the link has a claim of its own above the revision
-// spent, Claim returns that one. At or below spent, the link has left the hash or its claim was
-// abandoned.
+// HashUnavailable if the hash is not free, or may not be, because events cannot be decoded. If the
+// link has a claim of its own above the revision spent, Claim returns that one. At or below spent,
+// the link has left the hash or its claim was abandoned.
 func (c *Claims) Claim(
 	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
 ) (eventstore.Revision, error) {
@@ -62,7 +62,7 @@ func (c *Claims) Claim(
 	return eventstore.Retry(func() (eventstore.Revision, error) {
 		loaded, err := c.streams.Load(ctx, stream)
 		if err != nil {
-			return 0, err
+			return 0, OrTaken(err)
 		}
 		state := Fold(hash, loaded.Events)
 		if !state.released && state.URLID == urlID && state.claimed > spent {
@@ -93,7 +93,7 @@ func (c *Claims) checkFree(
 	}
 	loaded, err := c.LoadLink(ctx, state.hash, claims, state.URLID)
 	if err != nil {
-		return err
+		return OrTaken(err)
 	}
 	now := c.streams.Now()
 	switch state.statusFor(domain.FoldLink(loaded.Events), now) {
@@ -115,14 +115,23 @@ func (c *Claims) checkFree(
 	return ErrTaken
 }
 
-// LoadLink loads a link that claimed a hash. claims is the loaded stream of the hash, in which the
-// link itself may live.
+// OrTaken returns ErrTaken in place of an error about an event that cannot be decoded: what has the
+// hash is unknown, and anybody may ask for it.
+func OrTaken(err error) error {
+	if _, ok := errors.AsType[*eventstore.DecodeError](err); ok {
+		return ErrTaken
+	}
+	return err
+}
+
+// LoadLink loads a link that claimed a hash, as streams.Streams.Load does. claims is the loaded
+// stream of the hash, in which the link itself may live.
 func (c *Claims) LoadLink(
 	ctx context.Context, hash string, claims streams.History, urlID string,
 ) (streams.History, error) {
 	stream := events.LinkStream(urlID)
 	if stream == events.StreamHash+hash {
-		return claims, nil
+		return claims, claims.Err()
 	}
 	return c.streams.Load(ctx, stream)
 }

@@ -3,13 +3,15 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
+
+// errMisplaced means that the last event of a counter is none of the counter.
+var errMisplaced = errors.New("the event does not belong in this stream")
 
 // Stream is the stream of one counter. It keeps the last event in memory. It must be used from one
 // goroutine at a time.
@@ -51,7 +53,7 @@ func (s *Stream[E]) Last(ctx context.Context) (E, error) {
 	}
 	last, ok := e.(E)
 	if !ok {
-		return none, fmt.Errorf("%s does not belong in stream %s", recorded.Type, s.name)
+		return none, recorded.Undecoded(errMisplaced)
 	}
 	s.cached, s.last, s.revision = true, last, recorded.Revision
 	return last, nil

@@ -196,13 +196,23 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 	if err != nil {
 		return outcomeOpen, err
 	}
-	history := make([]events.Event, len(recorded))
+	var history []events.Event
+	var undecoded error
 	for i := range recorded {
-		if history[i], err = recorded[i].Event(); err != nil {
-			return outcomeOpen, err
+		e, err := recorded[i].Event()
+		if err != nil {
+			undecoded = err
+			continue
 		}
+		history = append(history, e)
 	}
 	found := outcomeOf(p, r.id, history)
+	if undecoded != nil {
+		if found != outcomeCreated { // the link may have been created, so it keeps its place
+			found = outcomeOpen
+		}
+		return found, nil
+	}
 	if found != outcomeOpen || !events.IsOver(p.At, now, hashes.ClaimTimeout) {
 		return found, nil
 	}

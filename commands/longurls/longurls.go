@@ -54,7 +54,7 @@ func (c *Claims) Under(
 ) (Found, error) {
 	claims, err := c.streams.Load(ctx, events.StreamHash+hash)
 	if err != nil {
-		return Found{}, err
+		return Found{}, hashes.OrTaken(err)
 	}
 	claim := hashes.Fold(hash, claims.Events)
 	if claim.Account != r.Account {
@@ -62,7 +62,7 @@ func (c *Claims) Under(
 	}
 	loaded, err := c.hashes.LoadLink(ctx, hash, claims, claim.URLID)
 	if err != nil {
-		return Found{}, err
+		return Found{}, hashes.OrTaken(err)
 	}
 	url := domain.FoldLink(loaded.Events)
 	switch {
@@ -144,6 +144,9 @@ func (c *Claims) holder(
 ) (found Found, free bool, err error) {
 	stream := events.LinkStream(claim.URLID)
 	loaded, err := c.streams.Load(ctx, stream)
+	if isGone(loaded) {
+		return Found{}, true, nil
+	}
 	if err != nil {
 		return Found{}, false, err
 	}
@@ -166,6 +169,10 @@ func (c *Claims) holder(
 	return Found{}, err == nil, err
 }
 
+// isGone reports whether a link is deleted by what its stream says after the last event that cannot
+// be decoded.
+func isGone(loaded streams.History) bool { return domain.FoldLink(loaded.Last()).Deleted }
+
 // firstLinkTo returns the first of the links that belongs to the account and leads to the long
 // URL.
 func (c *Claims) firstLinkTo(
@@ -173,6 +180,9 @@ func (c *Claims) firstLinkTo(
 ) (Found, error) {
 	for _, id := range ids {
 		loaded, err := c.streams.Load(ctx, events.LinkStream(id))
+		if isGone(loaded) {
+			continue
+		}
 		if err != nil {
 			return Found{}, err
 		}

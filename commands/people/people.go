@@ -120,7 +120,7 @@ func (p *People) claim(
 ) (string, error) {
 	for n := range maxClaims {
 		stream := p.identityStream(details, n)
-		loaded, err := p.streams.Load(ctx, stream)
+		loaded, err := p.streams.LoadReadable(ctx, stream)
 		if err != nil {
 			return "", err
 		}
@@ -129,10 +129,10 @@ func (p *People) claim(
 		}
 		claimed, ok := loaded.Events[0].(events.IdentityClaimed)
 		if !ok {
-			return "", fmt.Errorf("stream %s does not begin with a claim", stream)
+			return "", loaded.Recorded[0].Undecoded(errors.New("the stream begins with no claim"))
 		}
 		user, err := p.streams.LoadSealed(ctx, events.StreamUser+claimed.User)
-		if err != nil || !fold(user.Events).Erased {
+		if !fold(user.Events).Erased {
 			return claimed.User, err
 		}
 	}
@@ -185,6 +185,9 @@ func (p *People) Erase(ctx context.Context, r domain.Request, id string) (Outcom
 			return Outcome{}, err
 		}
 		person := fold(loaded.Events)
+		if loaded.Err() != nil { // an event that cannot be decoded is one of a person all the same
+			person.ID = id
+		}
 		switch {
 		case person.ID == "":
 			return Outcome{}, domain.Refuse(domain.UserNotFound, "There is no person %q", id)

@@ -4,6 +4,7 @@ package streams
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,10 +14,52 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// History is a loaded stream. Events[i] is the decoded body of Recorded[i].
+// History is a loaded stream. Events[i] is the decoded body of Recorded[i], or nil if it cannot be
+// decoded.
 type History struct {
 	Recorded []eventstore.Recorded
 	Events   []events.Event
+	// Undecoded are the errors of the events that cannot be decoded, in their order.
+	Undecoded []*eventstore.DecodeError
+}
+
+// Err returns the error of the first event that cannot be decoded, or nil if there is none.
+func (h History) Err() error {
+	if len(h.Undecoded) == 0 {
+		return nil
+	}
+	return h.Undecoded[0]
+}
+
+// Last returns the events after the last one that cannot be decoded. What they say holds whatever
+// that one says.
+func (h History) Last() []events.Event {
+	if len(h.Undecoded) == 0 {
+		return h.Events
+	}
+	return h.Events[h.Undecoded[len(h.Undecoded)-1].Revision+1:]
+}
+
+// first returns the first n events.
+func (h History) first(n int) History {
+	undecoded := slices.IndexFunc(h.Undecoded, func(e *eventstore.DecodeError) bool {
+		return e.Revision >= eventstore.Revision(n)
+	})
+	if undecoded < 0 {
+		undecoded = len(h.Undecoded)
+	}
+	return History{
+		Recorded: h.Recorded[:n:n], Events: h.Events[:n:n],
+		Undecoded: h.Undecoded[:undecoded:undecoded],
+	}
+}
+
+// from returns the events from index n on.
+func (h History) from(n int) History {
+	return History{
+		Recorded: h.Recorded[n:], Events: h.Events[n:],
+		Undecoded: h.Undecoded[len(h.first(n).Undecoded):],
+	}
 }
 
 // Revision returns the revision of the last event, or eventstore.NoStream.
@@ -54,16 +97,19 @@ func (h History) All() []RecordedEvent {
 	return all
 }
 
+// decode decodes the events of a stream as far as it can. It fails only if ctx ends.
 func decode(ctx context.Context, recorded []eventstore.Recorded) (History, error) {
 	loaded := History{Recorded: recorded, Events: make([]events.Event, len(recorded))}
 	for i, r := range recorded {
 		if err := ctx.Err(); err != nil {
 			return History{}, fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
 		}
-		var err error
-		if loaded.Events[i], err = r.Event(); err != nil {
-			return History{}, err
+		e, err := r.Event()
+		if undecoded, ok := errors.AsType[*eventstore.DecodeError](err); ok {
+			loaded.Undecoded = append(loaded.Undecoded, undecoded)
+			continue
 		}
+		loaded.Events[i] = e
 	}
 	return loaded, nil
 }

@@ -95,7 +95,7 @@ func (k *cachedStream) first(n int) History {
 	if n < 0 {
 		n = len(k.loaded.Recorded)
 	}
-	return History{Recorded: k.loaded.Recorded[:n:n], Events: k.loaded.Events[:n:n]}
+	return k.loaded.first(n)
 }
 
 // addAt adds events from an index on, without those that are cached already. It returns false if
@@ -107,7 +107,7 @@ func (k *cachedStream) addAt(index int, further History) bool {
 	if there >= len(further.Recorded) {
 		return false
 	}
-	k.add(History{Recorded: further.Recorded[there:], Events: further.Events[there:]})
+	k.add(further.from(there))
 	return true
 }
 
@@ -121,5 +121,6 @@ func (k *cachedStream) add(further History) {
 		k.loaded.Events = append(k.loaded.Events, further.Events[i])
 		size += eventSize + len(r.Metadata)
 	}
+	k.loaded.Undecoded = append(k.loaded.Undecoded, further.Undecoded...)
 	k.size.Add(uint32(size))
 }

@@ -135,28 +135,27 @@ func (c *personalCipher) open(
 	return events.Open(e, key, stream)
 }
 
-// openAll returns stored events with their personal data opened. It does not change stored.
+// openAll returns stored events with their personal data opened. It does not change stored. An
+// error is about the event at index failed.
 func (c *personalCipher) openAll(
 	ctx context.Context, stored []events.Event, stream string,
-) ([]events.Event, error) {
-	var opened []events.Event
+) (opened []events.Event, failed int, err error) {
 	for i, e := range stored {
 		if events.SealedOf(e) == nil {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
+			return nil, i, fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
 		}
 		if opened == nil {
 			opened = slices.Clone(stored)
 		}
-		var err error
 		if opened[i], err = c.open(ctx, e, stream); err != nil {
-			return nil, err
+			return nil, i, err
 		}
 	}
 	if opened == nil {
-		return stored, nil
+		return stored, 0, nil
 	}
-	return opened, nil
+	return opened, 0, nil
 }

@@ -85,37 +85,32 @@ func (s *Streams) append(
 }
 
 // Load reads a stream, with its personal data opened. It fails with eventstore.ErrCut where not all
-// of the stream can be read.
+// of the stream can be read, and with an *eventstore.DecodeError if an event cannot be decoded, or
+// its personal data not be opened. With a DecodeError it returns what LoadReadable returns.
 func (s *Streams) Load(ctx context.Context, stream string) (History, error) {
 	loaded, err := s.LoadSealed(ctx, stream)
 	if err != nil {
-		return History{}, err
+		return loaded, err
 	}
 	return s.open(ctx, stream, loaded)
 }
 
-// LoadReadable is Load for commands that only end rights: they MUST NOT fail for an event that a
-// newer version or another program has written. Such an event is nil. Personal data stays sealed.
+// LoadReadable is Load for callers that MUST NOT fail for an event that a newer version or another
+// program has written, such as commands that only end rights. Personal data stays sealed.
 func (s *Streams) LoadReadable(ctx context.Context, stream string) (History, error) {
-	recorded, err := s.cfg.Store.Load(ctx, stream)
-	if err != nil {
-		return History{}, err
-	}
-	loaded := History{Recorded: recorded, Events: make([]events.Event, len(recorded))}
-	for i, r := range recorded {
-		if e, err := r.Event(); err == nil {
-			loaded.Events[i] = e
-		}
-	}
-	return loaded, nil
-}
-
-// LoadSealed is Load with the personal data as it is stored, so it needs no keys.
-func (s *Streams) LoadSealed(ctx context.Context, stream string) (History, error) {
 	if s.logged != nil {
 		return decode(ctx, s.logged[stream])
 	}
 	return s.long.load(ctx, stream)
+}
+
+// LoadSealed is Load with the personal data as it is stored, so it needs no keys.
+func (s *Streams) LoadSealed(ctx context.Context, stream string) (History, error) {
+	loaded, err := s.LoadReadable(ctx, stream)
+	if err == nil {
+		err = loaded.Err()
+	}
+	return loaded, err
 }
 
 // LoadToAppend is Load for a stream that most likely is new and is appended to next. If events of
@@ -126,13 +121,23 @@ func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, err
 		return History{}, err
 	}
 	loaded, err := decode(ctx, recorded)
+	if err == nil {
+		err = loaded.Err()
+	}
 	if err != nil {
-		return History{}, err
+		return loaded, err
 	}
 	return s.open(ctx, stream, loaded)
 }
 
+// open opens the personal data of a stream. An event whose data cannot be opened with the key of
+// its owner is one that cannot be decoded.
 func (s *Streams) open(ctx context.Context, stream string, loaded History) (History, error) {
-	opened, err := s.personal.openAll(ctx, loaded.Events, stream)
+	opened, at, err := s.personal.openAll(ctx, loaded.Events, stream)
+	if errors.Is(err, events.ErrUnreadable) {
+		undecoded := loaded.Recorded[at].Undecoded(err)
+		loaded.Undecoded = append(loaded.Undecoded, undecoded)
+		return loaded, undecoded
+	}
 	return History{Recorded: loaded.Recorded, Events: opened}, err
 }

@@ -12,6 +12,8 @@ type (
 	Recorded = eventlog.Recorded
 	// Filter selects events of the log.
 	Filter = eventlog.Filter
+	// DecodeError is the error about a stored event that this program cannot make sense of.
+	DecodeError = eventlog.DecodeError
 )
 
 // NoStream is the revision of a stream that does not exist.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"linkledger/commands"
 	"linkledger/commands/domain"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
@@ -42,6 +43,9 @@ func Refusal(err error) (Failure, bool) {
 		return Failure{
 			Code: CodeTagNotFound, Details: clip(unknown.Error()), Status: CodeTagNotFound.Status(),
 		}, true
+	}
+	if undecoded, ok := errors.AsType[*commands.DecodeError](err); ok {
+		return unknownState(undecoded), true
 	}
 	if errors.Is(err, queries.ErrNotFound) {
 		return Failure{Code: CodeURLNotFound, Status: CodeURLNotFound.Status()}, true

@@ -4,20 +4,22 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"linkledger/commands"
 	"linkledger/commands/clicks"
 	"linkledger/commands/streams"
+	"linkledger/events"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
 )
 
 // Status 503 says that this node cannot serve now. Proxies then leave the node out, so a caller who
 // could cause a 503 could take the node away from everybody. Only this file makes a 503: by the
-// table of faults, Unavailable and Late. What callers cause by what they ask is a 4xx: TooMany, the
-// other errors of this package, and the first faults of the table. Of a request whose time is over,
-// queries.Overran says which of both it is.
+// table of faults, Unavailable, Late and unknownState. What callers cause by what they ask is a
+// 4xx: TooMany, the other errors of this package, and the first faults of the table. Of a request
+// whose time is over, queries.Overran says which of both it is.
 
 // StatusClientLeft is the status of a request whose client has left before the answer. nginx has
 // the same number for it.
@@ -116,6 +118,31 @@ func Unavailable(err error) error {
 // say what the client has to do.
 func Late(details string) error {
 	return &Error{Code: CodeUnknown, Details: details, Status: http.StatusServiceUnavailable}
+}
+
+// unknownState is the failure of a call that depends on an event which cannot be decoded: a newer
+// version or another program has written it. Nothing was changed that depends on it. Only an
+// operator can help, and until then the calls that do not depend on the event work.
+func unknownState(err *commands.DecodeError) Failure {
+	of := "the account"
+	switch {
+	case strings.HasPrefix(err.Stream, events.StreamTags):
+		of = "the tags of the account"
+	case strings.HasPrefix(err.Stream, events.StreamUser),
+		strings.HasPrefix(err.Stream, events.StreamIdentity):
+		of = "the person"
+	case strings.HasPrefix(err.Stream, events.StreamAllowance):
+		of = "the URL"
+	default:
+		if _, ok := events.LinkIn(err.Stream); ok {
+			of = "the URL"
+		}
+	}
+	return Failure{
+		Code: CodeUnknown, Status: http.StatusServiceUnavailable,
+		Details: "The call depends on a change of " + of + " that this version of the service " +
+			"cannot read: tell the operator of this service",
+	}
 }
 
 // TooMany refuses what a caller has too much of at the same time. details say what, and retryAfter

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 
+	"linkledger/commands"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/queries"
@@ -17,9 +19,17 @@ import (
 const maxLoggedError = 2000 // code points
 
 // Report returns the failure for an error that ends a request or an item. It logs errors that are
-// not refusals: what the caller has caused for debugging only. No other code logs them.
+// not refusals: what the caller has caused for debugging only. No other code logs them. An event
+// that cannot be decoded is logged once.
 func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure {
 	if f, ok := apierror.Refusal(err); ok {
+		if undecoded, ok := errors.AsType[*commands.DecodeError](err); ok && isNew(undecoded) {
+			logger.ErrorContext(c.Context(), "event cannot be read, calls that depend on it are "+
+				"answered with status 503: see Events that cannot be applied in docs/operating.md",
+				slog.String("request", c.ID), slog.String("stream", undecoded.Stream),
+				slog.Int64("revision", int64(undecoded.Revision)),
+				slog.String("type", undecoded.Type), slog.Any("error", undecoded.Err))
+		}
 		return f
 	}
 	text := slog.String("error", apierror.Clip(err.Error(), maxLoggedError))
@@ -36,6 +46,31 @@ func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure
 		slog.String("method", c.KnownMethod()), slog.String("route", c.Route),
 		slog.Int("status", f.Status), text)
 	return f
+}
+
+// maxUndecoded bounds the events that isNew remembers.
+const maxUndecoded = 1000
+
+// undecoded are the events that isNew has been asked about.
+var undecoded = struct {
+	mu   sync.Mutex
+	seen map[string]struct{}
+}{seen: make(map[string]struct{})}
+
+// isNew reports whether this process meets an event that cannot be decoded for the first time.
+// Calls may meet it again and again.
+func isNew(e *commands.DecodeError) bool {
+	name := fmt.Sprint(e.Stream, " ", e.Position)
+	undecoded.mu.Lock()
+	defer undecoded.mu.Unlock()
+	if _, ok := undecoded.seen[name]; ok {
+		return false
+	}
+	if len(undecoded.seen) >= maxUndecoded {
+		clear(undecoded.seen)
+	}
+	undecoded.seen[name] = struct{}{}
+	return true
 }
 
 // ReportPanic logs a panic of a handler and returns the failure for it.

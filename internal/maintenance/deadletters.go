@@ -18,6 +18,7 @@ import (
 type printedDeadLetter struct {
 	Projection string    `json:"projection"`
 	Generation int       `json:"generation"`
+	Serving    bool      `json:"serving"` // whether readers use the generation
 	Position   int64     `json:"position"`
 	EventID    uuid.UUID `json:"event_id"`
 	Stream     string    `json:"stream"`
@@ -35,17 +36,26 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 		if err != nil {
 			return err
 		}
+		serving, err := servingGenerations(ctx, db)
+		if err != nil {
+			return err
+		}
 		views := make([]printedDeadLetter, len(letters))
 		rows := make([]console.Row, len(letters))
 		for i, l := range letters {
+			serves, isServing := serving[l.Name] == l.Generation, ""
+			if serves {
+				isServing = "yes"
+			}
 			views[i] = printedDeadLetter{
-				Projection: l.Name, Generation: l.Generation, Position: l.CommitPos,
-				EventID: l.EventID, Stream: l.Stream,
+				Projection: l.Name, Generation: l.Generation, Serving: serves,
+				Position: l.CommitPos, EventID: l.EventID, Stream: l.Stream,
 				Revision: l.Revision, Type: l.Type, RecordedAt: l.RecordedAt, ParkedAt: l.ParkedAt,
 				Error: l.Error,
 			}
 			rows[i] = console.Row{
-				l.Name, l.Generation, l.CommitPos, l.Stream, l.Revision, l.Type, l.Error,
+				l.Name, l.Generation, isServing, l.CommitPos, l.Stream, l.Revision, l.Type,
+				l.Error,
 			}
 		}
 		if o.JSON {
@@ -54,11 +64,24 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 		return console.Table(
 			o.Stdout,
 			console.Row{
-				"projection", "generation", "position", "stream", "revision", "type", "error",
+				"projection", "generation", "serving", "position", "stream", "revision", "type",
+				"error",
 			},
 			rows,
 		)
 	})
+}
+
+// servingGenerations returns the generation of each projection that readers use.
+func servingGenerations(ctx context.Context, db *readmodel.DB) (map[string]int, error) {
+	overviews, err := projections.Generations(ctx, db)
+	serving := make(map[string]int, len(overviews))
+	for _, overview := range overviews {
+		if overview.Serving {
+			serving[overview.Name] = overview.Generation
+		}
+	}
+	return serving, err
 }
 
 // DeadLetterSelection selects dead letters of a projection.

@@ -24,12 +24,19 @@ func After(id uuid.UUID, row *readmodel.Link, event projection.Event) (*readmode
 	case row == nil:
 		return nil, fmt.Errorf("%w: the link was never created", projection.ErrContradiction)
 	}
+	// A later deletion may have been applied at once, while this event was set aside. The event is
+	// one of the link before, and the link stays deleted.
+	ended, revision := row.DeletedAt, int64(event.Revision)
+	if event.Detached && !ended.IsZero() && revision < row.Revision {
+		revision, row.DeletedAt = row.Revision, time.Time{}
+		defer func() { row.DeletedAt = ended }()
+	}
 	if _, restored := event.Body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
 		return nil, fmt.Errorf(
 			"%w: deleted links are restored, and nothing else", projection.ErrContradiction,
 		)
 	}
-	row.Revision = int64(event.Revision)
+	row.Revision = revision
 	return row, changeLink(row, event)
 }
 

@@ -34,9 +34,19 @@ func Projection() projection.Definition {
 		Filter: projection.Streams(
 			events.StreamURL, events.StreamHash, events.StreamClicks, events.StreamAccount,
 		),
-		Folds: newLinkFolds, Alone: notes.IsErasure, Outlasts: events.IsErasure, Buffered: true,
+		Folds: newLinkFolds, Alone: notes.IsErasure, Outlasts: outlasts, Buffered: true,
 		Delayable: isClicks, MaxDelay: maxClickDelay,
 	}
+}
+
+// outlasts reports whether an event is applied although earlier ones of its stream are set aside:
+// an erasure, and the sound deletion of a link.
+func outlasts(e events.Event) bool {
+	if deleted, ok := e.(events.URLDeleted); ok {
+		_, err := projection.ParseID(deleted.Account)
+		return err == nil && projection.CheckTime(deleted.At) == nil
+	}
+	return events.IsErasure(e)
 }
 
 // linkFold updates the links and their clicks. It holds the links that a batch touches, as they are
@@ -153,10 +163,13 @@ func (l *linkFold) applyLink(event projection.Event) error {
 		}
 		return err
 	}
+	row := l.rows[id]
+	if event.Detached && events.EndsLink(event.Body) && hasEnded(row, event) {
+		return nil
+	}
 	if err := l.addBatch(id, event); err != nil {
 		return err
 	}
-	row := l.rows[id]
 	after, err := linkrow.After(id, row, event)
 	if err != nil {
 		return err
@@ -175,6 +188,15 @@ func (l *linkFold) applyLink(event projection.Event) error {
 		l.recounted = append(l.recounted, after)
 	}
 	return nil
+}
+
+// hasEnded reports whether a deletion has nothing left to end. When it is applied at once, the link
+// may be unknown, or deleted already. When it is tried again, it may have been applied at once.
+func hasEnded(row *readmodel.Link, deletion projection.Event) bool {
+	if deletion.AtOnce {
+		return row == nil || !row.DeletedAt.IsZero()
+	}
+	return row != nil && !row.DeletedAt.IsZero() && row.Revision == int64(deletion.Revision)
 }
 
 // destination holds what a redirect needs of a link, except its number of clicks.

@@ -24,6 +24,9 @@ type Event struct {
 	// about such an event by what was before it in the stream, as a rebuild does, and apply one
 	// that ends rights as far as it can.
 	Detached bool
+	// AtOnce means that the event is applied while its stream is set aside, and stays a dead
+	// letter. Only an event for which Definition.Outlasts is true is applied so.
+	AtOnce bool
 }
 
 // Decode decodes events. It leaves out events that Linkledger did not write.
@@ -55,7 +58,7 @@ func (p Definition) Detached(r eventstore.Recorded, index int) (Event, bool) {
 	if err != nil || !p.Outlasts(body) {
 		return Event{}, false
 	}
-	return Event{Recorded: r, Body: body, Index: index, Detached: true}, true
+	return Event{Recorded: r, Body: body, Index: index, Detached: true, AtOnce: true}, true
 }
 
 // Independent reports whether the events of a stream do not depend on each other, so that the

@@ -3,10 +3,14 @@ package progress
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"linkledger/events"
 	"linkledger/projections/readmodel"
 )
 
@@ -31,7 +35,8 @@ func (s *setAside) noteChanged(keys []string) {
 }
 
 // SetAside returns those of the commit positions whose events a projection has passed without
-// applying them, because they are set aside. As long as no event is, it does not ask the database.
+// applying them, because they are set aside. The deletion of a link is applied although it is set
+// aside. As long as no event is, SetAside does not ask the database.
 func (w *Waiter) SetAside(
 	ctx context.Context, projection string, positions ...uint64,
 ) (map[uint64]struct{}, error) {
@@ -67,7 +72,48 @@ func (w *Waiter) SetAside(
 	for _, position := range found {
 		lacking[uint64(position)] = struct{}{} //nolint:gosec // never negative
 	}
-	return lacking, nil
+	return lacking, w.leaveOutDeletions(ctx, projection, lacking)
+}
+
+// leaveOutDeletions removes the positions at which links were deleted that the read models show as
+// deleted.
+func (w *Waiter) leaveOutDeletions(
+	ctx context.Context, projection string, lacking map[uint64]struct{},
+) error {
+	if len(lacking) == 0 {
+		return nil
+	}
+	var deletions []struct {
+		CommitPos uint64
+		Stream    string
+	}
+	if err := w.db.NewRaw(`
+		SELECT letter.commit_pos, letter.stream FROM linkledger.dead_letters AS letter
+		JOIN linkledger.generations AS g USING (name, generation)
+		WHERE g.serving AND letter.name = ? AND letter.type = ? AND letter.commit_pos IN ?`,
+		projection, events.URLDeleted{}.EventType(),
+		bun.Tuple(slices.Collect(maps.Keys(lacking))),
+	).Scan(ctx, &deletions); err != nil {
+		return fmt.Errorf("deletions that are set aside: %w", err)
+	}
+	for _, deletion := range deletions {
+		text, _ := events.LinkIn(deletion.Stream)
+		id, err := uuid.Parse(text)
+		if err != nil {
+			continue // no link has such an id
+		}
+		var deleted bool
+		if err := w.db.NewRaw(
+			"SELECT EXISTS (SELECT FROM linkledger.links WHERE id = ? AND deleted_at IS NOT NULL)",
+			id,
+		).Scan(ctx, &deleted); err != nil {
+			return fmt.Errorf("deletions that are set aside: %w", err)
+		}
+		if deleted {
+			delete(lacking, deletion.CommitPos)
+		}
+	}
+	return nil
 }
 
 // noneSetAside records that a projection has set nothing aside, unless it may have since noted was

@@ -53,6 +53,25 @@ var (
 	ErrClosed = errors.New("event store client is closed")
 )
 
+// DecodeError means that this program cannot make sense of a stored event: a newer version or
+// another program has written it, or it lies in the wrong stream. What the event says is unknown,
+// so the state of its stream is too.
+type DecodeError struct {
+	Stream   string
+	Revision Revision
+	Position Position
+	Type     string
+	Err      error
+}
+
+// Error implements error.
+func (e *DecodeError) Error() string {
+	return fmt.Sprintf("event %d of %s at position %s: %v", e.Revision, e.Stream, e.Position, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
 // Classify maps an error of a read to an error of this package, by its gRPC status and the
 // exception in its trailer. Unspecific errors (Unknown, Internal) become ErrUnavailable, because
 // repeating a read is safe. For a read from a position, package eventstore refines the result (see

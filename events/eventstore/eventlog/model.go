@@ -3,7 +3,6 @@
 package eventlog
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -47,18 +46,23 @@ type Recorded struct {
 	body events.Event // decoded Data, or nil before Predecode
 }
 
-// Event returns the decoded body. It returns the errors of events.Decode.
+// Event returns the decoded body. It fails with a *DecodeError.
 func (r Recorded) Event() (events.Event, error) {
 	if r.body != nil {
 		return r.body, nil
 	}
 	e, err := events.Decode(r.Type, r.Data)
 	if err != nil {
-		return nil, fmt.Errorf(
-			"event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err,
-		)
+		return nil, r.Undecoded(err)
 	}
 	return e, nil
+}
+
+// Undecoded returns the error about an event that this program cannot make sense of.
+func (r Recorded) Undecoded(cause error) *DecodeError {
+	return &DecodeError{
+		Stream: r.Stream, Revision: r.Revision, Position: r.Position, Type: r.Type, Err: cause,
+	}
 }
 
 // IsSystem reports whether the event store itself wrote the event, according to the name of its

@@ -221,6 +221,7 @@ func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
 	w := write.PositionsOf(commands.URLsOutcome{Items: outcomes})
 	o.written.URLs = max(o.written.URLs, w.URLs)
 	o.changed += changed(outcomes)
+	o.lacks = cmp.Or(o.lacks, write.FirstLacking(outcomes))
 	if w.URLs == 0 {
 		return nil
 	}

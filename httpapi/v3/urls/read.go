@@ -64,6 +64,10 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 	}, nil
 }
 
+// deepOffset is the offset from which on a page of a list takes its turn as a search does: the
+// database reads what lies before it.
+const deepOffset = 1000
+
 // List returns a page of the URLs that the parameters select.
 func (h *Handler) List(c *request.Context) (any, error) {
 	list, err := h.listQuery(c)
@@ -71,7 +75,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 		return nil, err
 	}
 	h.awaitClicksUntil(c, list.At)
-	if list.Search != "" || !list.At.IsZero() {
+	if list.Search != "" || !list.At.IsZero() || list.Offset >= deepOffset {
 		began := time.Now()
 		end, err := h.Searches.Acquire(c.Context(), c.Account.ID, c.Disconnected)
 		if err != nil {

@@ -42,8 +42,8 @@ type Handler struct {
 	Logger *slog.Logger
 }
 
-// NewSearches returns queues of lists that may take the database long: of a search, or of a past
-// time. Those of one account take few of the connections to it.
+// NewSearches returns queues of lists that may take the database long: of a search, of a past time,
+// or far from the beginning. Those of one account take few of the connections to it.
 func NewSearches() *turn.Queues {
 	const atOnce, waiting = 2, 32
 	return turn.New(atOnce, waiting, apierror.TooMany(

@@ -36,12 +36,16 @@ func CheckEffects(
 	return nil
 }
 
-// FirstLacking returns the error of the first outcome that CheckEffects or CheckLabelled has made
-// an error of, or nil if there is none.
+// FirstLacking returns the error of the first outcome without effect, or nil if there is none:
+// CheckEffects or CheckLabelled has made an error of it, or events that cannot be decoded have kept
+// the command from deciding.
 func FirstLacking(outcomes []commands.URLOutcome) error {
 	for _, outcome := range outcomes {
 		if errors.Is(outcome.Err, catchup.ErrLinkLacks) ||
 			errors.Is(outcome.Err, catchup.ErrTagsLack) {
+			return outcome.Err
+		}
+		if _, ok := errors.AsType[*commands.DecodeError](outcome.Err); ok {
 			return outcome.Err
 		}
 	}

@@ -1,0 +1,287 @@
+package httpapi
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/domain"
+	"linkledger/events"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/openapi/openapitest"
+	"linkledger/httpapi/response"
+	"linkledger/queries"
+)
+
+// tenant is an account with everything that calls are about. Its links are "chosen", in a stream of its own, and
+// "generated", in the stream of its hash.
+type tenant struct {
+	*client
+
+	t                 *testing.T
+	s                 *site
+	name              string
+	chosen, generated string // hashes
+	key, batch        string
+	member            *browser
+	person            string
+	at                string // a time at which all of it is there
+}
+
+func (s *site) tenant(t *testing.T, name string) *tenant {
+	t.Helper()
+	owner := s.client(t, name)
+	a := &tenant{client: owner, t: t, s: s, name: name, chosen: name + "-one"}
+	a.batch = owner.must("POST", "/v3/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"`+a.chosen+`","tags":["t"],"note":"n"}]}`,
+	).header.Get(response.HeaderBatchID)
+	a.generated = owner.create(`"long_url":"https://example.com/2","tags":["t"],"max_clicks":9`).Hash
+	a.key = owner.must("POST", "/v3/keys", `{"name":"old"}`).Keys[0].ID
+	a.member, a.person = s.member(t, owner, name, "owner")
+	return a
+}
+
+// linkOf returns the id of a link of the account.
+func (a *tenant) linkOf(hash string) string {
+	a.t.Helper()
+	link, err := queries.New(a.s.db).LinkByHash(a.t.Context(), uuid.MustParse(a.id), hash)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return link.ID.String()
+}
+
+// unreadable appends events to a stream that this version cannot read: of an unknown type, and of a known type with
+// other data.
+func (a *tenant) unreadable(stream string) {
+	a.t.Helper()
+	known := events.URLRetargeted{}.EventType()
+	switch {
+	case strings.HasPrefix(stream, events.StreamTags):
+		known = events.TagRenamed{}.EventType()
+	case strings.HasPrefix(stream, events.StreamAccount):
+		known = events.MemberSet{}.EventType()
+	case strings.HasPrefix(stream, events.StreamUser):
+		known = events.UserKnown{}.EventType()
+	}
+	eventstoretest.Append(a.t, a.s.events.URL(), stream, "future.v9", []byte(`{}`))
+	eventstoretest.Append(a.t, a.s.events.URL(), stream, known, []byte(`{"at":7}`))
+	a.s.caughtUp(a.t)
+}
+
+// calls returns a call of every operation of the description, the reads first, and what ends rights or links last.
+func (a *tenant) calls() [][3]string {
+	var all [][3]string
+	for _, hash := range []string{a.chosen, a.generated} {
+		all = append(
+			all,
+			[3]string{"GET", "/" + hash, ""}, [3]string{"GET", "/" + hash + "/qr.png", ""},
+			[3]string{"GET", "/v3/urls/" + hash, ""}, [3]string{"GET", "/v3/urls/" + hash + "?at=" + a.at, ""},
+			[3]string{"GET", "/v3/urls/" + hash + "/dimensions", ""}, [3]string{"GET", "/v3/urls/" + hash + "/history", ""},
+			[3]string{"GET", "/v3/urls/" + hash + "/proof", ""}, [3]string{"GET", "/v3/stats/" + hash, ""},
+			[3]string{"PATCH", "/v3/urls/" + hash, `{"urls":[{"note":"m"}]}`},
+			[3]string{"PATCH", "/v3/urls/" + hash, `{"urls":[{"tags":["+u"]}]}`},
+			[3]string{"PATCH", "/v3/urls/" + hash, `{"urls":[{"custom_hash":"` + hash + `-new"}]}`},
+			[3]string{"PATCH", "/v3/urls/" + hash + "-new", `{"urls":[{"custom_hash":"` + hash + `"}]}`},
+			[3]string{"POST", "/v3/urls/" + hash + "/restore", `{"version":0}`},
+			[3]string{"DELETE", "/v3/stats/" + hash, ""}, [3]string{"DELETE", "/v3/stats?hashes=" + hash, ""},
+			[3]string{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"` + hash + `"}]}`},
+			[3]string{"POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/","custom_hash":"` + hash + `"}]}`},
+		)
+	}
+	all = append(all, [][3]string{
+		{"GET", "/v3/account", ""},
+		{"GET", "/v3/domains", ""},
+		{"GET", "/v3/urls", ""},
+		{"GET", "/v3/urls?tags=t", ""},
+		{"GET", "/v3/urls?search=example", ""},
+		{"GET", "/v3/urls?at=" + a.at, ""},
+		{"GET", "/v3/account?at=" + a.at, ""},
+		{"GET", "/v3/deleted", ""},
+		{"GET", "/v3/batches/" + a.batch, ""},
+		{"GET", "/v3/tags", ""},
+		{"GET", "/v3/keys", ""},
+		{"GET", "/v3/members", ""},
+		{"GET", "/v3/sessions", ""},
+		{"GET", "/v3/head", ""},
+		{"GET", "/v3/activity", ""},
+		{"GET", "/v3/openapi.json", ""},
+		{"GET", "/v3/docs", ""},
+		{"POST", "/v3/proofs", `{}`},
+		{"GET", "/v3/session", ""},
+		{"PATCH", "/v3/session", `{"account":"` + a.name + `"}`},
+		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/3"}]}`},
+		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/3","tags":["t"]}]}`},
+		{"POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/2"}]}`},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"o"}]}`},
+		{"PATCH", "/v3/urls?hashes=" + a.chosen + "," + a.generated, `{"urls":[{"note":"p"}]}`},
+		{"DELETE", "/v3/stats?tags=t", ""},
+		{"POST", "/v3/tags", `{"label":"new"}`},
+		{"PATCH", "/v3/tags/t", `{"label":"t2"}`},
+		{"DELETE", "/v3/tags/t2", ""},
+		{"POST", "/v3/keys", `{"name":"new"}`},
+		{"POST", "/v3/keys", `{"name":"bound","tags":"~t"}`},
+		{"PATCH", "/v3/keys/" + a.key, `{"name":"changed"}`},
+		{"PATCH", "/v3/keys/" + a.key, `{"tags":"~t"}`},
+		{"PUT", "/v3/members", `{"id":"` + a.person + `","role":"viewer"}`},
+		{"POST", "/v3/keys/" + a.key + "/undo?since=2026-01-01T00:00:00Z", ""},
+		{"POST", "/v3/batches/" + a.batch + "/undo", ""},
+		{"POST", "/v3/sessions", ""},
+		{"DELETE", "/v3/sessions/" + uuid.NewString(), ""},
+		{"DELETE", "/v3/urls/" + a.chosen, ""},
+		{"DELETE", "/v3/urls/" + a.generated, ""},
+		{"POST", "/v3/urls/" + a.chosen + "/restore", `{}`},
+		{"POST", "/v3/batches/" + a.batch + "/undo", ""},
+		{"POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/"}]}`},
+		{"DELETE", "/v3/urls?hashes=" + a.chosen, ""},
+		{"DELETE", "/v3/urls?tags=t", ""},
+		{"DELETE", "/v3/members/" + a.person, ""},
+		{"DELETE", "/v3/keys/" + a.key, ""},
+		{"DELETE", "/v3/session", ""},
+	}...)
+	return all
+}
+
+// TestNoCallFailsForUnreadableEvents makes every call of the description in an account that has events which this
+// version cannot read, in each kind of stream. No call is answered 500, and what ends rights or links takes effect. Each
+// event is logged once.
+func TestNoCallFailsForUnreadableEvents(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "", func(cfg *Config) {
+		cfg.Plans = map[string]domain.Plan{"free": {URLs: 1000, MonthURLs: 1000, DayCalls: 100_000}}
+	})
+	stranger := s.client(t, "stranger")
+	tenants, streams := make(map[string]*tenant), make(map[string]string)
+	for name, stream := range map[string]func(*tenant) string{
+		"none":      func(*tenant) string { return "" },
+		"link":      func(a *tenant) string { return events.LinkStream(a.linkOf(a.chosen)) },
+		"generated": func(a *tenant) string { return events.LinkStream(a.linkOf(a.generated)) },
+		"hash":      func(a *tenant) string { return events.StreamHash + a.chosen },
+		"tags":      func(a *tenant) string { return events.StreamTags + a.id },
+		"account":   func(a *tenant) string { return events.StreamAccount + a.id },
+		"username":  func(a *tenant) string { return events.StreamUsername + a.name },
+		"person":    func(a *tenant) string { return events.StreamUser + a.person },
+		"quota":     func(a *tenant) string { return events.StreamQuota + a.id },
+		"usage":     func(a *tenant) string { return events.StreamUsage + a.id },
+		"allowance": func(a *tenant) string {
+			return events.StreamAllowance + a.linkOf(a.generated)
+		},
+		"clicks": func(*tenant) string { return events.StreamClicks + "other" },
+	} {
+		a := s.tenant(t, name)
+		tenants[name], streams[name] = a, stream(a)
+		if name != "none" {
+			a.unreadable(streams[name])
+		}
+	}
+	now := s.syncClock()
+	for name, a := range tenants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a.t, a.client.t, a.member.t, a.at = t, t, t, now
+			a.isUnknownTo(stranger)
+			a.keysDependOnlyOnTheAccount(name == "account")
+			a.makesAllCalls(name == "none")
+			want := 0
+			if slices.Contains([]string{"link", "generated", "hash", "tags", "account", "quota", "allowance"}, name) {
+				want = 1
+			}
+			if lines := s.log.matching("event cannot be read", "stream="+streams[name]+" ", "revision=", "type="); len(lines) != want {
+				t.Errorf("logged %q; want %d lines", lines, want)
+			}
+		})
+	}
+}
+
+// isUnknownTo checks that calls of another account about the links are refused: no account can cause a 503 by events of
+// another.
+func (a *tenant) isUnknownTo(stranger *client) {
+	a.t.Helper()
+	other := *stranger
+	other.t = a.t
+	for _, hash := range []string{a.chosen, a.generated} {
+		for _, call := range [][3]string{
+			{"GET", "/v3/urls/" + hash, ""},
+			{"GET", "/v3/urls/" + hash + "/history", ""},
+			{"GET", "/v3/urls/" + hash + "/proof", ""},
+			{"GET", "/v3/urls/" + hash + "?at=" + a.at, ""},
+			{"PATCH", "/v3/urls/" + hash, `{"urls":[{"note":"m"}]}`},
+			{"DELETE", "/v3/urls/" + hash, ""},
+			{"DELETE", "/v3/stats/" + hash, ""},
+			{"POST", "/v3/urls/" + hash + "/restore", "{}"},
+		} {
+			if got := other.call(call[0], call[1], call[2]); got.status != http.StatusNotFound {
+				a.t.Errorf("%s %s by another account: %d %s", call[0], call[1], got.status, got.body)
+			}
+		}
+		for _, path := range []string{"/v3/urls", "/v3/urls?disable_long_url_duplicates=1"} {
+			got := other.call("POST", path, `{"urls":[{"long_url":"https://example.com/","custom_hash":"`+hash+`"}]}`)
+			got.URLs[0].failed(a.t, apierror.CodeHashUnavailable, "already in use")
+		}
+	}
+}
+
+// keysDependOnlyOnTheAccount checks that keys are made and changed whatever is known of tags and links.
+func (a *tenant) keysDependOnlyOnTheAccount(unknown bool) {
+	a.t.Helper()
+	for _, call := range [][3]string{
+		{"POST", "/v3/keys", `{"name":"another"}`}, {"PATCH", "/v3/keys/" + a.key, `{"name":"older"}`},
+	} {
+		if got := a.call(call[0], call[1], call[2]); (got.status == http.StatusOK) == unknown {
+			a.t.Errorf("%s %s: %d %s", call[0], call[1], got.status, got.body)
+		}
+	}
+}
+
+// makesAllCalls makes each call twice, as the account and as a member. It checks that none is answered 500.
+func (a *tenant) makesAllCalls(sound bool) {
+	a.t.Helper()
+	all, err := openapitest.Operations()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	operations := maps.Clone(all)
+	for _, call := range a.calls() {
+		method, path, body := call[0], call[1], call[2]
+		bare, _, _ := strings.Cut(path, "?")
+		for name := range operations {
+			if of, route, _ := strings.Cut(name, " "); of == method && (route == routeOf(bare) ||
+				route == strings.Replace(bare, a.chosen, ":hash", 1)) {
+				delete(operations, name)
+			}
+		}
+		made := map[string]*answer{"the account": a.call(method, path, body), "a member": a.member.call(method, path, body)}
+		for who, got := range made {
+			unavailable := got.status == http.StatusServiceUnavailable &&
+				(sound || !strings.Contains(got.body, "tell the operator"))
+			if got.status == http.StatusInternalServerError || unavailable {
+				a.t.Errorf("%s %s %s by %s: %d %s", method, path, body, who, got.status, got.body)
+			}
+			for _, item := range got.URLs {
+				if item.Error != nil && item.Error.Code == apierror.CodeUnknown &&
+					(sound || !strings.Contains(item.Error.Details, "tell the operator")) {
+					a.t.Errorf("%s %s %s by %s: item %+v", method, path, body, who, *item.Error)
+				}
+			}
+		}
+	}
+	for name := range operations {
+		a.t.Errorf("no call of %s", name)
+	}
+	for _, hash := range []string{a.chosen, a.generated} {
+		if got := a.s.visit(a.t, "GET", "/"+hash); got.status == http.StatusFound {
+			a.t.Errorf("the deleted link %s answers %d", hash, got.status)
+		}
+	}
+	if keys := a.must("GET", "/v3/keys", "").Keys; slices.ContainsFunc(keys, func(k shownKey) bool { return k.ID == a.key }) {
+		a.t.Errorf("the revoked key is in %+v", keys)
+	}
+	if members := a.must("GET", "/v3/members", "").Members; len(members) > 0 {
+		a.t.Errorf("the removed member is in %+v", members)
+	}
+}
