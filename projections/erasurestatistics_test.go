@@ -66,7 +66,7 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 			ctx, dsn := withTimeout(t), postgrestest.NewDatabase(t)
 			super := reopen(t, dsn)
 			db := reopen(t, unprivileged(ctx, t, super, dsn))
-			if err := errors.Join(Prepare(ctx, db), db.Keys.Create(ctx)); err != nil {
+			if err := prepareAll(ctx, db); err != nil {
 				t.Fatal(err)
 			}
 			w := &workshop{db: db, projection: p, generation: generation.First, resume: make(chan struct{}, 1)}

@@ -55,7 +55,7 @@ var prepared = postgrestest.NewTemplate(func(ctx context.Context, dsn string) er
 	if err != nil {
 		return err
 	}
-	return errors.Join(Prepare(ctx, db), db.Keys.Create(ctx), db.Close())
+	return errors.Join(prepareAll(ctx, db), db.Close())
 })
 
 func reopen(t testing.TB, dsn string) *readmodel.DB {
@@ -104,6 +104,11 @@ func newWorkshops(t testing.TB) []*workshop {
 type fatalf interface {
 	Helper()
 	Fatalf(format string, args ...any)
+}
+
+// prepareAll creates the schemas of a database.
+func prepareAll(ctx context.Context, db *readmodel.DB) error {
+	return errors.Join(Prepare(ctx, db), db.Keys.Create(ctx))
 }
 
 // empty starts a new generation from the start of the log and returns a projector for it.

@@ -216,7 +216,7 @@ func TestAnotherShape(t *testing.T) {
 	); !errors.Is(err, generation.ErrOtherShape) {
 		t.Errorf("rebuilding while another version serves: %v", err)
 	}
-	if err := Prepare(ctx, db); err != nil {
+	if err := prepareAll(ctx, db); err != nil {
 		t.Fatal(err)
 	}
 	waited := make(chan error, 1)
@@ -241,7 +241,7 @@ func TestRebuildWithinItsConnections(t *testing.T) {
 	const pooled, beside = 6, 2 // one to listen for the election, and one to lock the schemas briefly
 	dsn := postgrestest.NewDatabase(t)
 	watching, store := reopen(t, dsn), eventstoretest.New(t)
-	if err := Prepare(withTimeout(t), watching); err != nil {
+	if err := prepareAll(withTimeout(t), watching); err != nil {
 		t.Fatal(err)
 	}
 	w := newWriter(t, store)

@@ -189,7 +189,7 @@ func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
 	db, admin := reopen(t, dsn), reopen(t, dsn)
-	if err := Prepare(withTimeout(t), db); err != nil {
+	if err := prepareAll(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
 	store := eventstoretest.New(t)
@@ -242,7 +242,7 @@ func TestInterruption(t *testing.T) {
 		},
 	)
 	awaitStatus(t, board, func(s status.Status) bool { return errors.Is(s.Err, generation.ErrNotPrepared) })
-	if err := Prepare(withTimeout(t), db); err != nil {
+	if err := prepareAll(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
 	_, last := w.link(w.account(), "h")
