@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/cors"
 
+	"linkledger/commands/access"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/openapi"
@@ -108,7 +109,8 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 		Provider: openid.New(openid.Config{
 			Issuer: cfg.SignIn.Issuer, ClientID: cfg.SignIn.ClientID,
 			ClientSecret: cfg.SignIn.ClientSecret, Scopes: cfg.SignIn.Scopes,
-			GroupsClaim: cfg.SignIn.GroupsClaim, Secret: cfg.SignIn.Secret,
+			GroupsClaim: cfg.SignIn.GroupsClaim, Groups: access.GroupNames(cfg.SignIn.Groups),
+			Secret:      cfg.SignIn.Secret,
 			RedirectURL: func(r *http.Request) string { return base.Of(r) + signin.CallbackPath },
 			Secure:      func(r *http.Request) bool { return session.IsSecure(base, r) },
 			Now:         cfg.Now,

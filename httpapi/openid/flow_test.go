@@ -38,6 +38,7 @@ func newSite(t *testing.T, change func(*openid.Config)) *site {
 	at.Register(client)
 	cfg := openid.Config{
 		Issuer: at.URL, ClientID: client.ID, ClientSecret: client.Secret, GroupsClaim: "groups",
+		Groups:      openidtest.Ada.Groups,
 		RedirectURL: func(*http.Request) string { return callbackURL },
 		Secure:      func(*http.Request) bool { return true },
 		Secret:      []byte("sixteen bytes or"),

@@ -28,6 +28,8 @@ type Config struct {
 	// GroupsClaim is the name of the claim with the groups of a person. If empty, nobody has
 	// groups.
 	GroupsClaim string
+	// Groups are those that matter. All others are left out.
+	Groups []string
 	// RedirectURL returns the absolute URL of the callback. It MUST be the same for the two
 	// requests of a sign-in.
 	RedirectURL func(*http.Request) string
@@ -66,8 +68,14 @@ type Identity struct {
 	Mail string
 	// Name is for display. It has at most 200 code points, and may be empty.
 	Name string
-	// Groups are at most 200, of at most 255 bytes each.
+	// Groups are those of the configuration that the person is in.
 	Groups []string
+	// GroupsUnknown says why the issuer does not say which groups the person is in. If empty, it
+	// does.
+	GroupsUnknown string
+	// GroupsMissing reports whether there is no claim with groups, which means that the person is
+	// in none.
+	GroupsMissing bool
 }
 
 // Begin begins a sign-in. It sets the cookie of the sign-in and returns the URL of the issuer that
@@ -140,7 +148,7 @@ func (p *Provider) redeem(
 	if err := p.complete(ctx, at, tokens, known); err != nil {
 		return Identity{}, err
 	}
-	return known.identity(p.cfg.Issuer, p.cfg.GroupsClaim)
+	return known.identity(p.cfg.Issuer, p.cfg.GroupsClaim, p.cfg.Groups)
 }
 
 // oauth returns the configuration of the code flow for a request.

@@ -246,23 +246,34 @@ var errNoSession = &apierror.Error{
 // Start starts a session and gives it to the browser. The session that the browser had before ends,
 // so that a secret never outlives a sign-in.
 func (s *Sessions) Start(c *request.Context, of queries.NewSession) (uuid.UUID, error) {
-	if secret := s.secret(c.Request); secret != "" {
-		former, err := s.Queries.Session(c.Context(), secret, s.Now())
-		if err == nil {
-			err = s.Store.EndSession(c.Context(), former.ID)
-		}
-		if err != nil && !errors.Is(err, queries.ErrNotFound) {
-			return uuid.Nil, apierror.Unavailable(err)
-		}
-	}
 	of.Address = s.Pseudonyms.Of(s.Proxies.ClientAddress(c.Request))
 	of.Agent = peer.ReadAgent(c.Request.UserAgent()).String()
 	id, secret, err := s.Store.StartSession(c.Context(), of, s.Now())
 	if err != nil {
 		return uuid.Nil, apierror.Unavailable(err)
 	}
+	// The former one ends last: it may be the only one that says that the person is an operator.
+	if err := s.endFormer(c); err != nil {
+		return uuid.Nil, apierror.Unavailable(err)
+	}
 	http.SetCookie(c, s.cookie(c.Request, secret, 0))
 	return id, nil
+}
+
+// endFormer ends the session that a browser has, if it has one.
+func (s *Sessions) endFormer(c *request.Context) error {
+	secret := s.secret(c.Request)
+	if secret == "" {
+		return nil
+	}
+	former, err := s.Queries.Session(c.Context(), secret, s.Now())
+	if err == nil {
+		err = s.Store.EndSession(c.Context(), former.ID)
+	}
+	if errors.Is(err, queries.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // StartByLink starts the session that a one-time link is for, or refuses. A wrong link is a guess

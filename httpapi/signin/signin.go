@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -158,12 +156,12 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	operator := h.isOperator(identity)
-	user, err := h.record(c, identity, operator)
-	if err != nil {
+	started := queries.NewSession{
+		Operator: h.isOperator(identity), KeepOperator: h.mayBeOperator(identity),
+	}
+	if started.User, err = h.record(c, identity, started); err != nil {
 		return "", err
 	}
-	started := queries.NewSession{User: user, Operator: operator}
 	if err := h.choose(c.Context(), &started); err != nil {
 		return "", apierror.Unavailable(err)
 	}
@@ -190,7 +188,7 @@ func (h *Handler) choose(ctx context.Context, s *queries.NewSession) error {
 // record records a person and their roles, and returns their id once the read models show both. A
 // person who is no operator any more loses that role first: nothing that fails later keeps it.
 func (h *Handler) record(
-	c *request.Context, identity openid.Identity, operator bool,
+	c *request.Context, identity openid.Identity, of queries.NewSession,
 ) (uuid.UUID, error) {
 	command := uuid.New()
 	r := domain.Request{
@@ -208,7 +206,7 @@ func (h *Handler) record(
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("id of a person: %w", err)
 	}
-	if !operator {
+	if !of.Operator && !of.KeepOperator {
 		if err := h.Sessions.Store.EndOperator(c.Context(), user); err != nil {
 			return uuid.Nil, apierror.Unavailable(err)
 		}
@@ -217,7 +215,7 @@ func (h *Handler) record(
 		return uuid.Nil, errLate
 	}
 	r.User = known.Person.ID
-	at, err := h.applyGroups(c.Context(), r, user, identity.Groups)
+	at, err := h.applyGroups(c.Context(), r, user, identity)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -233,79 +231,3 @@ var errTooMany = &apierror.Error{
 }
 
 var errLate = apierror.Late("The sign-in takes too long, try again")
-
-// applyGroups ends the memberships that a person has by groups that they have left, and gives them
-// the roles of their groups. It returns the position of the last change, or 0.
-func (h *Handler) applyGroups(
-	ctx context.Context, r domain.Request, user uuid.UUID, groups []string,
-) (last uint64, err error) {
-	memberships, err := h.Queries.Memberships(ctx, user)
-	if err != nil {
-		return 0, apierror.Unavailable(err)
-	}
-	wanted, err := h.rolesOf(ctx, groups)
-	if err != nil {
-		return 0, err
-	}
-	for _, m := range memberships {
-		if _, still := wanted[m.Account.String()]; still || m.Group == "" {
-			continue
-		}
-		at, err := h.Accounts.EndGroupRole(ctx, r, m.Account.String(), user.String())
-		if err != nil {
-			return 0, err
-		}
-		last = max(last, at.Commit)
-	}
-	for _, account := range slices.Sorted(maps.Keys(wanted)) {
-		member := wanted[account]
-		member.User = user.String()
-		at, err := h.Accounts.SetGroupRole(ctx, r, account, member)
-		if apierror.RefusedAs(err, domain.InvalidValue) {
-			h.Logger.ErrorContext(
-				ctx, "a person does not get the role of a group", slog.Any("error", err),
-				slog.String("group", member.Group), slog.String("account", account),
-			)
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		last = max(last, at.Commit)
-	}
-	return last, nil
-}
-
-// rolesOf returns the roles that groups have, by the id of the account.
-func (h *Handler) rolesOf(
-	ctx context.Context, groups []string,
-) (map[string]accounts.Member, error) {
-	roles := make(map[string]accounts.Member)
-	for _, of := range h.Groups {
-		if of.Operator || !slices.Contains(groups, of.Group) {
-			continue
-		}
-		account, err := h.Accounts.ID(ctx, of.Account)
-		if apierror.RefusedAs(err, domain.AccountNotFound) {
-			h.Logger.ErrorContext(
-				ctx, "the account of a group does not exist: see --oidc-groups",
-				slog.String("group", of.Group), slog.String("account", of.Account),
-			)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if _, earlier := roles[account]; !earlier {
-			roles[account] = accounts.Member{Role: of.Role, Group: of.Group}
-		}
-	}
-	return roles, nil
-}
-
-// isOperator reports whether a group of a person makes them an operator.
-func (h *Handler) isOperator(identity openid.Identity) bool {
-	return slices.ContainsFunc(h.Groups, func(of access.GroupRole) bool {
-		return of.Operator && slices.Contains(identity.Groups, of.Group)
-	})
-}

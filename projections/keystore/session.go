@@ -32,6 +32,8 @@ type Session struct {
 	User     uuid.UUID // the person who signed in; zero: a key did
 	MemberAt int64     // commit position of the person's role in the account
 	Operator bool      // the person is an operator of the installation
+	// KeepOperator makes the session that of an operator if another one of the person is.
+	KeepOperator bool
 	Address  string    // keyed hash of the address that signed in
 	Agent    string    // browser and system
 }
@@ -59,10 +61,8 @@ func (k *Keys) StartSession(
 ) (id uuid.UUID, secret string, err error) {
 	id, secret = uuid.New(), newSecret()
 	err = k.durably(ctx, func(tx pgx.Tx) error {
-		if s.User != uuid.Nil {
-			if err := setOperator(ctx, tx, s.User, s.Operator); err != nil {
-				return err
-			}
+		if err := decideOperator(ctx, tx, &s, now); err != nil {
+			return err
 		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO linkledger_keys.sessions (hash, id, account_id, key_id, user_id, member_at,
@@ -81,13 +81,35 @@ func (k *Keys) StartSession(
 	return id, secret, nil
 }
 
-// setOperator makes all sessions of a person those of an operator, or of none. Until the end of the
-// transaction it holds the row of the person's key, which everybody who signs in has: of two
-// sign-ins at once, the second sees the session of the first.
+// decideOperator sets whether a new session is that of an operator, and makes the other sessions of
+// its person the same.
+func decideOperator(ctx context.Context, tx pgx.Tx, s *Session, now time.Time) error {
+	if s.User == uuid.Nil {
+		return nil
+	}
+	if !s.KeepOperator {
+		return setOperator(ctx, tx, s.User, s.Operator)
+	}
+	if err := lockPerson(ctx, tx, s.User); err != nil {
+		return err
+	}
+	return tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM linkledger_keys.sessions
+			WHERE user_id = $1 AND operator AND created_at > $2 AND used_at > $3)`,
+		s.User, now.Add(-SessionMax), now.Add(-SessionIdle)).Scan(&s.Operator)
+}
+
+// lockPerson holds the row of the key of a person, which everybody who signs in has, until the end
+// of the transaction: of two sign-ins at once, the second sees the session of the first.
+func lockPerson(ctx context.Context, tx pgx.Tx, user uuid.UUID) error {
+	_, err := tx.Exec(ctx, `
+		SELECT FROM linkledger_keys.account_keys WHERE account_id = $1 FOR NO KEY UPDATE`, user)
+	return err
+}
+
+// setOperator makes all sessions of a person those of an operator, or of none.
 func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) error {
-	if _, err := tx.Exec(ctx, `
-		SELECT FROM linkledger_keys.account_keys WHERE account_id = $1 FOR NO KEY UPDATE`,
-		user); err != nil {
+	if err := lockPerson(ctx, tx, user); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
