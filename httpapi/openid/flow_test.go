@@ -149,7 +149,7 @@ func wantError(t *testing.T, err, want error, word string) {
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), word) {
 		t.Errorf("error %v; want %v with %q", err, want, word)
 	}
-	for _, other := range []error{openid.ErrUnavailable, openid.ErrRefused, openid.ErrInvalid} {
+	for _, other := range []error{openid.ErrUnavailable, openid.ErrMisconfigured, openid.ErrRefused, openid.ErrInvalid} {
 		if !errors.Is(other, want) && errors.Is(err, other) {
 			t.Errorf("error %v is %v too", err, other)
 		}

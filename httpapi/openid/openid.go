@@ -3,6 +3,7 @@
 package openid
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -40,6 +41,11 @@ type Config struct {
 	// the same wherever a sign-in may be finished.
 	Secret []byte
 	Now    func() time.Time
+	// OnDiscovery is called after each discovery, with its error or nil. Optional.
+	OnDiscovery func(error)
+	// OnClient is called when the issuer has refused the client at its token endpoint, and with nil
+	// when it has accepted it. Optional.
+	OnClient func(error)
 }
 
 // Provider signs people in at an issuer. It is safe for concurrent use.
@@ -53,13 +59,23 @@ type Provider struct {
 	found *discovery
 }
 
-// New returns a provider. It asks the issuer for nothing before the first sign-in. What the issuer
-// then says of itself is used until the process ends; its keys are fetched again when they change.
-func New(cfg Config) *Provider { return &Provider{cfg: cfg, client: newClient()} }
+// New returns a provider. It asks the issuer for nothing before Discover or the first sign-in. What
+// the issuer then says of itself is used until the process ends; its keys are fetched again when
+// they change.
+func New(cfg Config) *Provider {
+	nobody := func(error) {}
+	if cfg.OnDiscovery == nil {
+		cfg.OnDiscovery = nobody
+	}
+	if cfg.OnClient == nil {
+		cfg.OnClient = nobody
+	}
+	return &Provider{cfg: cfg, client: newClient()}
+}
 
 // Identity is what the issuer says of a person.
 type Identity struct {
-	// Issuer is that of the configuration. Issuer and Subject together identify the person; the
+	// Issuer is how the issuer spells itself. Issuer and Subject together identify the person; the
 	// other fields may change, and several people may share them.
 	Issuer string
 	// Subject has 1 to 255 ASCII characters.
@@ -121,7 +137,7 @@ func (p *Provider) Finish(
 	if err != nil {
 		return Identity{}, "", err
 	}
-	code, err := answered.accept(p.cfg.Issuer, at.IssInCallback)
+	code, err := answered.accept(at.Issuer, at.IssInCallback)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -138,6 +154,11 @@ func (p *Provider) redeem(
 ) (Identity, error) {
 	ctx := oidc.ClientContext(r.Context(), p.client)
 	tokens, err := exchange(ctx, p.oauth(r, at), code, started.verifier)
+	if err == nil || errors.Is(err, ErrInvalid) {
+		p.cfg.OnClient(nil)
+	} else if errors.Is(err, ErrMisconfigured) {
+		p.cfg.OnClient(err)
+	}
 	if err != nil {
 		return Identity{}, err
 	}
@@ -148,7 +169,7 @@ func (p *Provider) redeem(
 	if err := p.complete(ctx, at, tokens, known); err != nil {
 		return Identity{}, err
 	}
-	return known.identity(p.cfg.Issuer, p.cfg.GroupsClaim, p.cfg.Groups)
+	return known.identity(at.Issuer, p.cfg.GroupsClaim, p.cfg.Groups)
 }
 
 // oauth returns the configuration of the code flow for a request.

@@ -99,10 +99,7 @@ func (h *Handler) rolesOf(
 		}
 		account, err := h.Accounts.ID(ctx, of.Account)
 		if apierror.RefusedAs(err, domain.AccountNotFound) {
-			h.Logger.ErrorContext(
-				ctx, "the account of a group does not exist: see --oidc-groups",
-				slog.String("group", of.Group), slog.String("account", of.Account),
-			)
+			h.checkAccounts(ctx)
 			continue
 		}
 		if err != nil {

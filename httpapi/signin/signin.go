@@ -4,7 +4,6 @@ package signin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -37,7 +36,7 @@ const (
 
 // Config of a Handler. All fields are required, but for Groups.
 type Config struct {
-	Provider *openid.Provider
+	OpenID   openid.Config // without functions that are called
 	People   *people.People
 	Accounts *accounts.Accounts
 	Queries  *queries.DB
@@ -57,6 +56,11 @@ type Config struct {
 type Handler struct {
 	Config
 
+	provider *openid.Provider
+	issuer   *fault
+	client   *fault // the issuer refuses this service
+	missing  *fault // accounts of groups
+
 	// throttle bounds how often an address makes the service ask the issuer.
 	throttle *peer.Throttle
 	logs     *rate.Limiter // of refused sign-ins, which anybody can cause
@@ -67,10 +71,20 @@ const maxLogged = 20
 
 // New returns a handler.
 func New(cfg Config) *Handler {
-	return &Handler{
+	h := &Handler{
 		Config: cfg, throttle: peer.NewThrottle(),
 		logs: rate.NewLimiter(rate.Every(time.Second), maxLogged),
+		issuer: newFault(cfg.Logger, "nobody can sign in with OpenID Connect: see --oidc-issuer",
+			"people can sign in with OpenID Connect again"),
+		client: newFault(cfg.Logger, "nobody can sign in with OpenID Connect: see "+
+			"--oidc-client-id and --oidc-client-secret",
+			"the issuer accepts this service as its client again"),
+		missing: newFault(cfg.Logger, "the account of a group does not exist: see --oidc-groups",
+			"the accounts of all groups exist"),
 	}
+	h.OpenID.OnDiscovery, h.OpenID.OnClient = h.issuer.report, h.client.report
+	h.provider = openid.New(h.OpenID)
+	return h
 }
 
 // refusedReason is the reason of refused sign-ins in the metrics.
@@ -101,40 +115,6 @@ func (h *Handler) handle(
 	}
 }
 
-// explained returns the error of the API for an error of a sign-in. It logs refusals, whose cause
-// the person is not told.
-func (h *Handler) explained(c *request.Context, err error) error {
-	_, brought := errors.AsType[*openid.FailedError](err)
-	if brought || errors.Is(err, openid.ErrRefused) || errors.Is(err, openid.ErrInvalid) {
-		h.Refused(refusedReason)
-		if h.logs.Allow() {
-			h.Logger.WarnContext(
-				c.Context(), "sign-in refused", slog.Any("error", err),
-				slog.String("request", c.ID),
-			)
-		}
-	}
-	switch {
-	case brought: // no outage, because a browser can make it up
-		return &apierror.Error{
-			Code:    apierror.CodeAccessDenied,
-			Details: "The identity provider could not finish the sign-in: sign in again",
-		}
-	case errors.Is(err, openid.ErrUnavailable):
-		return apierror.Unavailable(err)
-	case errors.Is(err, openid.ErrRefused):
-		return &apierror.Error{
-			Code: apierror.CodeAccessDenied, Details: "The identity provider refused the sign-in",
-		}
-	case errors.Is(err, openid.ErrInvalid):
-		return &apierror.Error{
-			Code:    apierror.CodeInvalidKey,
-			Details: "The sign-in is not valid or took too long: sign in again",
-		}
-	}
-	return err
-}
-
 // begin leads to the issuer. A page of another site cannot make a browser sign in: its links lead
 // to the page that asks.
 func (h *Handler) begin(c *request.Context) (string, error) {
@@ -142,7 +122,7 @@ func (h *Handler) begin(c *request.Context) (string, error) {
 	if session.IsForeign(c.Request) {
 		return h.AskPath + "?return=" + url.QueryEscape(openid.LocalPath(back)), nil
 	}
-	return h.Provider.Begin(c, c.Request, back)
+	return h.provider.Begin(c, c.Request, back)
 }
 
 func (h *Handler) finish(c *request.Context) (string, error) {
@@ -152,7 +132,7 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 	if h.throttle.Exceeded(h.Proxies.ClientAddress(c.Request), h.Now()) {
 		return "", errTooMany
 	}
-	identity, returnTo, err := h.Provider.Finish(c, c.Request)
+	identity, returnTo, err := h.provider.Finish(c, c.Request)
 	if err != nil {
 		return "", err
 	}

@@ -77,7 +77,7 @@ type Service struct {
 	registry  status.Registry
 	metrics   *telemetry.Metrics
 	traces    telemetry.Traces
-	handler   http.Handler
+	handler   *httpapi.Server
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 }

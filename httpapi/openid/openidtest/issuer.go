@@ -192,6 +192,15 @@ func (i *Issuer) Discover(field string, value any) {
 	i.document[field] = value
 }
 
+// CallItself sets the name that the issuer gives itself, which is otherwise its URL.
+func (i *Issuer) CallItself(name string) { i.Discover("issuer", name) }
+
+// issuer returns the name that the issuer gives itself. The mutex is held.
+func (i *Issuer) issuer() string {
+	name, _ := i.document["issuer"].(string)
+	return name
+}
+
 // Override has a handler answer at one of the paths in place of the issuer, until it is nil.
 func (i *Issuer) Override(path string, handler http.Handler) {
 	i.mu.Lock()
