@@ -34,8 +34,10 @@ type Config struct {
 	API      http.Handler // serves calls of the API
 	Sessions *session.Sessions
 	OpenID   string // path at which people sign in at their issuer; empty: only keys sign in
-	Base     shortlink.Base
-	Logger   *slog.Logger
+	// Operators is scheme://host[:port] of the console of operators.
+	Operators string
+	Base      shortlink.Base
+	Logger    *slog.Logger
 }
 
 // Handler serves the pages.
@@ -44,6 +46,8 @@ type Handler struct {
 
 	sessions *session.Sessions
 	openID   string
+	// operators is scheme://host[:port] of their console.
+	operators string
 }
 
 //go:embed templates/*.html
@@ -63,12 +67,12 @@ func New(cfg Config) (*Handler, error) {
 	}
 	pages, err := page.New(page.Config{
 		API: cfg.API, Sessions: cfg.Sessions, Base: cfg.Base, Logger: cfg.Logger,
-		SignIn: SignInPath, Start: Root,
+		SignIn: SignInPath, Start: Root, NoAccount: accountPath,
 	}, files, template.FuncMap{"chart": clicks.NewChart, "linksOf": linksOf}, names...)
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{Pages: pages, sessions: cfg.Sessions, openID: cfg.OpenID}, nil
+	return &Handler{Pages: pages, sessions: cfg.Sessions, openID: cfg.OpenID, operators: cfg.Operators}, nil
 }
 
 // Routes returns the routes of the pages.
