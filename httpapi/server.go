@@ -95,6 +95,7 @@ func (s *Server) newConsole(sessions *session.Sessions) (*router.Router, error) 
 	if s.cfg.SignIn != nil {
 		cfg.OpenID = signin.BeginPath
 		s.signIn = s.cfg.newSignIn(sessions, s.v3)
+		sessions.EndURL = s.signIn.EndURL
 		routes = s.signIn.Routes()
 	}
 	var err error
@@ -136,7 +137,7 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 		},
 		People: cfg.People, Accounts: cfg.Accounts, Queries: cfg.Queries, Sessions: sessions,
 		Groups: cfg.SignIn.Groups, AskPath: console.SignInPath,
-		AwaitAccounts: api.AwaitAccounts,
+		AwaitAccounts: api.AwaitAccounts, Base: base,
 		Proxies:       cfg.TrustedProxies, Now: cfg.Now, Refused: cfg.LoginRefused,
 		Logger: cfg.Logger,
 	})

@@ -56,7 +56,7 @@ var templates embed.FS
 // names are those of the pages and of their templates.
 var names = []string{
 	"sign-in", "links", "link", "many", "tags", "activity", "batch", "keys", "account", "proofs",
-	"deleted",
+	"deleted", "signed-out",
 }
 
 // New returns the console, or an error if a template is wrong.
@@ -84,7 +84,7 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(SignInPath, h.Open("sign-in", h.signIn)),
 		router.Get(LinkPath+":secret", h.Open("sign-in", h.openLink)),
 		router.Post(LinkPath+":secret", h.Open("sign-in", h.signInByLink)),
-		router.Post(Root+"/sign-out", h.SignedIn("links", h.signOut)),
+		router.Post(Root+"/sign-out", h.SignedIn("signed-out", h.signOut)),
 		router.Post(accountPath, h.SignedIn("account", h.moveSession)),
 		router.Get(accountPath, h.SignedIn("account", h.account)),
 		router.Post(Root+"/sessions/:id/end", h.SignedIn("account", h.endSession)),

@@ -58,7 +58,20 @@ func (h *Handler) signInByLink(p *page.Page) error {
 	return p.Finish(err, Root, h.askToSignIn)
 }
 
+// signOut ends the session. Then it leads to where the browser signs out at the issuer too: by a
+// page of its own, because the policy of pages lets no form lead to another site.
 func (h *Handler) signOut(p *page.Page) error {
-	p.Redirect = SignInPath
-	return p.Call(http.MethodDelete, "/v3/session", nil, nil)
+	var answer struct {
+		SignOutURL *string `json:"sign_out_url"`
+	}
+	if err := p.Call(http.MethodDelete, "/v3/session", nil, &answer); err != nil {
+		return err
+	}
+	if answer.SignOutURL == nil {
+		p.Redirect = SignInPath
+		return nil
+	}
+	p.Title, p.Session, p.Calls, p.Data = "Signed out", nil, nil, *answer.SignOutURL
+	p.C.Header().Set("Refresh", "0; url="+*answer.SignOutURL)
+	return nil
 }

@@ -19,7 +19,8 @@ type metadata struct {
 	AuthURL       string   `json:"authorization_endpoint"`
 	TokenURL      string   `json:"token_endpoint"`
 	KeysURL       string   `json:"jwks_uri"`
-	UserInfoURL   string   `json:"userinfo_endpoint"` // may be empty
+	UserInfoURL   string   `json:"userinfo_endpoint"`    // may be empty
+	EndURL        string   `json:"end_session_endpoint"` // may be empty
 	Algorithms    []string `json:"id_token_signing_alg_values_supported"`
 	AuthMethods   []string `json:"token_endpoint_auth_methods_supported"`
 	IssInCallback bool     `json:"authorization_response_iss_parameter_supported"`
@@ -107,14 +108,14 @@ func (m *metadata) check(issuer string) error {
 		return fmt.Errorf("%.200q says that it is the issuer %.200q", issuer, m.Issuer)
 	}
 	endpoints := []string{m.AuthURL, m.TokenURL, m.KeysURL}
-	for _, optional := range []string{m.UserInfoURL} {
-		if optional != "" {
-			endpoints = append(endpoints, optional)
-		}
+	if m.UserInfoURL != "" {
+		endpoints = append(endpoints, m.UserInfoURL)
+	}
+	if !endpointOK(m.EndURL) {
+		m.EndURL = "" // which keeps nobody from signing in
 	}
 	for _, endpoint := range endpoints {
-		parsed, err := url.Parse(endpoint)
-		if err != nil || parsed.User != nil || !trustworthy(parsed) {
+		if !endpointOK(endpoint) {
 			return fmt.Errorf("endpoint %.200q is not an https URL", endpoint)
 		}
 	}
@@ -128,6 +129,12 @@ func (m *metadata) check(issuer string) error {
 		return errors.New("it names no algorithm of signatures that is accepted")
 	}
 	return nil
+}
+
+// endpointOK reports whether a text is the URL of an endpoint to which secrets may be sent.
+func endpointOK(endpoint string) bool {
+	parsed, err := url.Parse(endpoint)
+	return err == nil && parsed.User == nil && trustworthy(parsed)
 }
 
 // accepted are the algorithms that may sign an ID token: those whose key to verify cannot sign.

@@ -27,6 +27,7 @@ type site struct {
 	issuer   *openidtest.Issuer
 	provider *openid.Provider
 	secret   string
+	session  openid.Session // of the last sign-in
 }
 
 // newSite returns a site with a configuration that change may change.
@@ -47,7 +48,7 @@ func newSite(t *testing.T, change func(*openid.Config)) *site {
 	if change != nil {
 		change(&cfg)
 	}
-	return &site{at, openid.New(cfg), client.Secret}
+	return &site{issuer: at, provider: openid.New(cfg), secret: client.Secret}
 }
 
 // signIn is a sign-in on its way back from the issuer.
@@ -98,6 +99,7 @@ func (s *site) finishIn(
 		r.AddCookie(cookie)
 	}
 	identity, returnTo, err := s.provider.Finish(w, r)
+	s.session, identity.Session = identity.Session, openid.Session{}
 	deleted := setCookies(w)
 	if len(deleted) != 1 || deleted[0].MaxAge >= 0 || deleted[0].Value != "" || deleted[0].Path != "/" {
 		t.Errorf("Finish sets %v; want one cookie deleted", deleted)

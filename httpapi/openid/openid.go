@@ -92,6 +92,8 @@ type Identity struct {
 	// GroupsMissing reports whether there is no claim with groups, which means that the person is
 	// in none.
 	GroupsMissing bool
+	// Session is that at the issuer.
+	Session Session
 }
 
 // Begin begins a sign-in. It sets the cookie of the sign-in and returns the URL of the issuer that
@@ -162,14 +164,27 @@ func (p *Provider) redeem(
 	if err != nil {
 		return Identity{}, err
 	}
-	known, err := p.verify(ctx, at, tokens, started.nonce)
+	raw, ok := tokens.Extra("id_token").(string)
+	if !ok {
+		return Identity{}, fmt.Errorf("%w: the issuer has sent no ID token", ErrInvalid)
+	}
+	stated, err := p.verify(ctx, at, raw, started.nonce)
 	if err != nil {
 		return Identity{}, err
 	}
-	if err := p.complete(ctx, at, tokens, known); err != nil {
+	session := Session{IDToken: raw}
+	if key, err := p.keyOf(at, stated, "sid"); err == nil { // what is malformed is none
+		session.Key = key
+	}
+	if err := p.complete(ctx, at, tokens, stated); err != nil {
 		return Identity{}, err
 	}
-	return known.identity(at.Issuer, p.cfg.GroupsClaim, p.cfg.Groups)
+	known, err := stated.identity(at.Issuer, p.cfg.GroupsClaim, p.cfg.Groups)
+	if err != nil {
+		return Identity{}, err
+	}
+	known.Session = session
+	return known, nil
 }
 
 // oauth returns the configuration of the code flow for a request.

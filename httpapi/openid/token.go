@@ -53,30 +53,37 @@ func fault(err error) bool {
 // verify returns the claims of the ID token. Its signature, issuer, audience, times and nonce are
 // right.
 func (p *Provider) verify(
-	ctx context.Context, at *metadata, tokens *oauth2.Token, nonce string,
+	ctx context.Context, at *metadata, raw, nonce string,
 ) (claims, error) {
-	raw, ok := tokens.Extra("id_token").(string)
-	if !ok {
-		return nil, fmt.Errorf("%w: the issuer has sent no ID token", ErrInvalid)
-	}
-	keys := &observedKeys{KeySet: at.keys}
-	token, err := oidc.NewVerifier(at.Issuer, keys, &oidc.Config{
-		ClientID: p.cfg.ClientID, SupportedSigningAlgs: at.Algorithms, Now: p.cfg.Now,
-	}).Verify(ctx, raw)
-	switch {
-	case keys.fault != nil:
-		return nil, failed(ErrUnavailable, "keys", keys.fault)
-	case err != nil:
-		return nil, failed(ErrInvalid, "ID token", err)
-	}
-	var found claims
-	if err := token.Claims(&found); err != nil {
-		return nil, failed(ErrInvalid, "ID token", err)
+	token, found, err := p.verifySigned(ctx, at, raw, &oidc.Config{Now: p.cfg.Now})
+	if err != nil {
+		return nil, err
 	}
 	if err := found.checkFor(p.cfg.ClientID, token.Audience, nonce); err != nil {
 		return nil, err
 	}
 	return found, nil
+}
+
+// verifySigned returns a token of the issuer for the client, and its claims. how says what else is
+// verified.
+func (p *Provider) verifySigned(
+	ctx context.Context, at *metadata, raw string, how *oidc.Config,
+) (*oidc.IDToken, claims, error) {
+	keys := &observedKeys{KeySet: at.keys}
+	how.ClientID, how.SupportedSigningAlgs = p.cfg.ClientID, at.Algorithms
+	token, err := oidc.NewVerifier(at.Issuer, keys, how).Verify(ctx, raw)
+	switch {
+	case keys.fault != nil:
+		return nil, nil, failed(ErrUnavailable, "keys", keys.fault)
+	case err != nil:
+		return nil, nil, failed(ErrInvalid, "token", err)
+	}
+	var found claims
+	if err := token.Claims(&found); err != nil {
+		return nil, nil, failed(ErrInvalid, "token", err)
+	}
+	return token, found, nil
 }
 
 // observedKeys notes when keys cannot be fetched. The verifier's error does not wrap that.

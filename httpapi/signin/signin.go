@@ -25,6 +25,7 @@ import (
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/router"
 	"linkledger/httpapi/session"
+	"linkledger/httpapi/shortlink"
 	"linkledger/queries"
 )
 
@@ -32,6 +33,7 @@ import (
 const (
 	BeginPath    = "/console/openid"
 	CallbackPath = "/console/callback"
+	SignOutPath  = "/console/openid/sign-out" // to which the issuer sends sign-outs
 )
 
 // Config of a Handler. All fields are required, but for Groups.
@@ -45,6 +47,7 @@ type Config struct {
 	AskPath  string             // of the page that asks people to sign in
 	// AwaitAccounts waits until the read models show a commit position, or returns false.
 	AwaitAccounts func(c *request.Context, position uint64) bool
+	Base          shortlink.Base
 	Proxies       peer.Proxies
 	Now           func() time.Time
 	// Refused is called for each sign-in that is refused.
@@ -63,7 +66,8 @@ type Handler struct {
 
 	// throttle bounds how often an address makes the service ask the issuer.
 	throttle *peer.Throttle
-	logs     *rate.Limiter // of refused sign-ins, which anybody can cause
+	signOuts *peer.Throttle // bounds how often an address sends wrong sign-outs
+	logs     *rate.Limiter  // of refused sign-ins, which anybody can cause
 }
 
 // maxLogged is how many refused sign-ins are logged at once. After them, one in each second is.
@@ -72,7 +76,7 @@ const maxLogged = 20
 // New returns a handler.
 func New(cfg Config) *Handler {
 	h := &Handler{
-		Config: cfg, throttle: peer.NewThrottle(),
+		Config: cfg, throttle: peer.NewThrottle(), signOuts: peer.NewThrottle(),
 		logs: rate.NewLimiter(rate.Every(time.Second), maxLogged),
 		issuer: newFault(cfg.Logger, "nobody can sign in with OpenID Connect: see --oidc-issuer",
 			"people can sign in with OpenID Connect again"),
@@ -95,6 +99,7 @@ func (h *Handler) Routes() []router.Route {
 	return []router.Route{
 		router.Get(BeginPath, h.handle(h.begin)),
 		router.Get(CallbackPath, h.handle(h.finish)),
+		router.Post(SignOutPath, h.signOut),
 	}
 }
 
@@ -113,6 +118,13 @@ func (h *Handler) handle(
 		http.Redirect(c, c.Request, location, http.StatusSeeOther)
 		return nil
 	}
+}
+
+// EndURL returns where a browser signs out at the issuer, for a session that began with an ID token.
+// The browser comes back to the page that asks people to sign in. It is empty if the issuer has no
+// such place.
+func (h *Handler) EndURL(r *http.Request, idToken string) string {
+	return h.provider.EndURL(idToken, h.Base.Of(r)+h.AskPath)
 }
 
 // begin leads to the issuer. A page of another site cannot make a browser sign in: its links lead
@@ -138,6 +150,7 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 	}
 	started := queries.NewSession{
 		Operator: h.isOperator(identity), KeepOperator: h.mayBeOperator(identity),
+		IssuerSID: identity.Session.Key, IDToken: identity.Session.IDToken,
 	}
 	if started.User, err = h.record(c, identity, started); err != nil {
 		return "", err

@@ -36,6 +36,9 @@ type Session struct {
 	KeepOperator bool
 	Address  string    // keyed hash of the address that signed in
 	Agent    string    // browser and system
+
+	IssuerSID []byte // keyed hash of the session at the issuer; nil: it has none
+	IDToken   string // of the issuer, with which the browser signs out there; empty: none
 }
 
 // newSecret returns 32 random bytes in base64.
@@ -60,17 +63,21 @@ func (k *Keys) StartSession(
 	ctx context.Context, s Session, now time.Time,
 ) (id uuid.UUID, secret string, err error) {
 	id, secret = uuid.New(), newSecret()
+	sealed, err := sealIDToken(secret, s.IDToken)
+	if err != nil {
+		return uuid.Nil, "", fmt.Errorf("start a session: %w", err)
+	}
 	err = k.durably(ctx, func(tx pgx.Tx) error {
 		if err := decideOperator(ctx, tx, &s, now); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO linkledger_keys.sessions (hash, id, account_id, key_id, user_id, member_at,
-				operator, address, agent, created_at, used_at)
+				operator, address, agent, created_at, used_at, issuer_sid, id_token)
 			VALUES ($1, $2, nullif($3, $11::uuid), $4, nullif($5, $11::uuid), $6, $7, $8, $9,
-				$10, $10)`,
+				$10, $10, $12, $13)`,
 			HashSession(secret), id, s.Account, s.Key, s.User, s.MemberAt, s.Operator, s.Address,
-			s.Agent, now, uuid.Nil); err != nil {
+			s.Agent, now, uuid.Nil, s.IssuerSID, sealed); err != nil {
 			return err
 		}
 		return k.trimSessions(ctx, tx, s, now)

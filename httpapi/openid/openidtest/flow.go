@@ -149,6 +149,10 @@ func (i *Issuer) idClaims(granted grant) map[string]any {
 	now := i.now()
 	stated["iss"], stated["aud"], stated["nonce"] = i.issuer(), i.client.ID, granted.nonce
 	stated["iat"], stated["exp"] = now.Unix(), now.Add(tokenLife).Unix()
+	i.session = rand.Text()
+	if _, given := granted.person.Claims["sid"]; !given {
+		stated["sid"] = i.session
+	}
 	return stated
 }
 
