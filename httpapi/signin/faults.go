@@ -75,6 +75,7 @@ func (h *Handler) Watch(ctx context.Context) {
 	for {
 		_ = h.provider.Discover(ctx) // which reports its error
 		h.client.again()
+		h.missing.again()
 		select {
 		case <-discoveries.C:
 		case <-looks.C:
