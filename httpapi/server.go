@@ -138,7 +138,7 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 		People: cfg.People, Accounts: cfg.Accounts, Queries: cfg.Queries, Sessions: sessions,
 		Groups: cfg.SignIn.Groups, AskPath: console.SignInPath,
 		AwaitAccounts: api.AwaitAccounts, Base: base,
-		Proxies:       cfg.TrustedProxies, Now: cfg.Now, Refused: cfg.LoginRefused,
+		Proxies: cfg.TrustedProxies, Now: cfg.Now, Refused: cfg.LoginRefused,
 		Logger: cfg.Logger,
 	})
 }

@@ -93,8 +93,8 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 func withoutAccount(user uuid.UUID) error {
 	details := "The session has no account"
 	if user != uuid.Nil {
-		details = "The session has no account. Move it to one of yours. If you are a member of no " +
-			"account, ask an owner to add you by your id " + user.String()
+		details += ". Move it to one of yours. If you are a member of no account, ask an owner " +
+			"to add you by your id " + user.String()
 	}
 	return &apierror.Error{Code: apierror.CodeAccessDenied, Details: details}
 }

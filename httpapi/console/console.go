@@ -72,7 +72,9 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{Pages: pages, sessions: cfg.Sessions, openID: cfg.OpenID, operators: cfg.Operators}, nil
+	return &Handler{
+		Pages: pages, sessions: cfg.Sessions, openID: cfg.OpenID, operators: cfg.Operators,
+	}, nil
 }
 
 // Routes returns the routes of the pages.

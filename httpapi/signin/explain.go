@@ -73,7 +73,8 @@ func refusal(err error) error {
 	details := "The identity provider refused the sign-in"
 	refused, ok := errors.AsType[*openid.RefusedError](err)
 	if ok && slices.Contains(clientFaults, refused.Code) {
-		details += " (" + refused.Code + "). That is a fault of this installation: tell its operators"
+		details += " (" + refused.Code + "). That is a fault of this installation: tell its " +
+			"operators"
 	}
 	return &apierror.Error{Code: apierror.CodeAccessDenied, Details: details}
 }

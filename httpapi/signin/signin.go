@@ -120,9 +120,9 @@ func (h *Handler) handle(
 	}
 }
 
-// EndURL returns where a browser signs out at the issuer, for a session that began with an ID token.
-// The browser comes back to the page that asks people to sign in. It is empty if the issuer has no
-// such place.
+// EndURL returns where a browser signs out at the issuer, for a session that began with an ID
+// token. The browser comes back to the page that asks people to sign in. It is empty if the issuer
+// has no such place.
 func (h *Handler) EndURL(r *http.Request, idToken string) string {
 	return h.provider.EndURL(idToken, h.Base.Of(r)+h.AskPath)
 }

@@ -34,8 +34,8 @@ type Session struct {
 	Operator bool      // the person is an operator of the installation
 	// KeepOperator makes the session that of an operator if another one of the person is.
 	KeepOperator bool
-	Address  string    // keyed hash of the address that signed in
-	Agent    string    // browser and system
+	Address      string // keyed hash of the address that signed in
+	Agent        string // browser and system
 
 	IssuerSID []byte // keyed hash of the session at the issuer; nil: it has none
 	IDToken   string // of the issuer, with which the browser signs out there; empty: none
