@@ -60,7 +60,7 @@ func readAccount(p *page.Page, data *accountData) error {
 // no account sees only their own id.
 func (h *Handler) account(p *page.Page) error {
 	p.Title = "Account"
-	data := accountData{Operators: h.operators}
+	data := accountData{Operators: h.cfg.Operators}
 	if p.Session.Account != nil {
 		if err := readAccount(p, &data); err != nil {
 			return err

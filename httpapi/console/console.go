@@ -31,11 +31,10 @@ const (
 
 // Config of the console. All fields are required, but for OpenID and Base.
 type Config struct {
-	API      http.Handler // serves calls of the API
-	Sessions *session.Sessions
-	OpenID   string // path at which people sign in at their issuer; empty: only keys sign in
-	// Operators is scheme://host[:port] of the console of operators.
-	Operators string
+	API       http.Handler // serves calls of the API
+	Sessions  *session.Sessions
+	OpenID    string // path at which people sign in at their issuer; empty: only keys sign in
+	Operators string // scheme://host[:port] of the console of operators
 	Base      shortlink.Base
 	Logger    *slog.Logger
 }
@@ -44,10 +43,7 @@ type Config struct {
 type Handler struct {
 	*page.Pages
 
-	sessions *session.Sessions
-	openID   string
-	// operators is scheme://host[:port] of their console.
-	operators string
+	cfg Config
 }
 
 //go:embed templates/*.html
@@ -72,9 +68,7 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{
-		Pages: pages, sessions: cfg.Sessions, openID: cfg.OpenID, operators: cfg.Operators,
-	}, nil
+	return &Handler{pages, cfg}, nil
 }
 
 // Routes returns the routes of the pages.

@@ -12,12 +12,14 @@ func FuzzIdentity(f *testing.F) {
 	f.Add(`{"sub":"ada","name":"Ada","email":"ada@example.com","groups":["a"]}`, `{"sub":"ada"}`)
 	f.Add(`{"sub":"ada","_claim_names":{"groups":"a"}}`, `{"sub":"ada","groups":[1,"","a","a"]}`)
 	f.Add(`{"sub":"ada","groups":"a"}`, `{"sub":"ada","email":"a\u202e@b","email_verified":"false"}`)
+	f.Add(`{"sub":"ada","events":{"http://schemas.openid.net/event/backchannel-logout":{}}}`, `{"sub":"ada"}`)
 	f.Fuzz(func(t *testing.T, token, endpoint string) {
 		var found, more claims
 		if json.Unmarshal([]byte(token), &found) != nil || found == nil ||
 			json.Unmarshal([]byte(endpoint), &more) != nil {
 			return
 		}
+		_ = found.isSignOut()
 		err := found.add(more)
 		var got Identity
 		if err == nil {
