@@ -36,7 +36,7 @@ var pageBranches = branches{taken: make(map[string]bool), marks: make(map[condit
 // watchHandler makes the pages of a handler report their branches.
 func (b *branches) watchHandler(t testing.TB, handler http.Handler) {
 	t.Helper()
-	if s, ok := handler.(*server); ok && s.pages != nil {
+	if s, ok := handler.(*Server); ok && s.pages != nil {
 		b.watch(t, "owners", s.pages.Templates())
 	}
 }

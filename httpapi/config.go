@@ -72,6 +72,9 @@ type Config struct {
 	// SignIn has the issuer at which people sign in. If nil, nobody can.
 	SignIn *SignIn
 
+	// OperatorsURL is scheme://host[:port] of the console of operators; empty: that of the default
+	// internal address.
+	OperatorsURL string
 	// BaseURL is scheme://host[:port] of the short links. If empty, that of the request is used.
 	BaseURL string
 	// VisitorKey keys the hashes of visitors and of the addresses of API callers. Their addresses
@@ -144,6 +147,7 @@ const (
 )
 
 func (cfg *Config) setDefaults() {
+	setDefault(&cfg.OperatorsURL, "http://127.0.0.1:8081")
 	setDefault(&cfg.LogRequests, LogAPI)
 	setDefault(&cfg.WaitTimeout, time.Second)
 	setDefault(&cfg.RequestTimeout, defaultRequestTimeout)

@@ -379,7 +379,16 @@ func TestConsoleNeedsASession(t *testing.T) {
 	if a := stranger.call("GET", "/console", ""); a.header.Get("Location") != "/console/account" {
 		t.Errorf("a stranger begins at %q", a.header.Get("Location"))
 	}
-	stranger.shows("/console/account", "member of no account", id)
+	for _, path := range []string{"/console/links", "/console/links/one", "/console/keys", "/console/proofs"} {
+		if a := stranger.call("GET", path, ""); a.status != http.StatusSeeOther || a.header.Get("Location") != "/console/account" {
+			t.Errorf("%s leads a stranger to %d %q", path, a.status, a.header.Get("Location"))
+		}
+	}
+	body = stranger.shows("/console/account", "member of no account", "Ask an owner", "linkledger account member set", id)
+	if strings.Contains(body, "operators") {
+		t.Error("a stranger is led to the console of operators")
+	}
+	stranger.call("GET", "/v3/urls", "").has("by your id " + id)
 	for _, name := range []string{"labs", "shop"} {
 		s.client(t, name).must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
 	}

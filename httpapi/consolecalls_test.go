@@ -32,7 +32,7 @@ type seenCalls struct {
 // observe makes the pages of a server report their calls.
 func (c *seenCalls) observe(t *testing.T, handler http.Handler) {
 	t.Helper()
-	s, ok := handler.(*server)
+	s, ok := handler.(*Server)
 	if !ok {
 		t.Fatalf("%T is no server", handler)
 	}

@@ -100,7 +100,13 @@ func TestPagesOfRareStates(t *testing.T) {
 	bound.shows("/console/tags", "news")
 	operator := s.browser(t)
 	operator.leads(s.signInLink(t, queries.NewSession{Operator: true}), nil, "/console")
-	operator.shows("/console/account", "You are a member of no account")
+	operator.shows("/console/account", "The session has no account", "You are an operator", "http://127.0.0.1:8081/console",
+		"linkledger console link --operator --base-url http://127.0.0.1:8081")
+	for path, want := range map[string]string{"/console": "/console/account", "/console/links": "/console/account"} {
+		if a := operator.call("GET", path, ""); a.header.Get("Location") != want {
+			t.Errorf("%s leads an operator to %d %q; want %q", path, a.status, a.header.Get("Location"), want)
+		}
+	}
 
 	past := url.QueryEscape(s.syncClock())
 	b.signInBy(owner)

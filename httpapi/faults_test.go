@@ -299,7 +299,7 @@ func TestNothingThatACallerAsksIsTheNodesFault(t *testing.T) {
 	owner := s.client(t, "acme")
 	owner.create(`"long_url":"https://example.com/","tags":["news"]`)
 	batch := owner.must("GET", "/v3/activity", "").Activity[0].Batch
-	server := s.handler.(*server)
+	server := s.handler.(*Server)
 	w := &walk{
 		t: t, handler: s.handler, askers: s.askersOf(t, owner), names: parameters(t), statuses: make(map[int]int),
 		paths: func(as asker) *strings.Replacer {

@@ -33,7 +33,7 @@ func heavySearch(t *testing.T, s *stack, c *client) string {
 				'{}', now(), now(), n, 0
 			FROM generate_series(0, ?links - 1) n`,
 	}, uuid.MustParse(c.id), 2000)
-	s.handler.(*server).cfg.RequestTimeout = short / 3
+	s.handler.(*Server).cfg.RequestTimeout = short / 3
 	return "?search=" + url.QueryEscape(strings.Repeat("a", 1001)+"b")
 }
 
@@ -77,9 +77,9 @@ func TestSlowDatabasesAreTheNodesFault(t *testing.T) {
 	c := s.client(t, "acme")
 	list := func(status int) {
 		t.Helper()
-		s.handler.(*server).cfg.RequestTimeout = testTimeout
+		s.handler.(*Server).cfg.RequestTimeout = testTimeout
 		if status != http.StatusOK {
-			s.handler.(*server).cfg.RequestTimeout = short / 3
+			s.handler.(*Server).cfg.RequestTimeout = short / 3
 		}
 		if a := c.call("GET", "/v3/urls", ""); a.status != status {
 			t.Errorf("the list is answered %d %s; want %d", a.status, a.body, status)

@@ -134,7 +134,7 @@ func TestReadsAskForManyAsForFew(t *testing.T) {
 	c.must("PUT", "/v3/members", `{"id":"`+viewer.User.String()+`","role":"owner"}`)
 	batch := c.must("PATCH", "/v3/urls?tags=news", `{"urls":[{"archived":true}]}`).header.Get(response.HeaderBatchID)
 	paths := strings.NewReplacer(":hash", "one", ":label", "news", ":id", batch, ":batch", batch, ":secret", "none")
-	server := s.handler.(*server)
+	server := s.handler.(*Server)
 	count := func() map[string]int64 {
 		s.caughtUp(t)
 		b := s.browser(t)

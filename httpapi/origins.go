@@ -97,7 +97,7 @@ func newCORS(origins []string) *cors.Cors {
 
 // applyCORS adds the CORS headers to a response. It returns true if it wrote the whole response: a
 // preflight needs no credentials and must not cost a query of the database or the event store.
-func (s *server) applyCORS(c *request.Context, path string) (answered bool) {
+func (s *Server) applyCORS(c *request.Context, path string) (answered bool) {
 	origins := s.origins
 	if path == openapi.Path {
 		origins = s.anyOrigin

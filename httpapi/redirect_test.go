@@ -272,7 +272,7 @@ func TestOneOfTheTwoIsServed(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	cfg := s.handler.(*server).cfg
+	cfg := s.handler.(*Server).cfg
 	cfg.Redirects = false
 	api, err := New(cfg)
 	if err != nil {

@@ -384,7 +384,7 @@ func TestOutages(t *testing.T) {
 	s := newStack(t, func(cfg *Config) { cfg.RequestTimeout = testTimeout / 40 })
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	limit := &s.handler.(*server).cfg.RequestTimeout
+	limit := &s.handler.(*Server).cfg.RequestTimeout
 	*limit = short / 3
 	s.events.Stop()
 	calls := [][3]string{

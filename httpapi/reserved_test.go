@@ -25,7 +25,7 @@ func TestRoutesAreReserved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := newStack(t).handler.(*server).pages.Routes()
+	pages := newStack(t).handler.(*Server).pages.Routes()
 	roots := make(map[string]bool)
 	for _, route := range slices.Concat((&v3.API{}).Routes(), docs, pages, (&signin.Handler{}).Routes()) {
 		root, _, _ := strings.Cut(strings.TrimPrefix(route.Path, "/"), "/")

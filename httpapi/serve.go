@@ -18,7 +18,7 @@ import (
 )
 
 // ServeHTTP implements http.Handler.
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	c := request.New(w, r)
 	if s.cfg.Tracer != nil {
@@ -66,7 +66,7 @@ func isBelow(path, root string) bool { return path == root || strings.HasPrefix(
 
 // serveOwnCall serves a call of the API that a page of the console makes, as a part of the request
 // for that page.
-func (s *server) serveOwnCall(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveOwnCall(w http.ResponseWriter, r *http.Request) {
 	c := request.New(w, r)
 	c.Own = true
 	defer s.recoverPanic(c, writeAPIFailure)
@@ -78,7 +78,7 @@ func (s *server) serveOwnCall(w http.ResponseWriter, r *http.Request) {
 }
 
 // servePage serves a page of the console within Config.RequestTimeout.
-func (s *server) servePage(c *request.Context, path *url.URL, known bool) {
+func (s *Server) servePage(c *request.Context, path *url.URL, known bool) {
 	rename(c, path)
 	defer c.Begin(s.cfg.RequestTimeout)()
 	defer s.recoverPanic(c, s.pages.WriteFailure)
@@ -88,7 +88,7 @@ func (s *server) servePage(c *request.Context, path *url.URL, known bool) {
 }
 
 // serveAPI serves a call of the API within Config.RequestTimeout.
-func (s *server) serveAPI(c *request.Context, path *url.URL, known bool) {
+func (s *Server) serveAPI(c *request.Context, path *url.URL, known bool) {
 	rename(c, path)
 	c.OverrideMethod()
 	defer c.Begin(s.cfg.RequestTimeout)()
@@ -98,7 +98,7 @@ func (s *server) serveAPI(c *request.Context, path *url.URL, known bool) {
 	}
 }
 
-func (s *server) serve(routes *router.Router, c *request.Context, known bool) error {
+func (s *Server) serve(routes *router.Router, c *request.Context, known bool) error {
 	if s.cfg.BaseURL == "" && !shortlink.ValidHost(c.Request.Host) {
 		return &apierror.Error{
 			Code: apierror.CodeWrongInput, Details: "The Host header does not name a host",
@@ -114,7 +114,7 @@ func (s *server) serve(routes *router.Router, c *request.Context, known bool) er
 }
 
 // awaitTables waits until the read models have the tables of this version, for WaitTimeout at most.
-func (s *server) awaitTables(c *request.Context) error {
+func (s *Server) awaitTables(c *request.Context) error {
 	if s.cfg.Served == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (s *server) awaitTables(c *request.Context) error {
 
 // recoverPanic writes a failure if the handler panicked. If the response has begun, it closes the
 // connection instead, so that the client does not take a partial response for a complete one.
-func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, apierror.Failure)) {
+func (s *Server) recoverPanic(c *request.Context, answer func(*request.Context, apierror.Failure)) {
 	value := recover()
 	if value == nil {
 		return
@@ -155,7 +155,7 @@ func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, 
 
 // observe reports a request to Config.Observe and to the log. Its values come from small sets, so
 // that they can label metrics.
-func (s *server) observe(c *request.Context, call bool, start time.Time) {
+func (s *Server) observe(c *request.Context, call bool, start time.Time) {
 	took := time.Since(start)
 	s.cfg.Observe(c.KnownMethod(), c.Route, cmp.Or(c.Status, http.StatusOK), took)
 	if s.cfg.LogRequests == LogAll || s.cfg.LogRequests == LogAPI && call {
@@ -163,7 +163,7 @@ func (s *server) observe(c *request.Context, call bool, start time.Time) {
 	}
 }
 
-func (s *server) logRequest(c *request.Context, took time.Duration) {
+func (s *Server) logRequest(c *request.Context, took time.Duration) {
 	s.cfg.Logger.InfoContext(c.Context(), "request",
 		slog.String("method", c.KnownMethod()), slog.String("route", c.Route),
 		slog.Int("status", c.Status),

@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
 	"github.com/rs/cors"
 
+	"linkledger/commands/access"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/openapi"
@@ -19,8 +21,8 @@ import (
 	v3 "linkledger/httpapi/v3"
 )
 
-// server serves the public listener.
-type server struct {
+// Server serves the public listener.
+type Server struct {
 	cfg       Config
 	origins   *cors.Cors       // for calls of the API; nil: no other origins
 	anyOrigin *cors.Cors       // for the description of the API
@@ -29,15 +31,32 @@ type server struct {
 	pages     *console.Handler // nil: not served
 	console   *router.Router   // the pages, and what signs people in; nil: not served
 	short     *router.Router   // nil: not served
+	signIn    *signin.Handler  // nil: nobody can sign in with OpenID Connect
 }
 
-// New returns the handler of the public listener, or an error if the configuration is invalid.
-func New(cfg Config) (http.Handler, error) {
+// WatchSignIn looks for what keeps people from signing in, until ctx ends.
+func (s *Server) WatchSignIn(ctx context.Context) {
+	if s.signIn != nil {
+		s.signIn.Watch(ctx)
+	}
+}
+
+// SignInFault returns what keeps people from signing in, until an operator mends it, or nil.
+// offered says whether people can sign in with OpenID Connect at all.
+func (s *Server) SignInFault() (fault error, offered bool) {
+	if s.signIn == nil {
+		return nil, false
+	}
+	return s.signIn.Fault(), true
+}
+
+// New returns the server of the public listener, or an error if the configuration is invalid.
+func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
-	s := &server{cfg: cfg}
+	s := &Server{cfg: cfg}
 	current := peer.NewPseudonyms(cfg.VisitorKey)
 	if cfg.API {
 		docs, err := openapi.Routes()
@@ -67,15 +86,17 @@ func New(cfg Config) (http.Handler, error) {
 
 // newConsole sets s.pages, and returns the routes of the console and of the sign-in. The console
 // makes its calls of the API in this process.
-func (s *server) newConsole(sessions *session.Sessions) (*router.Router, error) {
+func (s *Server) newConsole(sessions *session.Sessions) (*router.Router, error) {
 	cfg := console.Config{
 		API: http.HandlerFunc(s.serveOwnCall), Sessions: sessions,
-		Base: shortlink.Base(s.cfg.BaseURL), Logger: s.cfg.Logger,
+		Base: shortlink.Base(s.cfg.BaseURL), Operators: s.cfg.OperatorsURL, Logger: s.cfg.Logger,
 	}
 	var routes []router.Route
 	if s.cfg.SignIn != nil {
 		cfg.OpenID = signin.BeginPath
-		routes = s.cfg.newSignIn(sessions, s.v3).Routes()
+		s.signIn = s.cfg.newSignIn(sessions, s.v3)
+		sessions.EndURL = s.signIn.EndURL
+		routes = s.signIn.Routes()
 	}
 	var err error
 	if s.pages, err = console.New(cfg); err != nil {
@@ -105,18 +126,19 @@ func (cfg *Config) newSessions(addresses *peer.Pseudonyms) (*session.Sessions, e
 func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Handler {
 	base := shortlink.Base(cfg.BaseURL)
 	return signin.New(signin.Config{
-		Provider: openid.New(openid.Config{
+		OpenID: openid.Config{
 			Issuer: cfg.SignIn.Issuer, ClientID: cfg.SignIn.ClientID,
 			ClientSecret: cfg.SignIn.ClientSecret, Scopes: cfg.SignIn.Scopes,
-			GroupsClaim: cfg.SignIn.GroupsClaim, Secret: cfg.SignIn.Secret,
+			GroupsClaim: cfg.SignIn.GroupsClaim, Groups: access.GroupNames(cfg.SignIn.Groups),
+			Secret:      cfg.SignIn.Secret,
 			RedirectURL: func(r *http.Request) string { return base.Of(r) + signin.CallbackPath },
 			Secure:      func(r *http.Request) bool { return session.IsSecure(base, r) },
 			Now:         cfg.Now,
-		}),
+		},
 		People: cfg.People, Accounts: cfg.Accounts, Queries: cfg.Queries, Sessions: sessions,
 		Groups: cfg.SignIn.Groups, AskPath: console.SignInPath,
-		AwaitAccounts: api.AwaitAccounts,
-		Proxies:       cfg.TrustedProxies, Now: cfg.Now, Refused: cfg.LoginRefused,
+		AwaitAccounts: api.AwaitAccounts, Base: base,
+		Proxies: cfg.TrustedProxies, Now: cfg.Now, Refused: cfg.LoginRefused,
 		Logger: cfg.Logger,
 	})
 }

@@ -47,7 +47,7 @@ func TestSlowClientsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "")
 	c := s.client(t, "acme")
-	s.handler.(*server).cfg.RequestTimeout = short
+	s.handler.(*Server).cfg.RequestTimeout = short
 	var slow sync.WaitGroup
 	slow.Go(func() { c.must("POST", "/v3/urls", batch(1), slowly(short+short/4)) })
 	slow.Go(func() {

@@ -14,7 +14,7 @@ import (
 
 // beginTrace begins the span of a request. If the request's headers name a trace, the span belongs
 // to it.
-func (s *server) beginTrace(c *request.Context) trace.Span {
+func (s *Server) beginTrace(c *request.Context) trace.Span {
 	ctx := propagation.TraceContext{}.Extract(
 		c.Request.Context(), propagation.HeaderCarrier(c.Request.Header),
 	)
@@ -24,7 +24,7 @@ func (s *server) beginTrace(c *request.Context) trace.Span {
 }
 
 // endTrace ends the span. The name of the span needs the route, which is known only now.
-func (s *server) endTrace(c *request.Context, span trace.Span) {
+func (s *Server) endTrace(c *request.Context, span trace.Span) {
 	defer span.End()
 	if !span.IsRecording() {
 		return

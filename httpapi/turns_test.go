@@ -39,7 +39,7 @@ func (g *gate) adjust(cfg *Config) {
 // waiting waits until n operations of an account are running or queued.
 func (s *stack) waiting(t testing.TB, c *client, n int) {
 	t.Helper()
-	api := s.handler.(*server).v3
+	api := s.handler.(*Server).v3
 	for ctx := withTimeout(t); ; {
 		if api.Operations(uuid.MustParse(c.id)) == n {
 			return

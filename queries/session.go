@@ -12,6 +12,9 @@ import (
 // NewSession is who signs in.
 type NewSession = keystore.Session
 
+// SignOut is what an issuer says of a session that has ended there.
+type SignOut = keystore.SignOut
+
 // Session is the session of a browser with the account that it calls for.
 type Session struct {
 	ID       uuid.UUID `bun:"session_id"`

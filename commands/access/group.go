@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,17 @@ type GroupRole struct {
 	Account  string // user name of the account in which they have the role; empty: none
 	Role     Role
 	Operator bool // they are operators of the installation
+}
+
+// GroupNames returns the groups that have roles.
+func GroupNames(of []GroupRole) []string {
+	var names []string
+	for _, role := range of {
+		if !slices.Contains(names, role.Group) {
+			names = append(names, role.Group)
+		}
+	}
+	return names
 }
 
 // operator stands for an account and a role in the text of a GroupRole.

@@ -110,33 +110,54 @@ func (p *People) Known(
 	})
 }
 
+// Find returns the id of the person with an identity, or an empty text if nobody has it.
+func (p *People) Find(ctx context.Context, issuer, subject string) (string, error) {
+	if len(p.secret) == 0 {
+		return "", nil
+	}
+	user, _, err := p.claimed(ctx, events.Details{Issuer: issuer, Subject: subject})
+	return user, err
+}
+
 // maxClaims bounds how often one identity can be erased and sign in again.
 const maxClaims = 1000
 
 // claim returns the user id of an identity: that of its first claim whose user is not erased, or a
-// new one. Each claim has a stream of its own.
+// new one.
 func (p *People) claim(
 	ctx context.Context, r domain.Request, details events.Details,
 ) (string, error) {
+	user, free, err := p.claimed(ctx, details)
+	if err != nil || user != "" {
+		return user, err
+	}
+	return p.claimNew(ctx, r, free)
+}
+
+// claimed returns the user id of the first claim of an identity whose user is not erased, or the
+// stream of its next claim. Each claim has a stream of its own.
+func (p *People) claimed(
+	ctx context.Context, details events.Details,
+) (user, free string, err error) {
 	for n := range maxClaims {
 		stream := p.identityStream(details, n)
 		loaded, err := p.streams.LoadReadable(ctx, stream)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		if len(loaded.Events) == 0 {
-			return p.claimNew(ctx, r, stream)
+			return "", stream, nil
 		}
 		claimed, ok := loaded.Events[0].(events.IdentityClaimed)
 		if !ok {
-			return "", loaded.Recorded[0].Undecoded(errors.New("the stream begins with no claim"))
+			return "", "", loaded.Recorded[0].Undecoded(errors.New("the stream begins with no claim"))
 		}
-		user, err := p.streams.LoadSealed(ctx, events.StreamUser+claimed.User)
-		if !fold(user.Events).Erased {
-			return claimed.User, err
+		known, err := p.streams.LoadSealed(ctx, events.StreamUser+claimed.User)
+		if !fold(known.Events).Erased {
+			return claimed.User, "", err
 		}
 	}
-	return "", fmt.Errorf("an identity was erased %d times", maxClaims)
+	return "", "", fmt.Errorf("an identity was erased %d times", maxClaims)
 }
 
 func (p *People) claimNew(

@@ -89,15 +89,23 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 	return a.cfg.Sessions.Guard.Refuse(c, username, refused)
 }
 
+// withoutAccount refuses a call of a session without an account, and says what to do.
+func withoutAccount(user uuid.UUID) error {
+	details := "The session has no account"
+	if user != uuid.Nil {
+		details += ". Move it to one of yours. If you are a member of no account, ask an owner " +
+			"to add you by your id " + user.String()
+	}
+	return &apierror.Error{Code: apierror.CodeAccessDenied, Details: details}
+}
+
 // authenticateSession is Authenticate by the session of a browser.
 func (a *Authenticator) authenticateSession(c *request.Context) error {
 	if err := a.cfg.Sessions.Resume(c); err != nil {
 		return err
 	}
 	if c.Account.ID == uuid.Nil {
-		return &apierror.Error{
-			Code: apierror.CodeAccessDenied, Details: "You are a member of no account",
-		}
+		return withoutAccount(c.Session.User)
 	}
 	guard := a.cfg.Sessions.Guard
 	if refused := guard.CheckAccount(c.Account); refused != nil {

@@ -10,8 +10,9 @@ import (
 )
 
 type accountData struct {
-	At      string `json:"-"` // the account is shown as it was then; empty: as it is
-	Account struct {
+	At        string `json:"-"` // the account is shown as it was then; empty: as it is
+	Operators string `json:"-"` // scheme://host[:port] of their console
+	Account   struct {
 		Username string `json:"username"`
 		Plan     string `json:"subscription_plan"`
 		Expires  string `json:"account_expiration_date"`
@@ -59,7 +60,7 @@ func readAccount(p *page.Page, data *accountData) error {
 // no account sees only their own id.
 func (h *Handler) account(p *page.Page) error {
 	p.Title = "Account"
-	var data accountData
+	data := accountData{Operators: h.cfg.Operators}
 	if p.Session.Account != nil {
 		if err := readAccount(p, &data); err != nil {
 			return err

@@ -31,19 +31,19 @@ const (
 
 // Config of the console. All fields are required, but for OpenID and Base.
 type Config struct {
-	API      http.Handler // serves calls of the API
-	Sessions *session.Sessions
-	OpenID   string // path at which people sign in at their issuer; empty: only keys sign in
-	Base     shortlink.Base
-	Logger   *slog.Logger
+	API       http.Handler // serves calls of the API
+	Sessions  *session.Sessions
+	OpenID    string // path at which people sign in at their issuer; empty: only keys sign in
+	Operators string // scheme://host[:port] of the console of operators
+	Base      shortlink.Base
+	Logger    *slog.Logger
 }
 
 // Handler serves the pages.
 type Handler struct {
 	*page.Pages
 
-	sessions *session.Sessions
-	openID   string
+	cfg Config
 }
 
 //go:embed templates/*.html
@@ -52,7 +52,7 @@ var templates embed.FS
 // names are those of the pages and of their templates.
 var names = []string{
 	"sign-in", "links", "link", "many", "tags", "activity", "batch", "keys", "account", "proofs",
-	"deleted",
+	"deleted", "signed-out",
 }
 
 // New returns the console, or an error if a template is wrong.
@@ -63,12 +63,12 @@ func New(cfg Config) (*Handler, error) {
 	}
 	pages, err := page.New(page.Config{
 		API: cfg.API, Sessions: cfg.Sessions, Base: cfg.Base, Logger: cfg.Logger,
-		SignIn: SignInPath, Start: Root,
+		SignIn: SignInPath, Start: Root, NoAccount: accountPath,
 	}, files, template.FuncMap{"chart": clicks.NewChart, "linksOf": linksOf}, names...)
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{Pages: pages, sessions: cfg.Sessions, openID: cfg.OpenID}, nil
+	return &Handler{pages, cfg}, nil
 }
 
 // Routes returns the routes of the pages.
@@ -80,7 +80,7 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(SignInPath, h.Open("sign-in", h.signIn)),
 		router.Get(LinkPath+":secret", h.Open("sign-in", h.openLink)),
 		router.Post(LinkPath+":secret", h.Open("sign-in", h.signInByLink)),
-		router.Post(Root+"/sign-out", h.SignedIn("links", h.signOut)),
+		router.Post(Root+"/sign-out", h.SignedIn("signed-out", h.signOut)),
 		router.Post(accountPath, h.SignedIn("account", h.moveSession)),
 		router.Get(accountPath, h.SignedIn("account", h.account)),
 		router.Post(Root+"/sessions/:id/end", h.SignedIn("account", h.endSession)),

@@ -74,9 +74,6 @@ func (d linksData) All() bool {
 // start leads to the links. A session without an account leads to the page that offers accounts.
 func (h *Handler) start(p *page.Page) error {
 	p.Redirect = linksPath
-	if p.Session.Account == nil {
-		p.Redirect = accountPath
-	}
 	return nil
 }
 

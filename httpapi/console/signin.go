@@ -19,8 +19,8 @@ func (h *Handler) askToSignIn(p *page.Page) error {
 	p.Title = "Sign in"
 	back := openid.LocalPath(p.Query().Get("return"))
 	data := signInData{Return: back}
-	if h.openID != "" {
-		data.OpenID = h.openID + "?return=" + url.QueryEscape(back)
+	if h.cfg.OpenID != "" {
+		data.OpenID = h.cfg.OpenID + "?return=" + url.QueryEscape(back)
 	}
 	p.Data = data
 	return nil
@@ -28,7 +28,7 @@ func (h *Handler) askToSignIn(p *page.Page) error {
 
 // signIn starts a session for a user name and an API key.
 func (h *Handler) signIn(p *page.Page) error {
-	if err := h.sessions.CheckOrigin(p.C.Request); err != nil {
+	if err := h.Sessions.CheckOrigin(p.C.Request); err != nil {
 		return err
 	}
 	form, err := p.ReadForm()
@@ -51,14 +51,25 @@ func (h *Handler) openLink(p *page.Page) error {
 
 // signInByLink starts the session that a one-time link is for.
 func (h *Handler) signInByLink(p *page.Page) error {
-	err := h.sessions.CheckOrigin(p.C.Request)
+	err := h.Sessions.CheckOrigin(p.C.Request)
 	if err == nil {
-		err = h.sessions.StartByLink(p.C, p.C.Param("secret"))
+		err = h.Sessions.StartByLink(p.C, p.C.Param("secret"))
 	}
 	return p.Finish(err, Root, h.askToSignIn)
 }
 
+// signOut ends the session, and leads to where the browser signs out at the issuer too. It does so
+// by a page, because the policy of pages lets no form lead to another site.
 func (h *Handler) signOut(p *page.Page) error {
-	p.Redirect = SignInPath
-	return p.Call(http.MethodDelete, "/v3/session", nil, nil)
+	var answer struct {
+		SignOutURL *string `json:"sign_out_url"`
+	}
+	err := p.Call(http.MethodDelete, "/v3/session", nil, &answer)
+	if err != nil || answer.SignOutURL == nil {
+		p.Redirect = SignInPath
+		return err
+	}
+	p.Title, p.Session, p.Calls, p.Data = "Signed out", nil, nil, *answer.SignOutURL
+	p.C.Header().Set("Refresh", "0; url="+*answer.SignOutURL)
+	return nil
 }

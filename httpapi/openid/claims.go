@@ -12,8 +12,6 @@ const (
 	maxSubject = 255 // ASCII characters, as the specification says
 	maxName    = 200 // code points
 	maxMail    = 320 // bytes
-	maxGroups  = 200
-	maxGroup   = 255 // bytes
 )
 
 // claims are those of a token by name. Names are compared exactly: at some issuers people choose
@@ -63,25 +61,19 @@ func (c claims) add(more claims) error {
 	return nil
 }
 
-// identity returns the person that the claims of an issuer are about.
-func (c claims) identity(from, groupsClaim string) (Identity, error) {
+// identity returns the person that the claims of an issuer are about. All but the subject is there
+// for convenience: what is malformed is left out, so that it keeps nobody from signing in.
+func (c claims) identity(from, groupsClaim string, wanted []string) (Identity, error) {
 	subject, err := c.subject()
 	if err != nil {
 		return Identity{}, err
 	}
-	mail, err := c.mail()
-	if err != nil {
-		return Identity{}, err
+	known := Identity{Issuer: from, Subject: subject, Mail: c.mail()}
+	known.Name = c.name(known.Mail)
+	if groupsClaim != "" && len(wanted) > 0 {
+		c.addGroups(&known, groupsClaim, wanted)
 	}
-	name, err := c.name(mail)
-	if err != nil {
-		return Identity{}, err
-	}
-	groups, err := c.groups(groupsClaim)
-	if err != nil {
-		return Identity{}, err
-	}
-	return Identity{Issuer: from, Subject: subject, Mail: mail, Name: name, Groups: groups}, nil
+	return known, nil
 }
 
 // subject returns the identifier of the person at the issuer.
@@ -102,40 +94,34 @@ func (c claims) subject() (string, error) {
 func unprintable(r rune) bool { return r < ' ' || r > '~' }
 
 // mail returns the mail address, unless the issuer says that it is not verified. An address with
-// invisible characters is none: without them, it would be the address of somebody else.
-func (c claims) mail() (string, error) {
+// invisible characters is none: without them, it would be the address of somebody else. Neither is
+// one that is too long.
+func (c claims) mail() string {
 	mail, err := c.text("email")
-	if err != nil {
-		return "", err
+	if err != nil || len(mail) > maxMail || !c.verified() ||
+		strings.ContainsFunc(mail, invisible) {
+		return ""
 	}
-	if len(mail) > maxMail {
-		return "", fmt.Errorf("%w: claim email has more than %d bytes", ErrInvalid, maxMail)
-	}
-	if !c.verified() || strings.ContainsFunc(mail, invisible) {
-		return "", nil
-	}
-	return mail, nil
+	return mail
 }
 
-// verified reports whether the issuer does not say that the mail address is not verified. Some
-// issuers say so as a text.
+// verified reports whether the issuer does not say that the mail address is not verified.
 func (c claims) verified() bool {
-	stated := string(c["email_verified"])
-	return stated == "" || stated == "true" || stated == `"true"`
+	return c["email_verified"] == nil || c.isTrue("email_verified")
 }
 
 // name returns the first that there is of name, preferred_username and mail.
-func (c claims) name(mail string) (string, error) {
+func (c claims) name(mail string) string {
 	for _, claim := range []string{"name", "preferred_username"} {
 		name, err := c.text(claim)
 		if err != nil {
-			return "", err
+			continue
 		}
 		if name = displayed(name); name != "" {
-			return name, nil
+			return name
 		}
 	}
-	return displayed(mail), nil
+	return displayed(mail)
 }
 
 // displayed returns a name of one line without invisible characters, of at most maxName code
@@ -156,30 +142,4 @@ func displayed(name string) string {
 // invisible reports whether a character controls how others are shown.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
-}
-
-// groups returns the groups in a claim, which is a text or a list of texts.
-func (c claims) groups(claim string) (groups []string, err error) {
-	if claim == "" {
-		return nil, nil
-	}
-	if group, err := c.text(claim); err == nil {
-		if group == "" {
-			return nil, nil
-		}
-		groups = []string{group}
-	} else if err := json.Unmarshal(c[claim], &groups); err != nil {
-		return nil, fmt.Errorf("%w: claim %s is not a list of texts", ErrInvalid, claim)
-	}
-	if len(groups) > maxGroups {
-		return nil, fmt.Errorf("%w: claim %s has more than %d groups", ErrInvalid, claim, maxGroups)
-	}
-	for _, group := range groups {
-		if group == "" || len(group) > maxGroup || strings.ContainsFunc(group, unicode.IsControl) {
-			return nil, fmt.Errorf(
-				"%w: a group in claim %s has not 1 to %d bytes", ErrInvalid, claim, maxGroup,
-			)
-		}
-	}
-	return groups, nil
 }

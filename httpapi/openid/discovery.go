@@ -2,20 +2,25 @@ package openid
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
 // metadata is what the issuer says of itself.
 type metadata struct {
+	// Issuer is how the issuer spells itself, in tokens too.
+	Issuer        string   `json:"issuer"`
 	AuthURL       string   `json:"authorization_endpoint"`
 	TokenURL      string   `json:"token_endpoint"`
 	KeysURL       string   `json:"jwks_uri"`
-	UserInfoURL   string   `json:"userinfo_endpoint"` // may be empty
+	UserInfoURL   string   `json:"userinfo_endpoint"`    // may be empty
+	EndURL        string   `json:"end_session_endpoint"` // may be empty
 	Algorithms    []string `json:"id_token_signing_alg_values_supported"`
 	AuthMethods   []string `json:"token_endpoint_auth_methods_supported"`
 	IssInCallback bool     `json:"authorization_response_iss_parameter_supported"`
@@ -28,6 +33,13 @@ type discovery struct {
 	done chan struct{} // closed when the other fields are set
 	says *metadata
 	err  error
+}
+
+// Discover asks the issuer for what it says of itself, unless it has said so before. Sign-ins do
+// this by themselves.
+func (p *Provider) Discover(ctx context.Context) error {
+	_, err := p.discovered(ctx)
+	return err
 }
 
 // discovered returns what the issuer says of itself. All callers share one discovery and wait for
@@ -53,12 +65,11 @@ func (p *Provider) discovered(ctx context.Context) (*metadata, error) {
 // it.
 func (p *Provider) discover(shared *discovery) {
 	defer close(shared.done)
-	at, err := p.ask()
-	if err == nil {
-		shared.says = at
+	shared.says, shared.err = p.ask()
+	p.cfg.OnDiscovery(shared.err)
+	if shared.err == nil {
 		return
 	}
-	shared.err = failed(ErrUnavailable, "discovery", err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.found = nil
@@ -67,34 +78,44 @@ func (p *Provider) discover(shared *discovery) {
 // ask fetches what the issuer says of itself and checks it.
 func (p *Provider) ask() (*metadata, error) {
 	if err := CheckIssuer(p.cfg.Issuer); err != nil {
-		return nil, err
+		return nil, failed(ErrMisconfigured, "discovery", err)
 	}
-	ctx := oidc.ClientContext(context.Background(), p.client)
-	provider, err := oidc.NewProvider(ctx, p.cfg.Issuer)
+	ctx := context.Background()
+	document, err := p.get(ctx, unslashed(p.cfg.Issuer)+"/.well-known/openid-configuration", nil)
 	if err != nil {
-		return nil, err
+		return nil, failed(ErrUnavailable, "discovery", err)
 	}
 	at := new(metadata)
-	if err := provider.Claims(at); err != nil {
-		return nil, err
+	if err := json.Unmarshal(document, at); err != nil {
+		return nil, failed(ErrMisconfigured, "discovery", err)
 	}
-	if err := at.check(); err != nil {
-		return nil, err
+	if err := at.check(p.cfg.Issuer); err != nil {
+		return nil, failed(ErrMisconfigured, "discovery", err)
 	}
-	at.keys = oidc.NewRemoteKeySet(ctx, at.KeysURL)
+	at.keys = oidc.NewRemoteKeySet(oidc.ClientContext(ctx, p.client), at.KeysURL)
 	return at, nil
 }
 
-// check returns an error if secrets must not be sent to the endpoints of an issuer, or if it signs
-// by no algorithm that is accepted. It drops all other algorithms.
-func (m *metadata) check() error {
+// unslashed returns the URL of an issuer without a slash at its end. Issuers and those who
+// configure them do not agree on it, and both spellings have the same discovery.
+func unslashed(issuer string) string { return strings.TrimSuffix(issuer, "/") }
+
+// check returns an error if the issuer is another one than that of the configuration, if secrets
+// must not be sent to its endpoints, or if it signs by no algorithm that is accepted. It drops all
+// other algorithms.
+func (m *metadata) check(issuer string) error {
+	if unslashed(m.Issuer) != unslashed(issuer) {
+		return fmt.Errorf("%.200q says that it is the issuer %.200q", issuer, m.Issuer)
+	}
 	endpoints := []string{m.AuthURL, m.TokenURL, m.KeysURL}
 	if m.UserInfoURL != "" {
 		endpoints = append(endpoints, m.UserInfoURL)
 	}
+	if !endpointOK(m.EndURL) {
+		m.EndURL = "" // which keeps nobody from signing in
+	}
 	for _, endpoint := range endpoints {
-		parsed, err := url.Parse(endpoint)
-		if err != nil || parsed.User != nil || !trustworthy(parsed) {
+		if !endpointOK(endpoint) {
 			return fmt.Errorf("endpoint %.200q is not an https URL", endpoint)
 		}
 	}
@@ -108,6 +129,12 @@ func (m *metadata) check() error {
 		return errors.New("it names no algorithm of signatures that is accepted")
 	}
 	return nil
+}
+
+// endpointOK reports whether a text is the URL of an endpoint to which secrets may be sent.
+func endpointOK(endpoint string) bool {
+	parsed, err := url.Parse(endpoint)
+	return err == nil && parsed.User == nil && trustworthy(parsed)
 }
 
 // accepted are the algorithms that may sign an ID token: those whose key to verify cannot sign.

@@ -9,9 +9,13 @@ import (
 // The errors of Begin and Finish. What they wrap is for the log. It contains no code, token, secret
 // or verifier.
 var (
-	// ErrUnavailable means that the issuer cannot be reached, fails, or refuses the client itself.
-	// The same sign-in may succeed later.
+	// ErrUnavailable means that the issuer cannot be reached or fails. The same sign-in may succeed
+	// later.
 	ErrUnavailable = errors.New("the issuer is not available")
+	// ErrMisconfigured means that the issuer is not the one of the configuration, says what cannot
+	// be used, or refuses the client, such as for a wrong secret. No sign-in succeeds until an
+	// operator mends it.
+	ErrMisconfigured = errors.New("the issuer and the configuration do not fit")
 	// ErrRefused means that the issuer refuses the sign-in, such as when the person declines it. It
 	// comes as a RefusedError.
 	ErrRefused = errors.New("the issuer refuses the sign-in")

@@ -27,6 +27,7 @@ type site struct {
 	issuer   *openidtest.Issuer
 	provider *openid.Provider
 	secret   string
+	session  openid.Session // of the last sign-in
 }
 
 // newSite returns a site with a configuration that change may change.
@@ -38,6 +39,7 @@ func newSite(t *testing.T, change func(*openid.Config)) *site {
 	at.Register(client)
 	cfg := openid.Config{
 		Issuer: at.URL, ClientID: client.ID, ClientSecret: client.Secret, GroupsClaim: "groups",
+		Groups:      openidtest.Ada.Groups,
 		RedirectURL: func(*http.Request) string { return callbackURL },
 		Secure:      func(*http.Request) bool { return true },
 		Secret:      []byte("sixteen bytes or"),
@@ -46,7 +48,7 @@ func newSite(t *testing.T, change func(*openid.Config)) *site {
 	if change != nil {
 		change(&cfg)
 	}
-	return &site{at, openid.New(cfg), client.Secret}
+	return &site{issuer: at, provider: openid.New(cfg), secret: client.Secret}
 }
 
 // signIn is a sign-in on its way back from the issuer.
@@ -97,6 +99,7 @@ func (s *site) finishIn(
 		r.AddCookie(cookie)
 	}
 	identity, returnTo, err := s.provider.Finish(w, r)
+	s.session, identity.Session = identity.Session, openid.Session{}
 	deleted := setCookies(w)
 	if len(deleted) != 1 || deleted[0].MaxAge >= 0 || deleted[0].Value != "" || deleted[0].Path != "/" {
 		t.Errorf("Finish sets %v; want one cookie deleted", deleted)
@@ -148,7 +151,7 @@ func wantError(t *testing.T, err, want error, word string) {
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), word) {
 		t.Errorf("error %v; want %v with %q", err, want, word)
 	}
-	for _, other := range []error{openid.ErrUnavailable, openid.ErrRefused, openid.ErrInvalid} {
+	for _, other := range []error{openid.ErrUnavailable, openid.ErrMisconfigured, openid.ErrRefused, openid.ErrInvalid} {
 		if !errors.Is(other, want) && errors.Is(err, other) {
 			t.Errorf("error %v is %v too", err, other)
 		}

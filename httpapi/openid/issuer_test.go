@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -105,8 +106,10 @@ func TestWrongDiscovery(t *testing.T) {
 		value any
 		word  string
 	}{
-		"another issuer":                {"issuer", "https://evil.example", "did not match"},
-		"issuer of any length":          {"issuer", strings.Repeat("a", 10_000), "did not match"},
+		"another issuer":                {"issuer", "https://evil.example", "the issuer"},
+		"no issuer":                     {"issuer", nil, `the issuer ""`},
+		"two slashes at the end":        {"issuer", "//", "the issuer"},
+		"issuer of any length":          {"issuer", strings.Repeat("a", 10_000), "the issuer"},
 		"sign-in over HTTP":             {"authorization_endpoint", "http://issuer.example/a", "https"},
 		"tokens over HTTP":              {"token_endpoint", "http://issuer.example/a", "https"},
 		"keys over HTTP":                {"jwks_uri", "http://issuer.example/a", "https"},
@@ -117,7 +120,7 @@ func TestWrongDiscovery(t *testing.T) {
 		"sign-in by a script":           {"authorization_endpoint", "javascript:alert(1)", "https"},
 		"no algorithm that is accepted": {algorithms, []string{"HS256", "none"}, "algorithm"},
 		"endpoint of any length":        {"jwks_uri", strings.Repeat("a", 10_000), "https"},
-		"what is no list":               {algorithms, "RS256", "decode"},
+		"what is no list":               {algorithms, "RS256", "cannot unmarshal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +129,7 @@ func TestWrongDiscovery(t *testing.T) {
 			_, err := s.provider.Begin(
 				httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), "/",
 			)
-			wantError(t, err, openid.ErrUnavailable, test.word)
+			wantError(t, err, openid.ErrMisconfigured, test.word)
 			if len(err.Error()) > 500 {
 				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
@@ -138,7 +141,7 @@ func TestWrongDiscovery(t *testing.T) {
 		_, err := s.provider.Begin(
 			httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), "/",
 		)
-		wantError(t, err, openid.ErrUnavailable, "https")
+		wantError(t, err, openid.ErrMisconfigured, "https")
 	})
 }
 
@@ -207,9 +210,73 @@ func TestWrongSecret(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(cfg *openid.Config) { cfg.ClientSecret = "another" })
 	_, err := s.signIn(t)
-	wantError(t, err, openid.ErrUnavailable, "invalid_client")
+	wantError(t, err, openid.ErrMisconfigured, "invalid_client")
 	if n := s.issuer.Requests(openidtest.TokenPath); n != 1 {
 		t.Errorf("%d requests for tokens; want 1", n)
+	}
+}
+
+// TestObserved is what the provider reports of its issuer and its client.
+func TestObserved(t *testing.T) {
+	t.Parallel()
+	var discoveries, clients []error
+	s := newSite(t, func(cfg *openid.Config) {
+		cfg.OnDiscovery = func(err error) { discoveries = append(discoveries, err) }
+		cfg.OnClient = func(err error) { clients = append(clients, err) }
+	})
+	s.issuer.Fail(openidtest.DiscoveryPath, http.StatusBadGateway)
+	err := s.provider.Discover(t.Context())
+	wantError(t, err, openid.ErrUnavailable, "502")
+	s.issuer.Override(openidtest.DiscoveryPath, nil)
+	for range 2 {
+		if err := s.provider.Discover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(discoveries) != 2 || discoveries[0] == nil || discoveries[1] != nil {
+		t.Errorf("reported of discoveries: %v", discoveries)
+	}
+	client := s.issuer.Client()
+	another := client
+	another.Secret = "another"
+	s.issuer.Register(another)
+	if _, err := s.signIn(t); !errors.Is(err, openid.ErrMisconfigured) {
+		t.Errorf("with another secret: %v", err)
+	}
+	s.issuer.Misbehave(openidtest.TokenFails)
+	if _, err := s.signIn(t); !errors.Is(err, openid.ErrUnavailable) {
+		t.Errorf("with a broken token endpoint: %v", err)
+	}
+	s.issuer.Register(client)
+	started := s.begin(t, "/")
+	query := started.back.Query()
+	query.Set("code", "unknown-code") // the client is accepted nevertheless
+	started.back.RawQuery = query.Encode()
+	_, _, err = s.finish(t, started.back, started.cookie)
+	wantError(t, err, openid.ErrInvalid, "invalid_grant")
+	s.mustSignIn(t)
+	if len(clients) != 3 || clients[0] == nil || clients[1] != nil || clients[2] != nil {
+		t.Errorf("reported of the client: %v", clients)
+	}
+}
+
+// TestSpellingOfIssuer signs in where the configuration and the issuer disagree on the last slash.
+// The person is the same with both.
+func TestSpellingOfIssuer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ configured, stated string }{
+		"the issuer has it": {"", "/"}, "the configuration has it": {"/", ""}, "both have it": {"/", "/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(cfg *openid.Config) { cfg.Issuer += test.configured })
+			s.issuer.CallItself(s.issuer.URL + test.stated)
+			want := s.ada()
+			want.Issuer += test.stated
+			if got, err := s.signIn(t); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, %v; want %+v", got, err, want)
+			}
+		})
 	}
 }
 

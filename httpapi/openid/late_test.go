@@ -57,7 +57,7 @@ func TestOtherNodes(t *testing.T) {
 	node := func(secret string) *site {
 		cfg := first
 		cfg.Secret = []byte(secret)
-		return &site{s.issuer, openid.New(cfg), s.secret}
+		return &site{issuer: s.issuer, provider: openid.New(cfg), secret: s.secret}
 	}
 	started := s.begin(t, "/console/links")
 	_, _, err := node("another secret of a node").finish(t, started.back, started.cookie)

@@ -3,6 +3,7 @@
 package openid
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -28,6 +29,8 @@ type Config struct {
 	// GroupsClaim is the name of the claim with the groups of a person. If empty, nobody has
 	// groups.
 	GroupsClaim string
+	// Groups are those that matter. All others are left out.
+	Groups []string
 	// RedirectURL returns the absolute URL of the callback. It MUST be the same for the two
 	// requests of a sign-in.
 	RedirectURL func(*http.Request) string
@@ -38,6 +41,11 @@ type Config struct {
 	// the same wherever a sign-in may be finished.
 	Secret []byte
 	Now    func() time.Time
+	// OnDiscovery is called after each discovery, with its error or nil. Optional.
+	OnDiscovery func(error)
+	// OnClient is called when the issuer has refused the client at its token endpoint, and with nil
+	// when it has accepted it. Optional.
+	OnClient func(error)
 }
 
 // Provider signs people in at an issuer. It is safe for concurrent use.
@@ -51,13 +59,23 @@ type Provider struct {
 	found *discovery
 }
 
-// New returns a provider. It asks the issuer for nothing before the first sign-in. What the issuer
-// then says of itself is used until the process ends; its keys are fetched again when they change.
-func New(cfg Config) *Provider { return &Provider{cfg: cfg, client: newClient()} }
+// New returns a provider. It asks the issuer for nothing before Discover or the first sign-in. What
+// the issuer then says of itself is used until the process ends; its keys are fetched again when
+// they change.
+func New(cfg Config) *Provider {
+	nobody := func(error) {}
+	if cfg.OnDiscovery == nil {
+		cfg.OnDiscovery = nobody
+	}
+	if cfg.OnClient == nil {
+		cfg.OnClient = nobody
+	}
+	return &Provider{cfg: cfg, client: newClient()}
+}
 
 // Identity is what the issuer says of a person.
 type Identity struct {
-	// Issuer is that of the configuration. Issuer and Subject together identify the person; the
+	// Issuer is how the issuer spells itself. Issuer and Subject together identify the person; the
 	// other fields may change, and several people may share them.
 	Issuer string
 	// Subject has 1 to 255 ASCII characters.
@@ -66,8 +84,16 @@ type Identity struct {
 	Mail string
 	// Name is for display. It has at most 200 code points, and may be empty.
 	Name string
-	// Groups are at most 200, of at most 255 bytes each.
+	// Groups are those of the configuration that the person is in.
 	Groups []string
+	// GroupsUnknown says why the issuer does not say which groups the person is in. If empty, it
+	// does.
+	GroupsUnknown string
+	// GroupsMissing reports whether there is no claim with groups, which means that the person is
+	// in none.
+	GroupsMissing bool
+	// Session is that at the issuer.
+	Session Session
 }
 
 // Begin begins a sign-in. It sets the cookie of the sign-in and returns the URL of the issuer that
@@ -113,7 +139,7 @@ func (p *Provider) Finish(
 	if err != nil {
 		return Identity{}, "", err
 	}
-	code, err := answered.accept(p.cfg.Issuer, at.IssInCallback)
+	code, err := answered.accept(at.Issuer, at.IssInCallback)
 	if err != nil {
 		return Identity{}, "", err
 	}
@@ -130,17 +156,35 @@ func (p *Provider) redeem(
 ) (Identity, error) {
 	ctx := oidc.ClientContext(r.Context(), p.client)
 	tokens, err := exchange(ctx, p.oauth(r, at), code, started.verifier)
+	if err == nil || errors.Is(err, ErrInvalid) {
+		p.cfg.OnClient(nil)
+	} else if errors.Is(err, ErrMisconfigured) {
+		p.cfg.OnClient(err)
+	}
 	if err != nil {
 		return Identity{}, err
 	}
-	known, err := p.verify(ctx, at, tokens, started.nonce)
+	raw, ok := tokens.Extra("id_token").(string)
+	if !ok {
+		return Identity{}, fmt.Errorf("%w: the issuer has sent no ID token", ErrInvalid)
+	}
+	stated, err := p.verify(ctx, at, raw, started.nonce)
 	if err != nil {
 		return Identity{}, err
 	}
-	if err := p.complete(ctx, at, tokens, known); err != nil {
+	session := Session{IDToken: raw}
+	if key, err := p.keyOf(at, stated, "sid"); err == nil { // what is malformed is none
+		session.Key = key
+	}
+	if err := p.complete(ctx, at, tokens, stated); err != nil {
 		return Identity{}, err
 	}
-	return known.identity(p.cfg.Issuer, p.cfg.GroupsClaim)
+	known, err := stated.identity(at.Issuer, p.cfg.GroupsClaim, p.cfg.Groups)
+	if err != nil {
+		return Identity{}, err
+	}
+	known.Session = session
+	return known, nil
 }
 
 // oauth returns the configuration of the code flow for a request.

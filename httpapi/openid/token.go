@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -23,8 +25,8 @@ func exchange(
 	}
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		as := ErrInvalid
-		if refused.ErrorCode == "invalid_client" || refused.ErrorCode == "unauthorized_client" {
-			as = ErrUnavailable
+		if slices.Contains(clientFaults, refused.ErrorCode) {
+			as = ErrMisconfigured
 		}
 		return nil, fmt.Errorf(
 			"%w: the token endpoint answers with %s", as, cleanCode(refused.ErrorCode),
@@ -34,6 +36,11 @@ func exchange(
 		return nil, failed(ErrUnavailable, "token endpoint", err)
 	}
 	return nil, fmt.Errorf("%w: the token endpoint's answer has no tokens", ErrUnavailable)
+}
+
+// clientFaults are the codes by which a token endpoint refuses the client, and not a sign-in.
+var clientFaults = []string{
+	"invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
 }
 
 // fault reports whether an error is one of the client: the issuer cannot be reached, or its answer
@@ -46,30 +53,37 @@ func fault(err error) bool {
 // verify returns the claims of the ID token. Its signature, issuer, audience, times and nonce are
 // right.
 func (p *Provider) verify(
-	ctx context.Context, at *metadata, tokens *oauth2.Token, nonce string,
+	ctx context.Context, at *metadata, raw, nonce string,
 ) (claims, error) {
-	raw, ok := tokens.Extra("id_token").(string)
-	if !ok {
-		return nil, fmt.Errorf("%w: the issuer has sent no ID token", ErrInvalid)
-	}
-	keys := &observedKeys{KeySet: at.keys}
-	token, err := oidc.NewVerifier(p.cfg.Issuer, keys, &oidc.Config{
-		ClientID: p.cfg.ClientID, SupportedSigningAlgs: at.Algorithms, Now: p.cfg.Now,
-	}).Verify(ctx, raw)
-	switch {
-	case keys.fault != nil:
-		return nil, failed(ErrUnavailable, "keys", keys.fault)
-	case err != nil:
-		return nil, failed(ErrInvalid, "ID token", err)
-	}
-	var found claims
-	if err := token.Claims(&found); err != nil {
-		return nil, failed(ErrInvalid, "ID token", err)
+	token, found, err := p.verifySigned(ctx, at, raw, &oidc.Config{Now: p.cfg.Now})
+	if err != nil {
+		return nil, err
 	}
 	if err := found.checkFor(p.cfg.ClientID, token.Audience, nonce); err != nil {
 		return nil, err
 	}
 	return found, nil
+}
+
+// verifySigned returns a token of the issuer for the client, and its claims. how says what else is
+// verified.
+func (p *Provider) verifySigned(
+	ctx context.Context, at *metadata, raw string, how *oidc.Config,
+) (*oidc.IDToken, claims, error) {
+	keys := &observedKeys{KeySet: at.keys}
+	how.ClientID, how.SupportedSigningAlgs = p.cfg.ClientID, at.Algorithms
+	token, err := oidc.NewVerifier(at.Issuer, keys, how).Verify(ctx, raw)
+	switch {
+	case keys.fault != nil:
+		return nil, nil, failed(ErrUnavailable, "keys", keys.fault)
+	case err != nil:
+		return nil, nil, failed(ErrInvalid, "token", err)
+	}
+	var found claims
+	if err := token.Claims(&found); err != nil {
+		return nil, nil, failed(ErrInvalid, "token", err)
+	}
+	return token, found, nil
 }
 
 // observedKeys notes when keys cannot be fetched. The verifier's error does not wrap that.
@@ -127,16 +141,28 @@ func (p *Provider) complete(
 func (p *Provider) userInfo(
 	ctx context.Context, at *metadata, tokens *oauth2.Token,
 ) (more claims, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.UserInfoURL, nil)
+	answer, err := p.get(ctx, at.UserInfoURL, tokens)
+	if err == nil {
+		err = json.Unmarshal(answer, &more)
+	}
+	return more, err
+}
+
+// get returns the answer to a GET, with an access token unless tokens is nil.
+func (p *Provider) get(
+	ctx context.Context, address string, tokens *oauth2.Token,
+) (answer []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	tokens.SetAuthHeader(request)
+	if tokens != nil {
+		tokens.SetAuthHeader(request)
+	}
 	response, err := p.client.Do(request)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	err = json.NewDecoder(response.Body).Decode(&more)
-	return more, err
+	answer, err = io.ReadAll(response.Body)
+	return answer, errors.Join(err, response.Body.Close())
 }

@@ -45,6 +45,14 @@ func (t *Throttle) Exceeded(address string, now time.Time) bool {
 	return !limiter.AllowN(now, 1)
 }
 
+// Full reports whether one more would be too many. It counts nothing.
+func (t *Throttle) Full(address string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limiter, known := t.limiters[networkOf(address)]
+	return known && limiter.TokensAt(now) < 1
+}
+
 // shrink removes networks whose limiters have recovered, and then others until half of the table is
 // free. Half of it, because a scan of the whole table has to be rare.
 func (t *Throttle) shrink(now time.Time) {

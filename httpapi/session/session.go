@@ -38,6 +38,11 @@ type Store interface {
 	EndOperator(ctx context.Context, user uuid.UUID) error
 	// EndSession ends a session on all nodes.
 	EndSession(ctx context.Context, id uuid.UUID) error
+	// EndAtIssuer ends the sessions that an issuer has ended, on all nodes. It returns false, and
+	// ends none, if it was told so by the same token before.
+	EndAtIssuer(ctx context.Context, s queries.SignOut, now time.Time) (fresh bool, err error)
+	// IDToken returns the ID token with which a session with a secret began, or an empty text.
+	IDToken(ctx context.Context, id uuid.UUID, secret string) (string, error)
 	// UseSignInLink returns whom a one-time link signs in, or false if there is no such link. The
 	// link works no more.
 	UseSignInLink(
@@ -56,6 +61,10 @@ type Sessions struct {
 	Guard      *login.Guard
 	Now        func() time.Time
 	Logger     *slog.Logger
+
+	// EndURL returns where a browser signs out at the issuer, for a session that began with an ID
+	// token, or an empty text. If nil, nobody signs in at one.
+	EndURL func(r *http.Request, idToken string) string
 }
 
 // The names of the cookie. Browsers accept the first only over HTTPS and from this very host.
@@ -246,23 +255,34 @@ var errNoSession = &apierror.Error{
 // Start starts a session and gives it to the browser. The session that the browser had before ends,
 // so that a secret never outlives a sign-in.
 func (s *Sessions) Start(c *request.Context, of queries.NewSession) (uuid.UUID, error) {
-	if secret := s.secret(c.Request); secret != "" {
-		former, err := s.Queries.Session(c.Context(), secret, s.Now())
-		if err == nil {
-			err = s.Store.EndSession(c.Context(), former.ID)
-		}
-		if err != nil && !errors.Is(err, queries.ErrNotFound) {
-			return uuid.Nil, apierror.Unavailable(err)
-		}
-	}
 	of.Address = s.Pseudonyms.Of(s.Proxies.ClientAddress(c.Request))
 	of.Agent = peer.ReadAgent(c.Request.UserAgent()).String()
 	id, secret, err := s.Store.StartSession(c.Context(), of, s.Now())
 	if err != nil {
 		return uuid.Nil, apierror.Unavailable(err)
 	}
+	// The former one ends last: it may be the only one that says that the person is an operator.
+	if err := s.endFormer(c); err != nil {
+		return uuid.Nil, apierror.Unavailable(err)
+	}
 	http.SetCookie(c, s.cookie(c.Request, secret, 0))
 	return id, nil
+}
+
+// endFormer ends the session that a browser has, if it has one.
+func (s *Sessions) endFormer(c *request.Context) error {
+	secret := s.secret(c.Request)
+	if secret == "" {
+		return nil
+	}
+	former, err := s.Queries.Session(c.Context(), secret, s.Now())
+	if err == nil {
+		err = s.Store.EndSession(c.Context(), former.ID)
+	}
+	if errors.Is(err, queries.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // StartByLink starts the session that a one-time link is for, or refuses. A wrong link is a guess
@@ -296,6 +316,29 @@ func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
 		s.forget(c)
 	}
 	return permit.AwaitEnd(c.Context())
+}
+
+// SignOut ends the session of a call as End does. It returns where the browser signs out at the
+// issuer too, or an empty text if it has not signed in there.
+func (s *Sessions) SignOut(c *request.Context) (endURL string, err error) {
+	if c.Session.User != uuid.Nil && s.EndURL != nil {
+		idToken, err := s.Store.IDToken(c.Context(), c.Session.ID, s.secret(c.Request))
+		if err != nil {
+			return "", apierror.Unavailable(err)
+		}
+		endURL = s.EndURL(c.Request, idToken)
+	}
+	return endURL, s.End(c, c.Session.ID)
+}
+
+// EndAtIssuer ends the sessions that an issuer has ended, as End does. It returns false, and ends
+// none, if it was told so by the same token before.
+func (s *Sessions) EndAtIssuer(c *request.Context, of queries.SignOut) (fresh bool, err error) {
+	fresh, err = s.Store.EndAtIssuer(c.Context(), of, s.Now())
+	if err != nil || !fresh {
+		return false, err
+	}
+	return true, permit.AwaitEnd(c.Context())
 }
 
 func (s *Sessions) forget(c *request.Context) {

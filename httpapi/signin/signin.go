@@ -4,13 +4,10 @@ package signin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +25,7 @@ import (
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/router"
 	"linkledger/httpapi/session"
+	"linkledger/httpapi/shortlink"
 	"linkledger/queries"
 )
 
@@ -35,11 +33,12 @@ import (
 const (
 	BeginPath    = "/console/openid"
 	CallbackPath = "/console/callback"
+	SignOutPath  = "/console/openid/sign-out" // to which the issuer sends sign-outs
 )
 
 // Config of a Handler. All fields are required, but for Groups.
 type Config struct {
-	Provider *openid.Provider
+	OpenID   openid.Config // without functions that are called
 	People   *people.People
 	Accounts *accounts.Accounts
 	Queries  *queries.DB
@@ -48,6 +47,7 @@ type Config struct {
 	AskPath  string             // of the page that asks people to sign in
 	// AwaitAccounts waits until the read models show a commit position, or returns false.
 	AwaitAccounts func(c *request.Context, position uint64) bool
+	Base          shortlink.Base
 	Proxies       peer.Proxies
 	Now           func() time.Time
 	// Refused is called for each sign-in that is refused.
@@ -59,9 +59,15 @@ type Config struct {
 type Handler struct {
 	Config
 
+	provider *openid.Provider
+	issuer   *fault
+	client   *fault // the issuer refuses this service
+	missing  *fault // accounts of groups
+
 	// throttle bounds how often an address makes the service ask the issuer.
 	throttle *peer.Throttle
-	logs     *rate.Limiter // of refused sign-ins, which anybody can cause
+	signOuts *peer.Throttle // bounds how often an address sends wrong sign-outs
+	logs     *rate.Limiter  // of refused sign-ins, which anybody can cause
 }
 
 // maxLogged is how many refused sign-ins are logged at once. After them, one in each second is.
@@ -69,10 +75,20 @@ const maxLogged = 20
 
 // New returns a handler.
 func New(cfg Config) *Handler {
-	return &Handler{
-		Config: cfg, throttle: peer.NewThrottle(),
+	h := &Handler{
+		Config: cfg, throttle: peer.NewThrottle(), signOuts: peer.NewThrottle(),
 		logs: rate.NewLimiter(rate.Every(time.Second), maxLogged),
+		issuer: newFault(cfg.Logger, "nobody can sign in with OpenID Connect: see --oidc-issuer",
+			"people can sign in with OpenID Connect again"),
+		client: newFault(cfg.Logger, "nobody can sign in with OpenID Connect: see "+
+			"--oidc-client-id and --oidc-client-secret",
+			"the issuer accepts this service as its client again"),
+		missing: newFault(cfg.Logger, "the account of a group does not exist: see --oidc-groups",
+			"the accounts of all groups exist"),
 	}
+	h.OpenID.OnDiscovery, h.OpenID.OnClient = h.issuer.report, h.client.report
+	h.provider = openid.New(h.OpenID)
+	return h
 }
 
 // refusedReason is the reason of refused sign-ins in the metrics.
@@ -83,6 +99,7 @@ func (h *Handler) Routes() []router.Route {
 	return []router.Route{
 		router.Get(BeginPath, h.handle(h.begin)),
 		router.Get(CallbackPath, h.handle(h.finish)),
+		router.Post(SignOutPath, h.signOut),
 	}
 }
 
@@ -103,38 +120,11 @@ func (h *Handler) handle(
 	}
 }
 
-// explained returns the error of the API for an error of a sign-in. It logs refusals, whose cause
-// the person is not told.
-func (h *Handler) explained(c *request.Context, err error) error {
-	_, brought := errors.AsType[*openid.FailedError](err)
-	if brought || errors.Is(err, openid.ErrRefused) || errors.Is(err, openid.ErrInvalid) {
-		h.Refused(refusedReason)
-		if h.logs.Allow() {
-			h.Logger.WarnContext(
-				c.Context(), "sign-in refused", slog.Any("error", err),
-				slog.String("request", c.ID),
-			)
-		}
-	}
-	switch {
-	case brought: // no outage, because a browser can make it up
-		return &apierror.Error{
-			Code:    apierror.CodeAccessDenied,
-			Details: "The identity provider could not finish the sign-in: sign in again",
-		}
-	case errors.Is(err, openid.ErrUnavailable):
-		return apierror.Unavailable(err)
-	case errors.Is(err, openid.ErrRefused):
-		return &apierror.Error{
-			Code: apierror.CodeAccessDenied, Details: "The identity provider refused the sign-in",
-		}
-	case errors.Is(err, openid.ErrInvalid):
-		return &apierror.Error{
-			Code:    apierror.CodeInvalidKey,
-			Details: "The sign-in is not valid or took too long: sign in again",
-		}
-	}
-	return err
+// EndURL returns where a browser signs out at the issuer, for a session that began with an ID
+// token. The browser comes back to the page that asks people to sign in. It is empty if the issuer
+// has no such place.
+func (h *Handler) EndURL(r *http.Request, idToken string) string {
+	return h.provider.EndURL(idToken, h.Base.Of(r)+h.AskPath)
 }
 
 // begin leads to the issuer. A page of another site cannot make a browser sign in: its links lead
@@ -144,7 +134,7 @@ func (h *Handler) begin(c *request.Context) (string, error) {
 	if session.IsForeign(c.Request) {
 		return h.AskPath + "?return=" + url.QueryEscape(openid.LocalPath(back)), nil
 	}
-	return h.Provider.Begin(c, c.Request, back)
+	return h.provider.Begin(c, c.Request, back)
 }
 
 func (h *Handler) finish(c *request.Context) (string, error) {
@@ -154,16 +144,17 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 	if h.throttle.Exceeded(h.Proxies.ClientAddress(c.Request), h.Now()) {
 		return "", errTooMany
 	}
-	identity, returnTo, err := h.Provider.Finish(c, c.Request)
+	identity, returnTo, err := h.provider.Finish(c, c.Request)
 	if err != nil {
 		return "", err
 	}
-	operator := h.isOperator(identity)
-	user, err := h.record(c, identity, operator)
-	if err != nil {
+	started := queries.NewSession{
+		Operator: h.isOperator(identity), KeepOperator: h.mayBeOperator(identity),
+		IssuerSID: identity.Session.Key, IDToken: identity.Session.IDToken,
+	}
+	if started.User, err = h.record(c, identity, started); err != nil {
 		return "", err
 	}
-	started := queries.NewSession{User: user, Operator: operator}
 	if err := h.choose(c.Context(), &started); err != nil {
 		return "", apierror.Unavailable(err)
 	}
@@ -190,7 +181,7 @@ func (h *Handler) choose(ctx context.Context, s *queries.NewSession) error {
 // record records a person and their roles, and returns their id once the read models show both. A
 // person who is no operator any more loses that role first: nothing that fails later keeps it.
 func (h *Handler) record(
-	c *request.Context, identity openid.Identity, operator bool,
+	c *request.Context, identity openid.Identity, of queries.NewSession,
 ) (uuid.UUID, error) {
 	command := uuid.New()
 	r := domain.Request{
@@ -208,7 +199,7 @@ func (h *Handler) record(
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("id of a person: %w", err)
 	}
-	if !operator {
+	if !of.Operator && !of.KeepOperator {
 		if err := h.Sessions.Store.EndOperator(c.Context(), user); err != nil {
 			return uuid.Nil, apierror.Unavailable(err)
 		}
@@ -217,7 +208,7 @@ func (h *Handler) record(
 		return uuid.Nil, errLate
 	}
 	r.User = known.Person.ID
-	at, err := h.applyGroups(c.Context(), r, user, identity.Groups)
+	at, err := h.applyGroups(c.Context(), r, user, identity)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -233,79 +224,3 @@ var errTooMany = &apierror.Error{
 }
 
 var errLate = apierror.Late("The sign-in takes too long, try again")
-
-// applyGroups ends the memberships that a person has by groups that they have left, and gives them
-// the roles of their groups. It returns the position of the last change, or 0.
-func (h *Handler) applyGroups(
-	ctx context.Context, r domain.Request, user uuid.UUID, groups []string,
-) (last uint64, err error) {
-	memberships, err := h.Queries.Memberships(ctx, user)
-	if err != nil {
-		return 0, apierror.Unavailable(err)
-	}
-	wanted, err := h.rolesOf(ctx, groups)
-	if err != nil {
-		return 0, err
-	}
-	for _, m := range memberships {
-		if _, still := wanted[m.Account.String()]; still || m.Group == "" {
-			continue
-		}
-		at, err := h.Accounts.EndGroupRole(ctx, r, m.Account.String(), user.String())
-		if err != nil {
-			return 0, err
-		}
-		last = max(last, at.Commit)
-	}
-	for _, account := range slices.Sorted(maps.Keys(wanted)) {
-		member := wanted[account]
-		member.User = user.String()
-		at, err := h.Accounts.SetGroupRole(ctx, r, account, member)
-		if apierror.RefusedAs(err, domain.InvalidValue) {
-			h.Logger.ErrorContext(
-				ctx, "a person does not get the role of a group", slog.Any("error", err),
-				slog.String("group", member.Group), slog.String("account", account),
-			)
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		last = max(last, at.Commit)
-	}
-	return last, nil
-}
-
-// rolesOf returns the roles that groups have, by the id of the account.
-func (h *Handler) rolesOf(
-	ctx context.Context, groups []string,
-) (map[string]accounts.Member, error) {
-	roles := make(map[string]accounts.Member)
-	for _, of := range h.Groups {
-		if of.Operator || !slices.Contains(groups, of.Group) {
-			continue
-		}
-		account, err := h.Accounts.ID(ctx, of.Account)
-		if apierror.RefusedAs(err, domain.AccountNotFound) {
-			h.Logger.ErrorContext(
-				ctx, "the account of a group does not exist: see --oidc-groups",
-				slog.String("group", of.Group), slog.String("account", of.Account),
-			)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if _, earlier := roles[account]; !earlier {
-			roles[account] = accounts.Member{Role: of.Role, Group: of.Group}
-		}
-	}
-	return roles, nil
-}
-
-// isOperator reports whether a group of a person makes them an operator.
-func (h *Handler) isOperator(identity openid.Identity) bool {
-	return slices.ContainsFunc(h.Groups, func(of access.GroupRole) bool {
-		return of.Operator && slices.Contains(identity.Groups, of.Group)
-	})
-}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,6 +52,11 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 		if err := s.Clicks.SpoolTrouble(); err != nil {
 			state["spool"] += "; degraded: takes no clicks: " + err.Error()
 		}
+	}
+	if fault, offered := s.SignIn(); fault != nil {
+		state["sign-in"] = "degraded: " + strings.ReplaceAll(fault.Error(), "\n", "; ")
+	} else if offered {
+		state["sign-in"] = "ok"
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

@@ -15,12 +15,15 @@ import (
 
 // Service is what the internal address shows of a service.
 type Service struct {
-	Stopping  context.Context //nolint:containedctx // a service that stops is no longer ready
-	Store     *eventstore.Store
-	DB        *readmodel.DB
-	Clicks    *clicks.Recorder
-	Spooled   bool          // clicks can wait in a spool
-	MaxLag    time.Duration // the service is not ready while a projection lags by more
+	Stopping context.Context //nolint:containedctx // a service that stops is no longer ready
+	Store    *eventstore.Store
+	DB       *readmodel.DB
+	Clicks   *clicks.Recorder
+	Spooled  bool          // clicks can wait in a spool
+	MaxLag   time.Duration // the service is not ready while a projection lags by more
+	// SignIn returns what keeps people from signing in with OpenID Connect, and whether they can at
+	// all.
+	SignIn    func() (fault error, offered bool)
 	Metrics   http.Handler
 	Clocks    *clockcheck.Checker
 	Console   http.Handler // of operators

@@ -106,6 +106,11 @@ func (s *Service) startParts(
 	}
 	if s.has(config.RoleAPI) {
 		start("calls", s.calls.Run)
+		start("sign-in", func(ctx context.Context) error {
+			s.handler.WatchSignIn(ctx)
+			<-ctx.Done()
+			return nil
+		})
 		start("uses of keys", s.keyUses.Run)
 	}
 	parts.Go(func() error {
@@ -122,7 +127,7 @@ func (s *Service) startParts(
 func (s *Service) adminService(stopping context.Context) *admin.Service {
 	return &admin.Service{
 		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
-		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks,
+		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks, SignIn: s.handler.SignInFault,
 		Metrics: s.metrics.Handler(telemetry.Sources{
 			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
 			Store: s.Store, Logger: s.logger,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -78,7 +77,7 @@ type Service struct {
 	registry  status.Registry
 	metrics   *telemetry.Metrics
 	traces    telemetry.Traces
-	handler   http.Handler
+	handler   *httpapi.Server
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 	clocks    *clockcheck.Checker
@@ -235,8 +234,9 @@ func (s *Service) wire(ctx context.Context) error {
 		WaitTimeout: cfg.WaitTimeout, Served: s.served,
 		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
-		Country: country,
-		BaseURL: strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
+		Country:      country,
+		OperatorsURL: s.operatorsURL(),
+		BaseURL:      strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
 		FormerVisitorKey: formerKey,
 		Observe:          s.metrics.Request, LoginRefused: s.metrics.Login, KeyUsed: s.keyUses.Used,
 		Logger: s.logger,

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -51,6 +52,22 @@ func (s *Service) signIn(ctx context.Context) (*httpapi.SignIn, error) {
 	var err error
 	signIn.Secret, err = s.secret(ctx, signInSecret, sharedSecretSize)
 	return signIn, err
+}
+
+// operatorsURL returns scheme and host by which operators reach their console: by the first name
+// that is given for it, which a proxy with TLS has, or on the machine of the service.
+func (s *Service) operatorsURL() string {
+	if len(s.cfg.AdminHosts) > 0 {
+		return "https://" + s.cfg.AdminHosts[0]
+	}
+	host, port, err := net.SplitHostPort(s.cfg.AdminListen)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // operatorsConsole returns the console of operators. Its sessions are those of the owners' console,

@@ -31,13 +31,32 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.sessions (
     address    text        NOT NULL,     -- keyed hash of the address that signed in
     agent      text        NOT NULL,     -- browser and system
     created_at timestamptz NOT NULL,
-    used_at    timestamptz NOT NULL      -- at most a minute before the last use
+    used_at    timestamptz NOT NULL,     -- at most a minute before the last use
+    issuer_sid bytea,                    -- keyed hash of the session at the issuer; NULL: unknown
+    id_token   bytea                     -- of the issuer, encrypted under the secret of the session
 );
+
+-- A database of before has the table without the last columns. To add them locks the table.
+DO $$ BEGIN
+    IF NOT EXISTS (SELECT FROM pg_attribute
+            WHERE attrelid = 'linkledger_keys.sessions'::regclass AND attname = 'id_token') THEN
+        ALTER TABLE linkledger_keys.sessions
+            ADD COLUMN IF NOT EXISTS issuer_sid bytea, ADD COLUMN IF NOT EXISTS id_token bytea;
+    END IF;
+END $$;
 
 CREATE INDEX IF NOT EXISTS sessions_account ON linkledger_keys.sessions (account_id);
 CREATE INDEX IF NOT EXISTS sessions_user ON linkledger_keys.sessions (user_id);
 CREATE INDEX IF NOT EXISTS sessions_created_at ON linkledger_keys.sessions (created_at);
 CREATE INDEX IF NOT EXISTS sessions_used_at ON linkledger_keys.sessions (used_at);
+CREATE INDEX IF NOT EXISTS sessions_issuer_sid ON linkledger_keys.sessions (issuer_sid)
+    WHERE issuer_sid IS NOT NULL;
+
+-- The sign-outs that the issuer has sent, each of which counts once.
+CREATE TABLE IF NOT EXISTS linkledger_keys.issuer_sign_outs (
+    hash       bytea       PRIMARY KEY,  -- keyed hash of the id of its token
+    expires_at timestamptz NOT NULL      -- from then on the token counts no more
+);
 
 -- One-time links that operators make, each of which signs a browser in once.
 CREATE TABLE IF NOT EXISTS linkledger_keys.sign_in_links (

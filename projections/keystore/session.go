@@ -32,8 +32,13 @@ type Session struct {
 	User     uuid.UUID // the person who signed in; zero: a key did
 	MemberAt int64     // commit position of the person's role in the account
 	Operator bool      // the person is an operator of the installation
-	Address  string    // keyed hash of the address that signed in
-	Agent    string    // browser and system
+	// KeepOperator makes the session that of an operator if another one of the person is.
+	KeepOperator bool
+	Address      string // keyed hash of the address that signed in
+	Agent        string // browser and system
+
+	IssuerSID []byte // keyed hash of the session at the issuer; nil: it has none
+	IDToken   string // of the issuer, with which the browser signs out there; empty: none
 }
 
 // newSecret returns 32 random bytes in base64.
@@ -58,19 +63,21 @@ func (k *Keys) StartSession(
 	ctx context.Context, s Session, now time.Time,
 ) (id uuid.UUID, secret string, err error) {
 	id, secret = uuid.New(), newSecret()
+	sealed, err := sealIDToken(secret, s.IDToken)
+	if err != nil {
+		return uuid.Nil, "", fmt.Errorf("start a session: %w", err)
+	}
 	err = k.durably(ctx, func(tx pgx.Tx) error {
-		if s.User != uuid.Nil {
-			if err := setOperator(ctx, tx, s.User, s.Operator); err != nil {
-				return err
-			}
+		if err := decideOperator(ctx, tx, &s, now); err != nil {
+			return err
 		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO linkledger_keys.sessions (hash, id, account_id, key_id, user_id, member_at,
-				operator, address, agent, created_at, used_at)
+				operator, address, agent, created_at, used_at, issuer_sid, id_token)
 			VALUES ($1, $2, nullif($3, $11::uuid), $4, nullif($5, $11::uuid), $6, $7, $8, $9,
-				$10, $10)`,
+				$10, $10, $12, $13)`,
 			HashSession(secret), id, s.Account, s.Key, s.User, s.MemberAt, s.Operator, s.Address,
-			s.Agent, now, uuid.Nil); err != nil {
+			s.Agent, now, uuid.Nil, s.IssuerSID, sealed); err != nil {
 			return err
 		}
 		return k.trimSessions(ctx, tx, s, now)
@@ -81,13 +88,35 @@ func (k *Keys) StartSession(
 	return id, secret, nil
 }
 
-// setOperator makes all sessions of a person those of an operator, or of none. Until the end of the
-// transaction it holds the row of the person's key, which everybody who signs in has: of two
-// sign-ins at once, the second sees the session of the first.
+// decideOperator sets whether a new session is that of an operator, and makes the other sessions of
+// its person the same.
+func decideOperator(ctx context.Context, tx pgx.Tx, s *Session, now time.Time) error {
+	if s.User == uuid.Nil {
+		return nil
+	}
+	if !s.KeepOperator {
+		return setOperator(ctx, tx, s.User, s.Operator)
+	}
+	if err := lockPerson(ctx, tx, s.User); err != nil {
+		return err
+	}
+	return tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM linkledger_keys.sessions
+			WHERE user_id = $1 AND operator AND created_at > $2 AND used_at > $3)`,
+		s.User, now.Add(-SessionMax), now.Add(-SessionIdle)).Scan(&s.Operator)
+}
+
+// lockPerson holds the row of the key of a person, which everybody who signs in has, until the end
+// of the transaction: of two sign-ins at once, the second sees the session of the first.
+func lockPerson(ctx context.Context, tx pgx.Tx, user uuid.UUID) error {
+	_, err := tx.Exec(ctx, `
+		SELECT FROM linkledger_keys.account_keys WHERE account_id = $1 FOR NO KEY UPDATE`, user)
+	return err
+}
+
+// setOperator makes all sessions of a person those of an operator, or of none.
 func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) error {
-	if _, err := tx.Exec(ctx, `
-		SELECT FROM linkledger_keys.account_keys WHERE account_id = $1 FOR NO KEY UPDATE`,
-		user); err != nil {
+	if err := lockPerson(ctx, tx, user); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `

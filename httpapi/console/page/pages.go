@@ -21,7 +21,7 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// Config of Pages. All fields are required.
+// Config of Pages. All fields are required, but for NoAccount where no page needs an account.
 type Config struct {
 	API      http.Handler // serves calls of the API
 	Sessions *session.Sessions
@@ -30,6 +30,9 @@ type Config struct {
 
 	SignIn string // path of the page for signing in
 	Start  string // path of the page to begin with
+	// NoAccount is the path of the page that says what to do without an account. It is opened in
+	// place of all others.
+	NoAccount string
 }
 
 // Pages opens pages and writes them. It is safe for concurrent use.
@@ -100,6 +103,11 @@ func (s *Pages) SignedIn(name string, fill Fill) bunrouter.HandlerFunc {
 		}
 		if err := p.readSession(); err != nil {
 			return err
+		}
+		if p.Session.Account == nil && p.C.Request.Method == http.MethodGet &&
+			p.Path() != s.NoAccount {
+			p.Redirect = s.NoAccount
+			return nil
 		}
 		return fill(p)
 	})

@@ -904,6 +904,17 @@ type DomainsAnswer struct {
 	Version Version `json:"version"`
 }
 
+// EndedSessionAnswer defines model for EndedSessionAnswer.
+type EndedSessionAnswer struct {
+	Error Error `json:"error"`
+
+	// SignOutUrl Where the browser signs out at the issuer too, and comes back; null: nowhere.
+	SignOutUrl *string `json:"sign_out_url"`
+
+	// Version In every answer.
+	Version Version `json:"version"`
+}
+
 // Envelope defines model for Envelope.
 type Envelope struct {
 	Error Error `json:"error"`
@@ -8338,7 +8349,7 @@ type EndCurrentSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Envelope
+	JSON200 *EndedSessionAnswer
 	// JSONDefault the response for an HTTP default `application/json` response
 	JSONDefault *Failure
 	// Headers200 the parsed response headers for an HTTP 200 response
@@ -8346,7 +8357,7 @@ type EndCurrentSessionResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r EndCurrentSessionResponse) GetJSON200() *Envelope {
+func (r EndCurrentSessionResponse) GetJSON200() *EndedSessionAnswer {
 	return r.JSON200
 }
 
@@ -11023,7 +11034,7 @@ func ParseEndCurrentSessionResponse(rsp *http.Response) (*EndCurrentSessionRespo
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Envelope
+		var dest EndedSessionAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

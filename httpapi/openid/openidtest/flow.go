@@ -44,7 +44,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, wrong, http.StatusBadRequest)
 		return
 	}
-	answer := url.Values{"state": {query.Get("state")}, "iss": {i.URL}}
+	answer := url.Values{"state": {query.Get("state")}, "iss": {i.issuer()}}
 	if i.refusal != "" {
 		answer.Set("error", i.refusal)
 		answer.Set("error_description", "for people\r\nto read")
@@ -147,8 +147,12 @@ func (i *Issuer) idClaims(granted grant) map[string]any {
 		stated = map[string]any{"sub": stated["sub"]}
 	}
 	now := i.now()
-	stated["iss"], stated["aud"], stated["nonce"] = i.URL, i.client.ID, granted.nonce
+	stated["iss"], stated["aud"], stated["nonce"] = i.issuer(), i.client.ID, granted.nonce
 	stated["iat"], stated["exp"] = now.Unix(), now.Add(tokenLife).Unix()
+	i.session = rand.Text()
+	if _, given := granted.person.Claims["sid"]; !given {
+		stated["sid"] = i.session
+	}
 	return stated
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"sync"
 	"testing"
@@ -21,14 +22,16 @@ const (
 	TokenPath     = "/token"
 	KeysPath      = "/keys"
 	UserInfoPath  = "/userinfo"
+	EndPath       = "/end"
 )
 
 // Client is what the issuer knows of the one client that it has.
 type Client struct {
 	ID     string
 	Secret string // empty for a public client
-	// RedirectURLs are the URLs that the issuer sends people back to.
-	RedirectURLs []string
+	// RedirectURLs are the URLs that the issuer sends people back to, after a sign-in, and
+	// SignedOutURLs those after a sign-out.
+	RedirectURLs, SignedOutURLs []string
 }
 
 // Person signs in at the issuer, without being asked.
@@ -69,6 +72,8 @@ type Issuer struct {
 	requests  map[string]int          // by path
 	codes     map[string]grant
 	tokens    map[string]map[string]any // claims by access token
+	session   string                    // the last one
+	ended     []url.Values              // requests to sign out
 }
 
 // New starts an issuer that signs Ada in for the client "linkledger", and stops it when the test
@@ -88,6 +93,7 @@ func New(t testing.TB) *Issuer {
 		"POST " + TokenPath:    i.token,
 		"GET " + KeysPath:      i.keys,
 		"GET " + UserInfoPath:  i.userInfo,
+		"GET " + EndPath:       i.end,
 	} {
 		i.usual.HandleFunc(pattern, handler)
 	}
@@ -110,6 +116,7 @@ func (i *Issuer) newDocument() map[string]any {
 		"token_endpoint":                   i.URL + TokenPath,
 		"jwks_uri":                         i.URL + KeysPath,
 		"userinfo_endpoint":                i.URL + UserInfoPath,
+		"end_session_endpoint":             i.URL + EndPath,
 		"response_types_supported":         []string{"code"},
 		"subject_types_supported":          []string{"public"},
 		"code_challenge_methods_supported": []string{"S256"},
@@ -190,6 +197,15 @@ func (i *Issuer) Discover(field string, value any) {
 		return
 	}
 	i.document[field] = value
+}
+
+// CallItself sets the name that the issuer gives itself, which is otherwise its URL.
+func (i *Issuer) CallItself(name string) { i.Discover("issuer", name) }
+
+// issuer returns the name that the issuer gives itself. The mutex is held.
+func (i *Issuer) issuer() string {
+	name, _ := i.document["issuer"].(string)
+	return name
 }
 
 // Override has a handler answer at one of the paths in place of the issuer, until it is nil.

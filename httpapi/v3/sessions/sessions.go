@@ -220,7 +220,14 @@ func (h *Handler) Move(c *request.Context) (any, error) {
 	return h.Current(c)
 }
 
+type endResponse struct {
+	response.Envelope
+	// SignOutURL is where the browser signs out at the issuer too; null: nowhere.
+	SignOutURL *string `json:"sign_out_url"`
+}
+
 // EndCurrent ends the session of the call.
 func (h *Handler) EndCurrent(c *request.Context) (any, error) {
-	return response.Succeeded(), h.Sessions.End(c, c.Session.ID)
+	endURL, err := h.Sessions.SignOut(c)
+	return endResponse{response.Succeeded(), response.TextOrNull(endURL)}, err
 }

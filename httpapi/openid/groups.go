@@ -1,0 +1,66 @@
+package openid
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// addGroups adds what the claims say of the groups of a person. It looks for the wanted ones: other
+// groups have no effect, whatever their number and names. Those that are not said here are unknown,
+// which is not the same as none: Entra leaves the claim out for members of many groups. An issuer
+// that leaves it out without a reason means none, as Entra and Okta do for a person in no group.
+func (c claims) addGroups(to *Identity, claim string, wanted []string) {
+	stated := orNull(c[claim])
+	var elements []json.RawMessage
+	switch group, isText := textOf(stated); {
+	case string(stated) == "null" && c.elsewhere(claim):
+		to.GroupsUnknown = "the issuer names another place where claim " + claim + " is"
+	case string(stated) == "null" && c.isTrue("hasgroups"):
+		to.GroupsUnknown = "the issuer says that there are groups, and not which"
+	case string(stated) == "null":
+		to.GroupsMissing = true
+	case isText:
+		to.Groups = among(wanted, group)
+	case json.Unmarshal(stated, &elements) == nil:
+		groups := make([]string, 0, len(elements))
+		for _, element := range elements {
+			if group, isText := textOf(element); isText {
+				groups = append(groups, group)
+			}
+		}
+		to.Groups = among(wanted, groups...)
+	default:
+		to.GroupsUnknown = "claim " + claim + " is neither a list nor a text"
+	}
+}
+
+// textOf returns a text, or false if the value is none.
+func textOf(value json.RawMessage) (text string, ok bool) {
+	if len(value) == 0 || value[0] != '"' {
+		return "", false
+	}
+	return text, json.Unmarshal(value, &text) == nil
+}
+
+// among returns the wanted groups that are among others, in the order of the wanted ones.
+func among(wanted []string, groups ...string) (found []string) {
+	for _, group := range wanted {
+		if slices.Contains(groups, group) {
+			found = append(found, group)
+		}
+	}
+	return found
+}
+
+// elsewhere reports whether the issuer says that a claim is at another place (OpenID Connect Core
+// 1.0, section 5.6.2). Nothing is fetched from there: Entra's place needs a token of its own.
+func (c claims) elsewhere(claim string) bool {
+	var places map[string]json.RawMessage
+	return json.Unmarshal(orNull(c["_claim_names"]), &places) == nil && places[claim] != nil
+}
+
+// isTrue reports whether a claim is true. Some issuers say so as a text.
+func (c claims) isTrue(name string) bool {
+	stated := string(c[name])
+	return stated == "true" || stated == `"true"`
+}

@@ -1,0 +1,147 @@
+package openid
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+// Session is what a sign-in says of the session at the issuer.
+type Session struct {
+	// Key is a keyed hash of the id of the session, or nil if the issuer gives it none.
+	Key []byte
+	// IDToken is what EndURL needs.
+	IDToken string
+}
+
+// SignOut is what an issuer says of a session that has ended there.
+type SignOut struct {
+	Issuer  string
+	Subject string // the person; empty: not said
+	Session []byte // as in Session; nil: all sessions of the person have ended
+	// ID is a keyed hash of the id of the token. A token with the same one MUST NOT count again
+	// before Expires. From then on it is refused.
+	ID      []byte
+	Expires time.Time
+}
+
+const (
+	// signOutEvent is the name of the event that makes a token one of a sign-out.
+	signOutEvent = "http://schemas.openid.net/event/backchannel-logout"
+	// signOutAge is how old a token of a sign-out may be, and how far ahead the clock of the
+	// issuer.
+	signOutAge = 5 * time.Minute
+	// maxID is the length of the longest id of a session or a token.
+	maxID = 512
+)
+
+// EndURL returns the URL of the issuer to which a browser goes to sign out there, and comes back to
+// the URL back. It is empty if the issuer has none, or has not been asked yet. idToken is that of
+// the sign-in, and may be empty; then the issuer may ask the person whether they mean it.
+func (p *Provider) EndURL(idToken, back string) string {
+	at := p.known()
+	if at == nil || at.EndURL == "" {
+		return ""
+	}
+	end, err := url.Parse(at.EndURL)
+	if err != nil { // metadata.check has parsed it
+		return ""
+	}
+	query := end.Query()
+	query.Set("client_id", p.cfg.ClientID)
+	query.Set("post_logout_redirect_uri", back)
+	if idToken != "" {
+		query.Set("id_token_hint", idToken)
+	}
+	end.RawQuery = query.Encode()
+	return end.String()
+}
+
+// known returns what the issuer says of itself, or nil if that is not known yet. It waits for
+// nothing.
+func (p *Provider) known() *metadata {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found == nil {
+		return nil
+	}
+	select {
+	case <-p.found.done:
+		return p.found.says
+	default:
+		return nil
+	}
+}
+
+// SignOut returns what a token of a sign-out says (OpenID Connect Back-Channel Logout 1.0). It
+// fails with ErrInvalid, or with ErrUnavailable or ErrMisconfigured if it cannot be verified.
+func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
+	at, err := p.discovered(ctx)
+	if err != nil {
+		return SignOut{}, err
+	}
+	verified, found, err := p.verifySigned(ctx, at, token, &oidc.Config{SkipExpiryCheck: true})
+	if err != nil {
+		return SignOut{}, err
+	}
+	// The standard has not always asked for an expiry, and some issuers send none.
+	now, issued := p.cfg.Now(), verified.IssuedAt
+	switch {
+	case now.Sub(issued).Abs() > signOutAge:
+		return SignOut{}, fmt.Errorf("%w: the sign-out is not of now", ErrInvalid)
+	case !verified.Expiry.IsZero() && verified.Expiry.Add(signOutAge).Before(now):
+		return SignOut{}, fmt.Errorf("%w: the sign-out has expired", ErrInvalid)
+	case found["nonce"] != nil: // an ID token has one
+		return SignOut{}, fmt.Errorf("%w: the token is that of a sign-in", ErrInvalid)
+	case !found.isSignOut():
+		return SignOut{}, fmt.Errorf("%w: the token is not one of a sign-out", ErrInvalid)
+	}
+	out := SignOut{Issuer: at.Issuer, Expires: issued.Add(2 * signOutAge)}
+	if found["sub"] != nil {
+		if out.Subject, err = found.subject(); err != nil {
+			return SignOut{}, err
+		}
+	}
+	if out.Session, err = p.keyOf(at, found, "sid"); err != nil {
+		return SignOut{}, err
+	}
+	if out.ID, err = p.keyOf(at, found, "jti"); err != nil {
+		return SignOut{}, err
+	}
+	if out.ID == nil || out.Session == nil && out.Subject == "" {
+		return SignOut{}, fmt.Errorf("%w: the sign-out lacks jti, or both sid and sub", ErrInvalid)
+	}
+	return out, nil
+}
+
+// isSignOut reports whether the claims are those of a sign-out.
+func (c claims) isSignOut() bool {
+	var happened map[string]json.RawMessage
+	if json.Unmarshal(orNull(c["events"]), &happened) != nil {
+		return false
+	}
+	var nothing map[string]json.RawMessage
+	return json.Unmarshal(orNull(happened[signOutEvent]), &nothing) == nil && nothing != nil
+}
+
+// keyOf returns a keyed hash of the id in a claim, or nil if there is none. So nobody who reads the
+// database learns an id.
+func (p *Provider) keyOf(at *metadata, of claims, claim string) ([]byte, error) {
+	id, err := of.text(claim)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	if len(id) > maxID {
+		return nil, fmt.Errorf("%w: claim %s has more than %d bytes", ErrInvalid, claim, maxID)
+	}
+	mac := hmac.New(sha256.New, p.cfg.Secret)
+	mac.Write([]byte(strings.Join([]string{claim, at.Issuer, id}, "\n")))
+	return mac.Sum(nil), nil
+}

@@ -1,0 +1,2 @@
+-- Sessions know that of their issuer: see linkledger_keys.sessions and issuer_sign_outs in the package
+-- keystore. A program of before would start sessions that a sign-out at the issuer does not end.
