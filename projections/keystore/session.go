@@ -58,7 +58,7 @@ func (k *Keys) StartSession(
 	ctx context.Context, s Session, now time.Time,
 ) (id uuid.UUID, secret string, err error) {
 	id, secret = uuid.New(), newSecret()
-	err = k.durably(ctx, func(tx pgx.Tx) error {
+	err = k.durably(ctx, change{table: sessions}, func(tx pgx.Tx) error {
 		if s.User != uuid.Nil {
 			if err := setOperator(ctx, tx, s.User, s.Operator); err != nil {
 				return err
@@ -99,7 +99,7 @@ func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) 
 // EndOperator takes the role of an operator from all sessions of a person. When it returns, they
 // have it on no node, also after a crash of the database.
 func (k *Keys) EndOperator(ctx context.Context, user uuid.UUID) error {
-	err := k.durably(ctx, func(tx pgx.Tx) error { return setOperator(ctx, tx, user, false) })
+	err := k.durably(ctx, change{table: sessions}, func(tx pgx.Tx) error { return setOperator(ctx, tx, user, false) })
 	if err != nil {
 		return fmt.Errorf("end the role of an operator: %w", err)
 	}
@@ -163,11 +163,11 @@ func (k *Keys) UseSession(ctx context.Context, id uuid.UUID, used, now time.Time
 func (k *Keys) MoveSession(
 	ctx context.Context, id, account uuid.UUID, memberAt int64,
 ) error {
-	_, err := k.pool.Exec(ctx, `
+	err := k.execDurably(ctx, change{table: sessions}, `
 		UPDATE linkledger_keys.sessions SET account_id = $2, member_at = $3
 		WHERE id = $1 AND user_id IS NOT NULL`, id, account, memberAt)
 	if err != nil {
-		return fmt.Errorf("move a session: %w", explain(err))
+		return fmt.Errorf("move a session: %w", err)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (k *Keys) MoveSession(
 // the database does not bring it back.
 func (k *Keys) EndSession(ctx context.Context, id uuid.UUID) error {
 	const statement = "DELETE FROM linkledger_keys.sessions WHERE id = $1"
-	if err := k.execDurably(ctx, statement, id); err != nil {
+	if err := k.execDurably(ctx, change{table: sessions}, statement, id); err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
 	return nil
@@ -185,7 +185,7 @@ func (k *Keys) EndSession(ctx context.Context, id uuid.UUID) error {
 // EndSessionsOf ends all sessions of a person.
 func (k *Keys) EndSessionsOf(ctx context.Context, user uuid.UUID) error {
 	const statement = "DELETE FROM linkledger_keys.sessions WHERE user_id = $1"
-	if err := k.execDurably(ctx, statement, user); err != nil {
+	if err := k.execDurably(ctx, change{table: sessions}, statement, user); err != nil {
 		return fmt.Errorf("end the sessions of a person: %w", err)
 	}
 	return nil
