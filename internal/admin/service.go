@@ -22,6 +22,7 @@ type Service struct {
 	MaxLag    time.Duration // the service is not ready while a projection lags by more
 	Metrics   http.Handler
 	Console   http.Handler // of operators
+	Building  func() bool  // requests wait until the read models are built
 	Profiling bool         // serve profiles
 	Logger    *slog.Logger
 }

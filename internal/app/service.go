@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -80,6 +81,8 @@ type Service struct {
 	handler   http.Handler
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
+	held      func(context.Context) error // requests wait for it; nil: for nothing
+	building  atomic.Bool                 // requests wait for held
 }
 
 // Config is the configuration of a service.
@@ -370,7 +373,13 @@ func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for _, projection := range []string{projections.Links, projections.Tags, projections.Accounts} {
+	return s.awaitProjections(ctx, to, projections.Links, projections.Tags, projections.Accounts)
+}
+
+func (s *Service) awaitProjections(
+	ctx context.Context, to eventstore.Position, names ...string,
+) error {
+	for _, projection := range names {
 		if err := waiting.During(ctx, "projection "+projection,
 			func(context.Context) error { return fmt.Errorf("it is not at position %s yet", to) },
 			func(ctx context.Context) error { return s.Waiter.Wait(ctx, projection, to.Commit) },
@@ -379,6 +388,21 @@ func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 		}
 	}
 	return nil
+}
+
+// HoldUntil makes Run serve no request before all read models show the log up to a position, for
+// which CatchUp's rule holds. Then it calls done. Run MUST be called after it.
+func (s *Service) HoldUntil(to eventstore.Position, done func() error) {
+	s.building.Store(true)
+	s.held = func(ctx context.Context) error {
+		if err := s.CatchUp(ctx, to); err != nil {
+			return err
+		}
+		if err := s.awaitProjections(ctx, to, projections.Names()...); err != nil {
+			return err
+		}
+		return done()
+	}
 }
 
 // Close closes the connections of a service. Run, if it was called, MUST have returned.
