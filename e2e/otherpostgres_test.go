@@ -135,7 +135,27 @@ func newReplaced(t *testing.T) *replaced {
 	r.operate("person", "erase", r.erased)
 	r.call("late", "POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"late","note":"at the end"}]}`)
 	process.kill()
+	awaitEndOfPostgreSQL(t, folder)
 	return r
+}
+
+// awaitEndOfPostgreSQL waits until the server of a dev that was killed has ended: it changes the
+// files until then.
+func awaitEndOfPostgreSQL(t *testing.T, folder string) {
+	t.Helper()
+	late, tick := time.After(startTimeout), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := os.Stat(filepath.Join(folder, "postgres", "cluster", "postmaster.pid"))
+		if os.IsNotExist(err) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("PostgreSQL does not end: %v", err)
+		}
+	}
 }
 
 func (r *replaced) open(username string) {
