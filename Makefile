@@ -40,6 +40,19 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
 	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m ./...
 
+# The packages whose tests hold what PostgreSQL itself does.
+POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore \
+	./projections/readmodel
+
+.PHONY: test-other
+test-other: go ## Run the tests of what PostgreSQL itself does with another major version of it
+	@.ci/pgbouncer
+	@$(WITH_POSTGRES) LINKLEDGER_POSTGRES_BIN=$$(.ci/otherpostgres); \
+	LINKLEDGER_OTHER_POSTGRES_BIN=$$(.ci/otherpostgres); export LINKLEDGER_OTHER_POSTGRES_BIN; race=-race; \
+	command -v $$(go env CC) >/dev/null || race=; \
+	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
+	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m $(POSTGRES_PACKAGES)
+
 .PHONY: short
 short: go ## Run the quick tests, which start no process, for the loop of an edit
 	CGO_ENABLED=0 go test -short ./...
