@@ -26,8 +26,8 @@ const (
 )
 
 // errBuilding is why a service with a new database is not ready.
-var errBuilding = errors.New("the read models are built from the log, and requests wait until they " +
-	"are complete")
+var errBuilding = errors.New("the read models are built from the log, and requests wait until " +
+	"they are complete")
 
 // ready answers 200 if requests can be served, otherwise 503, with the state of each part.
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {

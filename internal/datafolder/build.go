@@ -12,8 +12,8 @@ import (
 // buildingFile is there while a new database gets its read models.
 const buildingFile = "building"
 
-// BeginBuild notes that the read models of a data folder are built in a new database. The note stays
-// until EndBuild, also if the process is killed.
+// BeginBuild notes that the read models of a data folder are built in a new database. The note
+// stays until EndBuild, also if the process is killed.
 func BeginBuild(folder string) error {
 	file, err := os.OpenFile(filepath.Join(folder, buildingFile), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err == nil {

@@ -60,8 +60,8 @@ func checkOwner(folder string) error {
 		}
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
 			return usage.Errorf(
-				"%s belongs to another user of the machine: run as that user, or give the folder to "+
-					"this one with sudo chown -R %d %s", path, os.Geteuid(), folder,
+				"%s belongs to another user of the machine: run as that user, or give the folder "+
+					"to this one with sudo chown -R %d '%s'", path, os.Geteuid(), folder,
 			)
 		}
 	}

@@ -44,7 +44,8 @@ func (c Config) startDatabase(
 			Settings: map[string]string{keystore.CopySetting: keys},
 			Replace: func(made, with int) error {
 				former, version = made, with
-				if err := checkReplaceable(keystore.OpenCopy(keys, master), keys, made); err != nil {
+				copied := keystore.OpenCopy(keys, master)
+				if err := checkReplaceable(copied, keys, made); err != nil {
 					return err
 				}
 				return datafolder.BeginBuild(c.Data)
@@ -70,9 +71,10 @@ func checkReplaceable(copied *keystore.Copy, folder string, made int) error {
 	err := copied.Check()
 	if errors.Is(err, keystore.ErrNoCopy) {
 		return fmt.Errorf("another version cannot replace it, because its keys have no copy in %s "+
-			"yet: install PostgreSQL %d beside the new one (https://apt.postgresql.org has it, and "+
-			"https://snapshot.debian.org the package of Debian), and start linkledger dev once with "+
-			"--postgres-bin /usr/lib/postgresql/%d/bin (%s); from then on any version can replace it",
+			"yet: install PostgreSQL %d beside the new one (https://apt.postgresql.org has it, "+
+			"and https://snapshot.debian.org the package of Debian), and start linkledger dev "+
+			"once with --postgres-bin /usr/lib/postgresql/%d/bin (%s); from then on any version "+
+			"can replace it",
 			folder, made, made, usage.Env("postgres-bin"))
 	}
 	return config.ExplainKey(err)

@@ -182,7 +182,8 @@ func (c Config) serve(
 	}
 	if datafolder.Building(c.Data) {
 		out.Logger.InfoContext(
-			ctx, "the read models are built from the log, and requests wait until they are complete",
+			ctx, "the read models are built from the log, and requests wait until they are "+
+				"complete",
 		)
 		s.HoldUntil(head, func() error { return datafolder.EndBuild(c.Data) })
 	}

@@ -11,9 +11,9 @@ import (
 // maxMode is the widest mode of a cluster that PostgreSQL accepts.
 const maxMode = 0o750
 
-// mend gives a cluster that was copied back to the server's user, and closes it to other users: cp -r
-// makes all files those of who copies. PostgreSQL refuses such a cluster. A cluster that is a link is
-// left as it is.
+// mend gives a cluster that was copied back to the server's user, and closes it to other users: cp
+// -r makes all files those of who copies. PostgreSQL refuses such a cluster. A cluster that is a
+// link is left as it is.
 func (f *folder) mend() error {
 	info, err := os.Lstat(f.cluster())
 	if errors.Is(err, os.ErrNotExist) {
@@ -27,8 +27,8 @@ func (f *folder) mend() error {
 		return nil
 	}
 	if !f.owner.drop && int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to user %s, and PostgreSQL has to run as the owner: run as that "+
-			"user, or give the folder to this one with sudo chown -R %d %s",
+		return fmt.Errorf("%s belongs to user %s, and PostgreSQL has to run as the owner: run as "+
+			"that user, or give the folder to this one with sudo chown -R %d '%s'",
 			f.cluster(), userName(owner.Uid), os.Geteuid(), f.path)
 	}
 	if mode := info.Mode().Perm(); mode&^maxMode != 0 || mode&0o700 != 0o700 {
@@ -43,9 +43,9 @@ func (f *folder) mend() error {
 	return nil
 }
 
-// chownCluster gives the files of root in the cluster to the server's user, the folder itself last: if
-// the process is killed before, the next one begins again. It follows no link. It leaves out files
-// with several names, which somebody may have linked there.
+// chownCluster gives the files of root in the cluster to the server's user, the folder itself last:
+// if the process is killed before, the next one begins again. It follows no link. It leaves out
+// files with several names, which somebody may have linked there.
 func (f *folder) chownCluster() (err error) {
 	root, err := os.OpenRoot(f.cluster())
 	if err != nil {

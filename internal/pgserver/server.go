@@ -74,7 +74,8 @@ type Server struct {
 // has no effect on the running server.
 //
 // It fails with [ErrNotInstalled] if no PostgreSQL is found, with [ErrOtherVersion] if the folder
-// needs another PostgreSQL that Config.Replace does not replace, and with [ErrInUse] if another process runs a server on the folder.
+// needs another PostgreSQL that Config.Replace does not replace, and with [ErrInUse] if another
+// process runs a server on the folder.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	f, err := openFolder(cfg.Dir)
 	if err != nil {
@@ -97,7 +98,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // startIn starts the server process on a folder that this process has locked.
 func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
 	inst, err := findInstallation(ctx, cfg.BinDir, f.cluster())
-	other, replaced := errors.AsType[*otherVersion](err)
+	other, replaced := errors.AsType[*otherVersionError](err)
 	if replaced && cfg.Replace != nil {
 		inst = other.newest
 		if err = cfg.Replace(other.made, inst.major); err != nil {

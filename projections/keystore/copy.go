@@ -1,11 +1,12 @@
 package keystore
 
-// The copy of the schema linkledger_keys that linkledger dev keeps beside its PostgreSQL, so that the
-// keys outlive a cluster that no installed PostgreSQL can read.
+// The copy of the schema linkledger_keys that linkledger dev keeps beside its PostgreSQL, so that
+// the keys outlive a cluster that no installed PostgreSQL can read.
 //
-// A change is in the copy before it is committed, and so before anybody can use or answer it. A lock
-// makes the order of the copies that of the commits. A process that is killed in between leaves a
-// change in the copy that nobody has seen: a key that seals nothing, an erasure that the log has.
+// A change is in the copy before it is committed, and so before anybody can use or answer it. A
+// lock makes the order of the copies that of the commits. A process that is killed in between
+// leaves a change in the copy that nobody has seen: a key that seals nothing, an erasure that the
+// log has.
 
 import (
 	"context"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // CopySetting is the setting of a PostgreSQL server that names the absolute folder of the copy.
@@ -42,8 +44,8 @@ const (
 	keyUses      = "key_uses"
 )
 
-// wholeTables are the tables with one file each. Those with a row for each account would make a file
-// that is long to write: account_keys has many files, see shardOf.
+// wholeTables are the tables with one file each. Those with a row for each account would make a
+// file that is long to write: account_keys has many files, see shardOf.
 var wholeTables = []string{secrets, sessions, signInLinks, keyUses}
 
 // shardOf returns the file of the key of an account. The first digits of an id are a time, the last
@@ -84,7 +86,7 @@ func (c *Copy) orNil() *Copy {
 // write brings the change of a transaction to the copy. The transaction MUST hold copyLock.
 func (c *Copy) write(ctx context.Context, tx pgx.Tx, changed change) error {
 	if changed.table != "" {
-		if _, err := c.writeTable(ctx, tx, changed.table); err != nil {
+		if err := c.writeTable(ctx, tx, changed.table); err != nil {
 			return err
 		}
 	}
@@ -136,13 +138,13 @@ func parseKey(row string) (key keyRow, err error) {
 	return key, err
 }
 
-// writeTable copies a table of wholeTables, and returns how many rows it has.
-func (c *Copy) writeTable(ctx context.Context, tx pgx.Tx, table string) (int, error) {
+// writeTable copies a table of wholeTables.
+func (c *Copy) writeTable(ctx context.Context, tx pgx.Tx, table string) error {
 	rows, err := rowsOf(ctx, tx, table)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return len(rows), c.replace(table, rows)
+	return c.replace(table, rows)
 }
 
 // nameOf returns the quoted name of a table of the schema.
@@ -181,7 +183,7 @@ func (k *Keys) copyTables(ctx context.Context, tables []string) error {
 			if table == accountKeys {
 				err = to.mergeAccountKeys(ctx, tx)
 			} else {
-				_, err = to.writeTable(ctx, tx, table)
+				err = to.writeTable(ctx, tx, table)
 			}
 			if err != nil {
 				return err
@@ -252,6 +254,9 @@ func (c *Copy) missingKeys(stored map[string]keyRow) ([]string, error) {
 	var missing []string
 	for _, name := range names {
 		rows, err := c.read(name)
+		if errors.Is(err, errDamaged) || errors.Is(err, ErrOtherMasterKey) {
+			continue // the database has what the file had, and the file is written anew
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -287,6 +292,10 @@ func insert(ctx context.Context, tx pgx.Tx, table string, rows []string, conflic
 	_, err := tx.Exec(ctx, "INSERT INTO "+into+" AS k ("+list+") SELECT "+list+
 		" FROM json_populate_recordset(NULL::"+into+", $1::json)"+conflict,
 		"["+strings.Join(rows, ",")+"]")
+	const undefinedColumn = "42703"
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedColumn {
+		return errNewerCopy
+	}
 	return err
 }
 
@@ -357,7 +366,9 @@ func (k *Keys) Follow(ctx context.Context, logger *slog.Logger) error {
 			err = k.copyChanged(ctx, seen)
 		}
 		if err != nil && ctx.Err() == nil && !failing {
-			logger.WarnContext(ctx, "the copy of the keys is not up to date", slog.Any("error", err))
+			logger.WarnContext(
+				ctx, "the copy of the keys is not up to date", slog.Any("error", err),
+			)
 		}
 		failing = err != nil
 		select {

@@ -334,6 +334,33 @@ func TestCopyIsSealed(t *testing.T) {
 	}
 }
 
+// TestDamagedCopyIsWrittenAnew checks that a service with a sound database starts.
+func TestDamagedCopyIsWrittenAnew(t *testing.T) {
+	t.Parallel()
+	ctx, folder := withTimeout(t), t.TempDir()
+	db := createCopied(t, folder)
+	account := uuid.NewString()
+	if _, err := db.MakeAccountKey(ctx, account); err != nil {
+		t.Fatal(err)
+	}
+	shard := filepath.Join(folder, "account_keys."+account[34:])
+	if err := os.WriteFile(shard, []byte(`{"format":2}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.CopyAll(ctx); err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("over the copy of a newer version: %v", err)
+	}
+	for _, name := range []string{shard, filepath.Join(folder, "sessions"), filepath.Join(folder, "complete")} {
+		if err := os.WriteFile(name, []byte(`{"fo`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.CopyAll(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantContent(t, restoreFrom(t, folder), db.content(t))
+}
+
 // TestCopyFails checks that a change is refused if the copy cannot be written, and not made.
 func TestCopyFails(t *testing.T) {
 	t.Parallel()
@@ -373,6 +400,13 @@ func TestCopyOfAnEarlierVersion(t *testing.T) {
 	restored := restoreFrom(t, folder)
 	if master := scan[string](t, restored, "SELECT master FROM linkledger_keys.account_keys"); master != "" {
 		t.Errorf("the column has %q, want its default", master)
+	}
+	db.exec(t, "ALTER TABLE linkledger_keys.account_keys ADD COLUMN later int")
+	if err := db.CopyAll(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, done, err := openCopied(t, folder).Restore(ctx); done || err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("the copy of a later version: %t, %v", done, err)
 	}
 	if tables := restored.tables(t); !slices.Equal(tables, db.tables(t)) {
 		t.Errorf("got %s", tables)

@@ -16,11 +16,15 @@ import (
 // ErrNoCopy means that a folder has no complete copy of the keys.
 var ErrNoCopy = errors.New("there is no complete copy of the keys")
 
+// errNewerCopy means that a newer version of the program has written a file of the copy.
+var errNewerCopy = errors.New("it was written by a newer version of Linkledger: start that " +
+	"version or a later one")
+
 // copyFormat is the form of the files. A program refuses a later one.
 const copyFormat = 1
 
-// Copy is a copy of the schema linkledger_keys: files that are sealed with the master key, each with
-// the rows of a table as JSON. Any version of PostgreSQL can read them.
+// Copy is a copy of the schema linkledger_keys: files that are sealed with the master key, each
+// with the rows of a table as JSON. Any version of PostgreSQL can read them.
 type Copy struct {
 	folder string
 	master *MasterKey
@@ -38,8 +42,8 @@ func OpenCopy(folder string, master *MasterKey) *Copy {
 	return &Copy{folder: folder, master: master}
 }
 
-// Check returns ErrNoCopy if the folder has no complete copy, ErrNoMasterKey or ErrOtherMasterKey if
-// the master key does not open it, and other errors if it cannot be read.
+// Check returns ErrNoCopy if the folder has no complete copy, ErrNoMasterKey or ErrOtherMasterKey
+// if the master key does not open it, and other errors if it cannot be read.
 func (c *Copy) Check() error {
 	_, err := c.readAll()
 	return err
@@ -97,7 +101,7 @@ func (c *Copy) shards() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), accountKeys+".") && !strings.HasSuffix(e.Name(), ".new") {
+		if shard, ok := strings.CutPrefix(e.Name(), accountKeys+"."); ok && len(shard) == 2 {
 			names = append(names, e.Name())
 		}
 	}
@@ -111,21 +115,29 @@ func (c *Copy) read(name string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the copy of the keys: %w", err)
 	}
-	var file copyFile
-	if err := json.Unmarshal(content, &file); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", path, err)
-	}
-	if file.Format > copyFormat {
-		return nil, fmt.Errorf("%s was written by a newer version of Linkledger: start that "+
-			"version or a later one", path)
-	}
-	text, err := c.master.open(label(name), file.Master, file.Sealed)
+	rows, err := c.open(name, content)
 	if err != nil {
 		return nil, fmt.Errorf("read the copy of the keys in %s: %w", path, err)
 	}
+	return rows, nil
+}
+
+// open returns the rows in the content of a file.
+func (c *Copy) open(name string, content []byte) ([]string, error) {
+	var file copyFile
+	if err := json.Unmarshal(content, &file); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if file.Format > copyFormat {
+		return nil, errNewerCopy
+	}
+	text, err := c.master.open(label(name), file.Master, file.Sealed)
+	if err != nil {
+		return nil, err
+	}
 	var rows []json.RawMessage
 	if err := json.Unmarshal(text, &rows); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", path, err)
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	texts := make([]string, len(rows))
 	for i, row := range rows {
@@ -140,8 +152,9 @@ func (c *Copy) replace(name string, rows []string) error {
 		return ErrNoMasterKey
 	}
 	slices.Sort(rows)
-	if now, err := c.read(name); err == nil && slices.Equal(now, rows) {
-		return nil
+	now, err := c.read(name)
+	if errors.Is(err, errNewerCopy) || err == nil && slices.Equal(now, rows) {
+		return err
 	}
 	content, err := json.Marshal(copyFile{
 		Format: copyFormat, Master: c.master.name,

@@ -73,7 +73,7 @@ func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, erro
 
 // errDamaged means that what is opened was not wrapped by the master key of that name, or not with
 // that label.
-var errDamaged = errors.New("it was changed since it was encrypted")
+var errDamaged = errors.New("it is damaged")
 
 // open returns what wrap has wrapped with a label.
 func (m *MasterKey) open(label, master string, wrapped []byte) ([]byte, error) {

@@ -99,7 +99,9 @@ func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) 
 // EndOperator takes the role of an operator from all sessions of a person. When it returns, they
 // have it on no node, also after a crash of the database.
 func (k *Keys) EndOperator(ctx context.Context, user uuid.UUID) error {
-	err := k.durably(ctx, change{table: sessions}, func(tx pgx.Tx) error { return setOperator(ctx, tx, user, false) })
+	err := k.durably(ctx, change{table: sessions}, func(tx pgx.Tx) error {
+		return setOperator(ctx, tx, user, false)
+	})
 	if err != nil {
 		return fmt.Errorf("end the role of an operator: %w", err)
 	}
