@@ -3,7 +3,7 @@
 // such as the one that hashes visitors, and the sessions of browsers. They lie in the schema
 // linkledger_keys, which is part of a backup.
 //
-// A dev also keeps a copy of the schema in files, from which the schema is restored if an upgrade of
+// A dev also keeps a copy of the schema in files. The schema is restored from it if an upgrade of
 // the operating system takes the PostgreSQL away that can read the database.
 //
 // The read models, in all other schemas, can be dropped at any time. The services then build them
