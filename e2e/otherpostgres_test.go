@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -224,6 +225,26 @@ func (r *replaced) asBefore() {
 	r.answersAsBefore(r.before)
 }
 
+// firstVisit visits a link until it is answered otherwise than that the service is not ready.
+func (r *replaced) firstVisit(process *child, hash string) answeredVisit {
+	r.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if listening, err := net.Dial("tcp", r.at); err == nil {
+			_ = listening.Close()
+			if visit := r.look(hash); visit.Status != http.StatusServiceUnavailable {
+				return visit
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-process.ended:
+			r.t.Fatal("dev has ended")
+		}
+	}
+}
+
 // clusters returns the clusters that were set aside.
 func (r *replaced) clusters() []string {
 	r.t.Helper()
@@ -276,6 +297,22 @@ func TestOtherPostgreSQL(t *testing.T) {
 		if kept := r.clusters(); len(kept) != 1 {
 			t.Errorf("set aside are %s", kept)
 		}
+	})
+	t.Run("moved away", func(t *testing.T) {
+		t.Parallel()
+		r := data.copied(t)
+		if err := os.RemoveAll(filepath.Join(r.folder, "postgres")); err != nil {
+			t.Fatal(err)
+		}
+		process := startChild(t, program, r.arguments()...)
+		if first := r.firstVisit(process, "go"); !slices.Contains(r.before.Visits, first) {
+			t.Errorf("the first visit that is answered: %+v", first)
+		}
+		if !r.ready(process, startTimeout) {
+			t.Fatal("not ready in time")
+		}
+		r.asBefore()
+		r.interrupt(process)
 	})
 	t.Run("without a copy", func(t *testing.T) {
 		t.Parallel()

@@ -77,5 +77,8 @@ func checkReplaceable(copied *keystore.Copy, folder string, made int) error {
 			"can replace it",
 			folder, made, made, usage.Env("postgres-bin"))
 	}
-	return config.ExplainKey(err)
+	if err != nil {
+		return fmt.Errorf("another version cannot replace it: %w", err)
+	}
+	return nil
 }
