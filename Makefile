@@ -17,6 +17,9 @@ WITH_POSTGRES = bin=$$(.ci/postgres); export LINKLEDGER_POSTGRES_BIN=$$bin;
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# The folder of a PostgreSQL of another major version, for the tests of upgrades.
+WITH_OTHER_POSTGRES = other=$$(.ci/otherpostgres); export LINKLEDGER_OTHER_POSTGRES_BIN=$$other;
+
 .PHONY: run
 run: build ## Install what is missing, build, and run everything on this machine
 	@$(WITH_POSTGRES) exec ./linkledger dev
@@ -32,10 +35,23 @@ build: go ## Build the static binary ./linkledger
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
 	@.ci/pgbouncer
-	@$(WITH_POSTGRES) race=-race; \
+	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
 	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m ./...
+
+# The packages whose tests hold what PostgreSQL itself does.
+POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore \
+	./projections/readmodel
+
+.PHONY: test-other
+test-other: go ## Run the tests of what PostgreSQL itself does with another major version of it
+	@.ci/pgbouncer
+	@$(WITH_POSTGRES) LINKLEDGER_POSTGRES_BIN=$$(.ci/otherpostgres); \
+	LINKLEDGER_OTHER_POSTGRES_BIN=$$(.ci/otherpostgres); export LINKLEDGER_OTHER_POSTGRES_BIN; race=-race; \
+	command -v $$(go env CC) >/dev/null || race=; \
+	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
+	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m $(POSTGRES_PACKAGES)
 
 .PHONY: short
 short: go ## Run the quick tests, which start no process, for the loop of an edit
@@ -46,7 +62,7 @@ short: go ## Run the quick tests, which start no process, for the loop of an edi
 soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and fuzzing
 	@.ci/chromium
 	@.ci/pgbouncer
-	@$(WITH_POSTGRES) LINKLEDGER_SOAK=1 go test -race -count=1 -timeout 2h ./...
+	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) LINKLEDGER_SOAK=1 go test -race -count=1 -timeout 2h ./...
 	@for part in crash storecrash cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash

@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -51,5 +53,25 @@ func TestPlantedDataFolder(t *testing.T) {
 			out, err := dev.CombinedOutput()
 			wantOneLine(t, out, err, test.want)
 		})
+	}
+}
+
+// TestFolderOfRoot starts dev as an ordinary user on a folder that root has copied.
+func TestFolderOfRoot(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		return // only root can make such a folder
+	}
+	const user = 65534
+	dir := t.TempDir()
+	shell(t, fmt.Sprintf("chmod 755 %[1]s/.. %[1]s && cp %[2]s %[1]s/linkledger", dir, program))
+	for _, name := range []string{"master.key", "postgres", "keys"} {
+		folder := filepath.Join(dir, name+" data")
+		shell(t, fmt.Sprintf("mkdir '%[1]s' && chown %[2]d '%[1]s' && touch '%[1]s/%[3]s'", folder, user, name))
+		dev := exec.CommandContext(t.Context(), filepath.Join(dir, "linkledger"), "dev", "--data="+folder,
+			"--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--eventstore-listen=127.0.0.1:0")
+		dev.Dir, dev.SysProcAttr = "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		out, err := dev.CombinedOutput()
+		wantOneLine(t, out, err, fmt.Sprintf("sudo chown -R %d '%s'", user, folder))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/httpapi/apierror"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyuse"
 	"linkledger/queries"
 	"linkledger/queries/cache"
 )
@@ -264,11 +264,11 @@ func TestRevokedKeysAddNoKeys(t *testing.T) {
 
 func TestLastUseOfKeys(t *testing.T) {
 	t.Parallel()
-	var uses *keystore.Uses
+	var uses *keyuse.Uses
 	s := newStack(t, func(cfg *Config) {
 		cfg.KeyUsed = func(account uuid.UUID, key string) { uses.Used(account, key) }
 	})
-	uses = keystore.NewUses(s.db.Keys, slog.New(slog.DiscardHandler))
+	uses = keyuse.New(s.db.Pool, slog.New(slog.DiscardHandler))
 	owner := s.client(t, "owner")
 	user := owner.withKey(`"name":"used"`)
 	owner.must("POST", "/v3/keys", `{"name":"never used"}`)

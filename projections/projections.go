@@ -72,6 +72,17 @@ func CreateKeys(ctx context.Context, db *readmodel.DB) error {
 	return db.Locked(ctx, db.Keys.Create)
 }
 
+// RestoreKeys creates the schema of keys from its copy, as keystore.Keys.Restore does.
+func RestoreKeys(
+	ctx context.Context, db *readmodel.DB,
+) (restored keystore.Restored, done bool, err error) {
+	err = db.Locked(ctx, func(ctx context.Context) (err error) {
+		restored, done, err = db.Keys.Restore(ctx)
+		return err
+	})
+	return restored, done, err
+}
+
 // Run keeps the projections up to date until ctx ends, as engine.Run does.
 func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, all(), cfg) }
 

@@ -89,11 +89,8 @@ func (h *Handler) moveSession(p *page.Page) error {
 	return p.Call(http.MethodPatch, "/v3/session", body, nil)
 }
 
-// roles are those that a member can have. The form of a new member begins with the first one.
-var roles = []string{"viewer", "editor", "auditor", "owner"}
-
-// Roles returns those that a member can have.
-func (accountData) Roles() []string { return roles }
+// Roles returns those that a member can have. The form of a new member begins with the first one.
+func (accountData) Roles() []string { return []string{"viewer", "editor", "auditor", "owner"} }
 
 // setMember gives a person a role in the account.
 func (h *Handler) setMember(p *page.Page) error {
@@ -101,8 +98,8 @@ func (h *Handler) setMember(p *page.Page) error {
 	if err != nil {
 		return err
 	}
-	body := map[string]any{"id": strings.TrimSpace(form.Get("id")), "role": form.Get("role")}
 	p.Form = form
+	body := map[string]any{"id": strings.TrimSpace(form.Get("id")), "role": form.Get("role")}
 	return p.Finish(p.Call(http.MethodPut, "/v3/members", body, nil), accountPath, h.account)
 }
 

@@ -17,10 +17,9 @@ type signInData struct {
 
 func (h *Handler) askToSignIn(p *page.Page) error {
 	p.Title = "Sign in"
-	back := openid.LocalPath(p.Query().Get("return"))
-	data := signInData{Return: back}
+	data := signInData{Return: openid.LocalPath(p.Query().Get("return"))}
 	if h.cfg.OpenID != "" {
-		data.OpenID = h.cfg.OpenID + "?return=" + url.QueryEscape(back)
+		data.OpenID = h.cfg.OpenID + "?return=" + url.QueryEscape(data.Return)
 	}
 	p.Data = data
 	return nil
@@ -64,8 +63,8 @@ func (h *Handler) signOut(p *page.Page) error {
 	var answer struct {
 		SignOutURL *string `json:"sign_out_url"`
 	}
-	err := p.Call(http.MethodDelete, "/v3/session", nil, &answer)
-	if err != nil || answer.SignOutURL == nil {
+	if err := p.Call(http.MethodDelete, "/v3/session", nil, &answer); err != nil ||
+		answer.SignOutURL == nil {
 		p.Redirect = SignInPath
 		return err
 	}

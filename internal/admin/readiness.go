@@ -26,10 +26,17 @@ const (
 	ownerPoll  = 50 * time.Millisecond
 )
 
+// errBuilding is why a service with a new database is not ready.
+var errBuilding = errors.New("the read models are built from the log, and requests wait until " +
+	"they are complete")
+
 // ready answers 200 if requests can be served, otherwise 503, with the state of each part.
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	checks := s.check(r.Context())
 	checks["process"] = s.Stopping.Err()
+	if s.Building() {
+		checks["process"] = cmp.Or(checks["process"], errBuilding)
+	}
 	checks["clicks"] = s.Clicks.Health()
 	checks["clocks"] = s.Clocks.Problem()
 	state := make(map[string]string, len(checks)+1)

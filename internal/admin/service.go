@@ -27,6 +27,7 @@ type Service struct {
 	Metrics   http.Handler
 	Clocks    *clockcheck.Checker
 	Console   http.Handler // of operators
+	Building  func() bool  // requests wait until the read models are built
 	Profiling bool         // serve profiles
 	Logger    *slog.Logger
 }

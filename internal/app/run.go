@@ -40,17 +40,34 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 	})
 
 	serving := s.drainLater(ctx)
-	s.clocks.Check(ctx)
-	public.gate.Open(s.handler, s.clocks.Problem)
+	parts.Go(func() error {
+		if err := s.openGate(background, public); err != nil && background.Err() == nil {
+			fail(err)
+		}
+		return nil
+	})
 	context.AfterFunc(public.ctx, func() { fail(context.Cause(public.ctx)) }) // it has failed
 	<-serving.Done()
 	err := public.Close() // first, because requests in flight need the parts
 	stopBackground()
-	err = errors.Join(err, stopWithin(parts.Wait))
+	err = errors.Join(err, stopWithin(parts.Wait), stopWithin(s.copyKeys))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// openGate lets the service answer requests, once what they are held for is there.
+func (s *Service) openGate(ctx context.Context, public *Public) error {
+	if s.held != nil {
+		if err := s.held(ctx); err != nil {
+			return err
+		}
+		s.building.Store(false)
+	}
+	s.clocks.Check(ctx)
+	public.gate.Open(s.handler, s.clocks.Problem)
+	return nil
 }
 
 // startParts runs the parts of the service until background ends. It calls fail if one of them ends
@@ -98,6 +115,9 @@ func (s *Service) startParts(
 	})
 	start("clocks", s.clocks.Run)
 	start("console of operators", s.operators.Run)
+	start("copy of the keys", func(ctx context.Context) error {
+		return s.db.Keys.Follow(ctx, s.logger)
+	})
 	if s.has(config.RoleRedirect) {
 		start("clicks", s.clicks.Run)
 	}
@@ -128,6 +148,7 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 	return &admin.Service{
 		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
 		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks, SignIn: s.handler.SignInFault,
+		Building: s.building.Load,
 		Metrics: s.metrics.Handler(telemetry.Sources{
 			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
 			Store: s.Store, Logger: s.logger,

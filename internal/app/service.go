@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,7 +38,7 @@ import (
 	"linkledger/internal/usage"
 	"linkledger/projections"
 	"linkledger/projections/engine/status"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyuse"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/cache"
@@ -73,7 +74,7 @@ type Service struct {
 	countries *countries.DB // nil without --countries
 	clicks    *clicks.Recorder
 	calls     *metering.Meter
-	keyUses   *keystore.Uses
+	keyUses   *keyuse.Uses
 	registry  status.Registry
 	metrics   *telemetry.Metrics
 	traces    telemetry.Traces
@@ -81,6 +82,8 @@ type Service struct {
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 	clocks    *clockcheck.Checker
+	held      func(context.Context) error // requests wait for it; nil: for nothing
+	building  atomic.Bool                 // requests wait for held
 }
 
 // Config is the configuration of a service.
@@ -191,7 +194,7 @@ func (s *Service) wire(ctx context.Context) error {
 	}
 	logins := cache.NewLogins(s.queries)
 	s.Waiter.Caches = []progress.Cache{s.redirects, logins}
-	s.keyUses = keystore.NewUses(s.db.Keys, s.logger)
+	s.keyUses = keyuse.New(s.db.Pool, s.logger)
 	s.Waiter.OnUnowned = s.logUnowned
 	if s.has(config.RoleRedirect) {
 		if s.spool, err = openSpool(ctx, s.logger, cfg.Redirecting); err != nil {
@@ -376,7 +379,13 @@ func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for _, projection := range []string{projections.Links, projections.Tags, projections.Accounts} {
+	return s.awaitProjections(ctx, to, projections.Links, projections.Tags, projections.Accounts)
+}
+
+func (s *Service) awaitProjections(
+	ctx context.Context, to eventstore.Position, names ...string,
+) error {
+	for _, projection := range names {
 		if err := waiting.During(ctx, "projection "+projection,
 			func(context.Context) error { return fmt.Errorf("it is not at position %s yet", to) },
 			func(ctx context.Context) error { return s.Waiter.Wait(ctx, projection, to.Commit) },
@@ -385,6 +394,21 @@ func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 		}
 	}
 	return nil
+}
+
+// HoldUntil makes Run serve no request before all read models show the log up to a position, for
+// which CatchUp's rule holds. Then it calls done. Run MUST be called after it.
+func (s *Service) HoldUntil(to eventstore.Position, done func() error) {
+	s.building.Store(true)
+	s.held = func(ctx context.Context) error {
+		if err := s.CatchUp(ctx, to); err != nil {
+			return err
+		}
+		if err := s.awaitProjections(ctx, to, projections.Names()...); err != nil {
+			return err
+		}
+		return done()
+	}
 }
 
 // Close closes the connections of a service. Run, if it was called, MUST have returned.

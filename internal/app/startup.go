@@ -121,19 +121,54 @@ func (s *Service) secret(ctx context.Context, name string, size int) (shared []b
 // the first start, and waits for the event store then, because the log must have no links yet.
 func (s *Service) openKeys(ctx context.Context, master *keystore.MasterKey) error {
 	s.db.Keys.Master = master
-	var exist bool
-	if err := askDatabase(ctx, func(ctx context.Context) (err error) {
+	exist := false
+	err := askDatabase(ctx, func(ctx context.Context) (err error) {
 		exist, err = s.db.Keys.Exist(ctx)
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		return err
+	}
+	if !exist {
+		if exist, err = s.restoreKeys(ctx); err != nil {
+			return config.ExplainKey(err)
+		}
 	}
 	if !exist {
 		if err := s.createKeys(ctx); err != nil {
 			return err
 		}
 	}
-	return config.ExplainKey(askDatabase(ctx, s.db.Keys.CheckMaster))
+	if err := askDatabase(ctx, s.db.Keys.CheckMaster); err != nil {
+		return config.ExplainKey(err)
+	}
+	return config.ExplainKey(
+		await(ctx, "database", connection.Unavailable, s.db.Keys.CopyAll),
+	)
+}
+
+// restoreKeys loads the keys from the copy that a dev keeps beside its database. It reports whether
+// there was one.
+func (s *Service) restoreKeys(ctx context.Context) (done bool, err error) {
+	var restored keystore.Restored
+	err = await(ctx, "database", connection.Unavailable, func(ctx context.Context) (err error) {
+		restored, done, err = projections.RestoreKeys(ctx, s.db)
+		return err
+	})
+	if done && err == nil {
+		s.logger.InfoContext(
+			ctx, "the keys and sessions are loaded from their copy",
+			slog.Int("keys", restored.Keys), slog.Int("sessions", restored.Sessions),
+		)
+	}
+	return done, err
+}
+
+// copyKeys completes the copy of the keys before the database stops.
+func (s *Service) copyKeys() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	return s.db.Keys.CopyAll(ctx)
 }
 
 func (s *Service) createKeys(ctx context.Context) error {

@@ -41,5 +41,29 @@ func Check(folder string) error {
 			)
 		}
 	}
+	return checkOwner(folder)
+}
+
+// checkOwner refuses a data folder with files of another user, as after cp -r by root. Root can use
+// the files of all users.
+func checkOwner(folder string) error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	for _, name := range []string{
+		masterKeyFile, signingKeyFile, accessFolder, keysFolder, "events", "spool", "postgres",
+	} {
+		path := filepath.Join(folder, name)
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue // who needs it reports the error
+		}
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+			return usage.Errorf(
+				"%s belongs to another user of the machine: run as that user, or give the folder "+
+					"to this one with sudo chown -R %d '%s'", path, os.Geteuid(), folder,
+			)
+		}
+	}
 	return nil
 }

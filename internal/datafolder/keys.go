@@ -21,6 +21,18 @@ const masterKeyFile = "master.key"
 // signingKeyFile is the name of the file with the key with which dev signs heads of the log.
 const signingKeyFile = "signing.key"
 
+// keysFolder is the name of the folder with the copy of what the log cannot rebuild.
+const keysFolder = "keys"
+
+// KeysFolder returns the absolute path of the copy of what the log cannot rebuild.
+func KeysFolder(folder string) (string, error) {
+	path, err := filepath.Abs(filepath.Join(folder, keysFolder))
+	if err != nil {
+		return "", usage.Errorf("cannot find the data folder: %w", err)
+	}
+	return path, nil
+}
+
 // StoredMasterKey returns the master key in a data folder. It is empty if there is none.
 func StoredMasterKey(folder string) (secret.Text, error) { return stored(folder, masterKeyFile) }
 

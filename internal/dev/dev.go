@@ -24,7 +24,6 @@ import (
 	"linkledger/internal/datafolder"
 	"linkledger/internal/httpserver"
 	"linkledger/internal/operators"
-	"linkledger/internal/pgserver"
 	"linkledger/internal/secret"
 	"linkledger/internal/signinlink"
 	"linkledger/internal/storeserver"
@@ -106,16 +105,9 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Stop()) }()
-	var database *pgserver.Server
-	err = waiting.During(ctx, "start of PostgreSQL", nil, func(ctx context.Context) (err error) {
-		database, err = pgserver.Start(ctx, pgserver.Config{
-			Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin,
-			Logger: out.Logger, Restart: true,
-		})
-		return err
-	})
+	database, err := c.startDatabase(ctx, key, out.Logger)
 	if err != nil {
-		return usage.Wrap(err)
+		return err
 	}
 	defer func() {
 		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpserver.DrainTimeout)
@@ -187,6 +179,13 @@ func (c Config) serve(
 	head, err := s.Store.Head(ctx)
 	if err != nil {
 		return err
+	}
+	if datafolder.Building(c.Data) {
+		out.Logger.InfoContext(
+			ctx, "the read models are built from the log, and requests wait until they are "+
+				"complete",
+		)
+		s.HoldUntil(head, func() error { return datafolder.EndBuild(c.Data) })
 	}
 	var greeted sync.WaitGroup
 	defer greeted.Wait()

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -54,7 +57,7 @@ func availableMemory() uint64 {
 }
 
 // serverArgs returns the arguments of the server. They override postgresql.conf.
-func serverArgs(f *folder, unsafe bool) []string {
+func serverArgs(f *folder, cfg Config) []string {
 	pairs := []string{
 		"listen_addresses=",
 		"port=5432", // only the name of the socket
@@ -66,7 +69,10 @@ func serverArgs(f *folder, unsafe bool) []string {
 		"log_min_error_statement=panic", // statements contain data of users
 		"lc_messages=C",                 // serverLog parses the levels
 	}
-	if unsafe {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Settings)) {
+		pairs = append(pairs, name+"="+cfg.Settings[name])
+	}
+	if cfg.Unsafe {
 		pairs = append(pairs, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
 	args := []string{"-D", f.serverPath(f.cluster())}
@@ -109,6 +115,27 @@ func initCluster(ctx context.Context, f *folder, inst installation, unsafe bool)
 		return fmt.Errorf("put the new database in place: %w", err)
 	}
 	return nil
+}
+
+// setAside renames the cluster, which a version has made that is not installed.
+func (f *folder) setAside(made int) error {
+	name := "cluster-" + strconv.Itoa(made)
+	first := name
+	for n := 2; ; n++ {
+		to := filepath.Join(f.path, name)
+		_, err := os.Lstat(to)
+		if errors.Is(err, os.ErrNotExist) {
+			if err := os.Rename(f.cluster(), to); err != nil {
+				return fmt.Errorf("set the database aside: %w", err)
+			}
+			f.aside = to
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("set the database aside: %w", err)
+		}
+		name = first + "." + strconv.Itoa(n)
+	}
 }
 
 func removeUnfinished(dir string) error {

@@ -9,6 +9,7 @@
 // One data folder holds everything:
 //
 //	cluster/  the PostgreSQL data directory; its postgresql.conf may be edited
+//	cluster-15/  one that PostgreSQL 15 has made, set aside when another version took its place
 //	socket    the socket folder (a link into the temporary folder if the path is too long)
 //	lock      held by the process that runs the server
 //

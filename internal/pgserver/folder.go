@@ -33,6 +33,7 @@ type folder struct {
 	owner   account
 	openDir *os.File // the folder, if the owner cannot enter a parent; else nil
 	socket  string   // folder of the socket, set by openSocket
+	aside   string   // folder of the cluster that setAside has renamed, else ""
 	temp    string   // equals socket if that is outside the data folder, else ""
 }
 

@@ -61,10 +61,26 @@ func findInstallation(ctx context.Context, bin, cluster string) (installation, e
 			return c, nil
 		}
 	}
-	return installation{}, fmt.Errorf("%w: %s was made by PostgreSQL %d, %s is PostgreSQL %d: "+
-		"install PostgreSQL %d, or move the folder away and the read models are built anew",
-		ErrOtherVersion, cluster, made, newest.bin, newest.major, made)
+	return installation{}, &otherVersionError{cluster: cluster, made: made, newest: newest}
 }
+
+// otherVersionError is the error that no installation runs a cluster.
+type otherVersionError struct {
+	cluster string
+	made    int // the version that made it
+	newest  installation
+}
+
+// Error implements error.
+func (o *otherVersionError) Error() string {
+	return fmt.Sprintf(
+		"%s: %s was made by PostgreSQL %d, %s is PostgreSQL %d: install PostgreSQL %d",
+		ErrOtherVersion, o.cluster, o.made, o.newest.bin, o.newest.major, o.made,
+	)
+}
+
+// Is makes the error one of ErrOtherVersion.
+func (o *otherVersionError) Is(target error) bool { return target == ErrOtherVersion }
 
 // installations returns at least one suitable installation, or fails with ErrNotInstalled.
 func installations(ctx context.Context, bin string) ([]installation, error) {

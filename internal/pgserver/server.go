@@ -46,6 +46,11 @@ type Config struct {
 	// Restart starts the server again if it ends by itself, as it does on a full disk, once it has
 	// accepted connections.
 	Restart bool
+	// Settings are further settings of the server, by their names.
+	Settings map[string]string
+	// Replace is asked whether a new cluster may take the place of one that no installed PostgreSQL
+	// runs. If it returns nil, the old one is set aside. If it is nil itself, the start fails.
+	Replace func(made, with int) error
 }
 
 // Server is a running PostgreSQL server that belongs to this process.
@@ -69,7 +74,8 @@ type Server struct {
 // has no effect on the running server.
 //
 // It fails with [ErrNotInstalled] if no PostgreSQL is found, with [ErrOtherVersion] if the folder
-// needs another PostgreSQL, and with [ErrInUse] if another process runs a server on the folder.
+// needs another PostgreSQL that Config.Replace does not replace, and with [ErrInUse] if another
+// process runs a server on the folder.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	f, err := openFolder(cfg.Dir)
 	if err != nil {
@@ -92,6 +98,13 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // startIn starts the server process on a folder that this process has locked.
 func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
 	inst, err := findInstallation(ctx, cfg.BinDir, f.cluster())
+	other, replaced := errors.AsType[*otherVersionError](err)
+	if replaced && cfg.Replace != nil {
+		inst = other.newest
+		if err = cfg.Replace(other.made, inst.major); err != nil {
+			err = fmt.Errorf("%w; %w", other, err)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +112,14 @@ func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if err := endOrphans(ctx, f.cluster()); err != nil {
+		return nil, err
+	}
+	if replaced {
+		err = f.setAside(other.made)
+	} else {
+		err = f.mend()
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := initCluster(ctx, f, inst, cfg.Unsafe); err != nil {
@@ -125,7 +146,7 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 	}
 	s.command = func() *exec.Cmd {
 		cmd := inst.command(
-			context.WithoutCancel(ctx), f, "postgres", serverArgs(f, cfg.Unsafe)...,
+			context.WithoutCancel(ctx), f, "postgres", serverArgs(f, cfg)...,
 		)
 		cmd.Stdout, cmd.Stderr = io.Discard, s.log
 		// SIGINT is PostgreSQL's fast shutdown.
@@ -248,6 +269,10 @@ func exitText(err error) string {
 	}
 	return err.Error()
 }
+
+// SetAside returns the folder of the cluster that this start has replaced, or "" if it has replaced
+// none.
+func (s *Server) SetAside() string { return s.folder.aside }
 
 // DSN returns the connection URL of the database. It is valid for pgx on this machine.
 func (s *Server) DSN() string { return s.dsn(name) }

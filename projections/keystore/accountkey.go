@@ -36,7 +36,7 @@ func (k *Keys) MakeAccountKey(ctx context.Context, account string) ([]byte, erro
 	}
 	random := make([]byte, accountKeySize)
 	_, _ = rand.Read(random) // never fails
-	err = k.execDurably(ctx, `
+	err = k.execDurably(ctx, change{account: account}, `
 		INSERT INTO linkledger_keys.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
 		ON CONFLICT DO NOTHING`, account, k.Master.wrap(account, random), k.Master.name)
 	if err != nil {
@@ -65,28 +65,47 @@ func (k *Keys) AccountKey(ctx context.Context, account string) ([]byte, error) {
 
 // EraseAccountKey deletes the key of an account for ever, as EraseAccountKeyStatement does.
 func (k *Keys) EraseAccountKey(ctx context.Context, account string) error {
-	if err := k.execDurably(ctx, EraseAccountKeyStatement, account); err != nil {
+	err := k.execDurably(ctx, change{account: account}, EraseAccountKeyStatement, account)
+	if err != nil {
 		return fmt.Errorf("delete the key of account %s: %w", account, err)
 	}
 	return nil
 }
 
 // execDurably executes a statement and returns once a crash of the database cannot undo it,
-// whatever the settings of the connection.
-func (k *Keys) execDurably(ctx context.Context, statement string, args ...any) error {
-	return k.durably(ctx, func(tx pgx.Tx) error {
+// whatever the settings of the connection. What it changes is then in the copy, if there is one.
+func (k *Keys) execDurably(
+	ctx context.Context, changed change, statement string, args ...any,
+) error {
+	return k.durably(ctx, changed, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, statement, args...)
 		return err
 	})
 }
 
 // durably is execDurably for a function.
-func (k *Keys) durably(ctx context.Context, do func(pgx.Tx) error) error {
+func (k *Keys) durably(ctx context.Context, changed change, do func(pgx.Tx) error) error {
+	to, err := k.copyIn(ctx)
+	if err != nil {
+		return err
+	}
 	return explain(pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}
-		return do(tx)
+		if to == nil {
+			return do(tx)
+		}
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", copyLock); err != nil {
+			return err
+		}
+		if err := do(tx); err != nil {
+			return err
+		}
+		if err := to.write(ctx, tx, changed); err != nil {
+			return fmt.Errorf("copy the keys to %s: %w", to.folder, err)
+		}
+		return nil
 	}))
 }
 

@@ -4,6 +4,9 @@
 // linkledger_keys, which is part of a backup. The events that operators have discarded lie there
 // too. The package deadletter reads and writes them.
 //
+// A dev also keeps a copy of the schema in files. The schema is restored from it if an upgrade of
+// the operating system takes the PostgreSQL away that can read the database.
+//
 // The read models, in all other schemas, can be dropped at any time. The services then build them
 // again from the log and this schema.
 package keystore

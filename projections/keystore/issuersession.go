@@ -81,7 +81,7 @@ type SignOut struct {
 // database does not bring them back. It also ends sessions of the person that do not know that of
 // the issuer.
 func (k *Keys) EndAtIssuer(ctx context.Context, s SignOut, now time.Time) (fresh bool, err error) {
-	err = k.durably(ctx, func(tx pgx.Tx) error {
+	err = k.durably(ctx, change{tables: []string{signOuts, sessions}}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			DELETE FROM linkledger_keys.issuer_sign_outs WHERE hash IN (
 				SELECT hash FROM linkledger_keys.issuer_sign_outs WHERE expires_at <= $1

@@ -61,6 +61,22 @@ func (m *MasterKey) wrap(account string, key []byte) []byte {
 // Unwrap returns the key of an account from a row of account_keys. It fails with ErrNoMasterKey if
 // m is nil, and with ErrOtherMasterKey.
 func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, error) {
+	key, err := m.open(account, master, wrapped)
+	if errors.Is(err, errDamaged) {
+		return nil, fmt.Errorf(
+			"the key of account %s is damaged, restore the schema linkledger_keys from a backup: "+
+				"%w", account, err,
+		)
+	}
+	return key, err
+}
+
+// errDamaged means that what is opened was not wrapped by the master key of that name, or not with
+// that label.
+var errDamaged = errors.New("it is damaged")
+
+// open returns what wrap has wrapped with a label.
+func (m *MasterKey) open(label, master string, wrapped []byte) ([]byte, error) {
 	if m == nil {
 		return nil, ErrNoMasterKey
 	}
@@ -70,12 +86,9 @@ func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, erro
 	if by == nil {
 		return nil, ErrOtherMasterKey
 	}
-	key, err := by.aead.Open(nil, nil, wrapped, []byte(account))
+	text, err := by.aead.Open(nil, nil, wrapped, []byte(label))
 	if err != nil {
-		return nil, fmt.Errorf(
-			"the key of account %s is damaged, restore the schema linkledger_keys from a backup: "+
-				"%w", account, err,
-		)
+		return nil, errDamaged
 	}
-	return key, nil
+	return text, nil
 }

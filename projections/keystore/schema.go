@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,6 +20,7 @@ type Keys struct {
 	Master *MasterKey
 
 	pool *pgxpool.Pool
+	copy atomic.Pointer[Copy] // once copyIn has looked for it
 }
 
 // New returns the keys in the database of a pool.

@@ -17,8 +17,10 @@ func (k *Keys) Secret(ctx context.Context, name string, size int) ([]byte, error
 	_, _ = rand.Read(random) // never fails
 	const statement = "INSERT INTO linkledger_keys.secrets (name, value) VALUES ($1, $2) " +
 		"ON CONFLICT DO NOTHING"
-	if _, err := k.pool.Exec(ctx, statement, name, random); err != nil {
-		return nil, fmt.Errorf("create secret %s: %w", name, explain(err))
+	if err := k.execDurably(
+		ctx, change{tables: []string{secrets}}, statement, name, random,
+	); err != nil {
+		return nil, fmt.Errorf("create secret %s: %w", name, err)
 	}
 	// Another process may have been first. A separate statement reads the secret, because the
 	// INSERT does not see a row that is inserted concurrently.

@@ -67,7 +67,7 @@ func (k *Keys) StartSession(
 	if err != nil {
 		return uuid.Nil, "", fmt.Errorf("start a session: %w", err)
 	}
-	err = k.durably(ctx, func(tx pgx.Tx) error {
+	err = k.durably(ctx, change{tables: []string{sessions}}, func(tx pgx.Tx) error {
 		if err := decideOperator(ctx, tx, &s, now); err != nil {
 			return err
 		}
@@ -128,7 +128,9 @@ func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) 
 // EndOperator takes the role of an operator from all sessions of a person. When it returns, they
 // have it on no node, also after a crash of the database.
 func (k *Keys) EndOperator(ctx context.Context, user uuid.UUID) error {
-	err := k.durably(ctx, func(tx pgx.Tx) error { return setOperator(ctx, tx, user, false) })
+	err := k.durably(ctx, change{tables: []string{sessions}}, func(tx pgx.Tx) error {
+		return setOperator(ctx, tx, user, false)
+	})
 	if err != nil {
 		return fmt.Errorf("end the role of an operator: %w", err)
 	}
@@ -192,11 +194,11 @@ func (k *Keys) UseSession(ctx context.Context, id uuid.UUID, used, now time.Time
 func (k *Keys) MoveSession(
 	ctx context.Context, id, account uuid.UUID, memberAt int64,
 ) error {
-	_, err := k.pool.Exec(ctx, `
+	err := k.execDurably(ctx, change{tables: []string{sessions}}, `
 		UPDATE linkledger_keys.sessions SET account_id = $2, member_at = $3
 		WHERE id = $1 AND user_id IS NOT NULL`, id, account, memberAt)
 	if err != nil {
-		return fmt.Errorf("move a session: %w", explain(err))
+		return fmt.Errorf("move a session: %w", err)
 	}
 	return nil
 }
@@ -205,7 +207,7 @@ func (k *Keys) MoveSession(
 // the database does not bring it back.
 func (k *Keys) EndSession(ctx context.Context, id uuid.UUID) error {
 	const statement = "DELETE FROM linkledger_keys.sessions WHERE id = $1"
-	if err := k.execDurably(ctx, statement, id); err != nil {
+	if err := k.execDurably(ctx, change{tables: []string{sessions}}, statement, id); err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
 	return nil
@@ -214,7 +216,7 @@ func (k *Keys) EndSession(ctx context.Context, id uuid.UUID) error {
 // EndSessionsOf ends all sessions of a person.
 func (k *Keys) EndSessionsOf(ctx context.Context, user uuid.UUID) error {
 	const statement = "DELETE FROM linkledger_keys.sessions WHERE user_id = $1"
-	if err := k.execDurably(ctx, statement, user); err != nil {
+	if err := k.execDurably(ctx, change{tables: []string{sessions}}, statement, user); err != nil {
 		return fmt.Errorf("end the sessions of a person: %w", err)
 	}
 	return nil

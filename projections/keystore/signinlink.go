@@ -16,7 +16,7 @@ func (k *Keys) AddSignInLink(
 	ctx context.Context, s Session, now, expires time.Time,
 ) (secret string, err error) {
 	secret = newSecret()
-	err = pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
+	err = k.durably(ctx, change{tables: []string{signInLinks}}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			DELETE FROM linkledger_keys.sign_in_links WHERE expires_at <= $1`, now); err != nil {
 			return err
@@ -29,7 +29,7 @@ func (k *Keys) AddSignInLink(
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("store a one-time link: %w", explain(err))
+		return "", fmt.Errorf("store a one-time link: %w", err)
 	}
 	return secret, nil
 }
@@ -41,7 +41,7 @@ func (k *Keys) UseSignInLink(
 	ctx context.Context, secret string, now time.Time,
 ) (s Session, ok bool, err error) {
 	var account *uuid.UUID
-	err = k.durably(ctx, func(tx pgx.Tx) error {
+	err = k.durably(ctx, change{tables: []string{signInLinks}}, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			DELETE FROM linkledger_keys.sign_in_links WHERE hash = $1 AND expires_at > $2
 			RETURNING account_id, key_id, operator`, HashSession(secret), now).

@@ -1,4 +1,5 @@
-package keystore
+// Package keyuse records when API keys were used last.
+package keyuse
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 // seconds, and within a minute, so a node that is killed loses the uses of the last minute. The
 // keys are not all stored at once, so that no call waits for that. It is safe for concurrent use.
 type Uses struct {
-	keys   *Keys
+	db     *pgxpool.Pool
 	logger *slog.Logger
 
 	mu   sync.Mutex
@@ -38,9 +40,9 @@ type useOf struct {
 // use is the first and the last use of a key that are not stored yet.
 type use struct{ first, last time.Time }
 
-// NewUses returns the uses of the keys in a database. It stores nothing before Run.
-func NewUses(keys *Keys, logger *slog.Logger) *Uses {
-	return &Uses{keys: keys, logger: logger, used: make(map[useOf]use)}
+// New returns the uses of the keys in a database. It stores nothing before Run.
+func New(db *pgxpool.Pool, logger *slog.Logger) *Uses {
+	return &Uses{db: db, logger: logger, used: make(map[useOf]use)}
 }
 
 // Used records that a key of an account is used now. The key MUST be one of the account, because
@@ -97,7 +99,7 @@ func (u *Uses) store(ctx context.Context, before time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
 	// In their order, so that two nodes that store the same keys wait for each other once.
-	_, err := u.keys.pool.Exec(ctx, `
+	_, err := u.db.Exec(ctx, `
 		INSERT INTO linkledger_keys.key_uses AS k (account_id, key_id, last_used)
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) ORDER BY 1, 2
 		ON CONFLICT (account_id, key_id) DO UPDATE
@@ -113,7 +115,7 @@ func (u *Uses) store(ctx context.Context, before time.Time) error {
 		}
 		u.used[of] = at
 	}
-	return fmt.Errorf("store the uses of %d keys: %w", len(used), explain(err))
+	return fmt.Errorf("store the uses of %d keys: %w", len(used), err)
 }
 
 // take removes the uses of the keys that have waited since a time or longer, and returns them.

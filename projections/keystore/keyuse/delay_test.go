@@ -1,4 +1,4 @@
-package keystore
+package keyuse
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // TestUsesWaitForFurtherOnes checks that a key is stored a while after its first use, with the time of its last one.
 func TestUsesWaitForFurtherOnes(t *testing.T) {
 	t.Parallel()
-	uses, account := NewUses(nil, nil), uuid.New()
+	uses, account := New(nil, nil), uuid.New()
 	uses.Used(account, "early")
 	between := time.Now()
 	uses.Used(account, "late")

@@ -1,4 +1,4 @@
-package keystore_test
+package keyuse_test
 
 import (
 	"context"
@@ -6,11 +6,18 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
 
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyuse"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 
 // failures reports what is logged.
 type failures struct {
@@ -29,13 +36,22 @@ func (f failures) Handle(_ context.Context, r slog.Record) error {
 // TestUsesOfSeveralNodes stores the uses of the same keys at once, as several nodes do. Each of them succeeds.
 func TestUsesOfSeveralNodes(t *testing.T) {
 	t.Parallel()
-	ctx, keys := withTimeout(t), create(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	pool, err := pgxpool.New(ctx, postgrestest.NewDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := keystore.New(pool).Create(ctx); err != nil {
+		t.Fatal(err)
+	}
 	account := uuid.New()
 	ended, end := context.WithCancel(ctx)
 	end() // so that Run stores once
 	var nodes sync.WaitGroup
 	for range 4 {
-		uses := keystore.NewUses(keys.Keys, slog.New(failures{slog.DiscardHandler, t}))
+		uses := keyuse.New(pool, slog.New(failures{slog.DiscardHandler, t}))
 		for i := range 3000 {
 			uses.Used(account, fmt.Sprint("key ", i))
 		}
@@ -46,7 +62,9 @@ func TestUsesOfSeveralNodes(t *testing.T) {
 		})
 	}
 	nodes.Wait()
-	if n := scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.key_uses"); n != 3000 {
-		t.Errorf("%d uses are stored, want 3000", n)
+	var n int
+	err = pool.QueryRow(ctx, "SELECT count(*) FROM linkledger_keys.key_uses").Scan(&n)
+	if n != 3000 || err != nil {
+		t.Errorf("%d uses are stored, want 3000; %v", n, err)
 	}
 }

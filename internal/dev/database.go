@@ -1,0 +1,84 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"linkledger/internal/config"
+	"linkledger/internal/datafolder"
+	"linkledger/internal/pgserver"
+	"linkledger/internal/secret"
+	"linkledger/internal/usage"
+	"linkledger/projections/keystore"
+	"linkledger/waiting"
+)
+
+// startDatabase starts the private PostgreSQL. If the installed version cannot read the database of
+// an earlier one, it makes another database: the service loads the keys from their copy, and builds
+// the read models from the log.
+func (c Config) startDatabase(
+	ctx context.Context, key secret.Text, logger *slog.Logger,
+) (database *pgserver.Server, err error) {
+	master, err := config.Sealing{MasterKey: key}.Keys()
+	if err != nil {
+		return nil, usage.Wrap(err)
+	}
+	keys, err := datafolder.KeysFolder(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(c.Data, "postgres")
+	if _, err := os.Lstat(filepath.Join(folder, "cluster")); errors.Is(err, os.ErrNotExist) {
+		if err := datafolder.BeginBuild(c.Data); err != nil {
+			return nil, err
+		}
+	}
+	var former, version int
+	err = waiting.During(ctx, "start of PostgreSQL", nil, func(ctx context.Context) (err error) {
+		database, err = pgserver.Start(ctx, pgserver.Config{
+			Dir: folder, BinDir: c.PostgresBin, Logger: logger, Restart: true,
+			Settings: map[string]string{keystore.CopySetting: keys},
+			Replace: func(made, with int) error {
+				former, version = made, with
+				copied := keystore.OpenCopy(keys, master)
+				if err := checkReplaceable(copied, keys, made); err != nil {
+					return err
+				}
+				return datafolder.BeginBuild(c.Data)
+			},
+		})
+		return err
+	})
+	if err != nil {
+		return nil, usage.Wrap(err)
+	}
+	if aside := database.SetAside(); aside != "" {
+		logger.InfoContext(
+			ctx, "another version of PostgreSQL makes a new database, and the former one is set "+
+				"aside: it can be deleted",
+			slog.Int("former", former), slog.Int("version", version), slog.String("folder", aside),
+		)
+	}
+	return database, nil
+}
+
+// checkReplaceable refuses to set a database aside that has the only keys.
+func checkReplaceable(copied *keystore.Copy, folder string, made int) error {
+	err := copied.Check()
+	if errors.Is(err, keystore.ErrNoCopy) {
+		return fmt.Errorf("another version cannot replace it, because its keys have no copy in %s "+
+			"yet: install PostgreSQL %d beside the new one (https://apt.postgresql.org has it, "+
+			"and https://snapshot.debian.org the package of Debian), and start linkledger dev "+
+			"once with --postgres-bin /usr/lib/postgresql/%d/bin (%s); from then on any version "+
+			"can replace it",
+			folder, made, made, usage.Env("postgres-bin"))
+	}
+	if err != nil {
+		return fmt.Errorf("another version cannot replace it: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+-- dev keeps a copy of the schema linkledger_keys beside its database. Older programs would change
+-- the keys without it.
