@@ -41,7 +41,7 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m ./...
 
 # The packages whose tests hold what PostgreSQL itself does.
-POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore \
+POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore/... \
 	./projections/readmodel
 
 .PHONY: test-other
