@@ -63,6 +63,13 @@ func (c Config) startDatabase(
 			slog.Int("former", former), slog.Int("version", version), slog.String("folder", aside),
 		)
 	}
+	// At the first start there is nothing to build, and no copy.
+	if _, err := os.Lstat(keys); err == nil && datafolder.Building(c.Data) {
+		logger.InfoContext(
+			ctx, "the read models are built from the log, and requests wait until they are "+
+				"complete",
+		)
+	}
 	return database, nil
 }
 

@@ -181,10 +181,6 @@ func (c Config) serve(
 		return err
 	}
 	if datafolder.Building(c.Data) {
-		out.Logger.InfoContext(
-			ctx, "the read models are built from the log, and requests wait until they are "+
-				"complete",
-		)
 		s.HoldUntil(head, func() error { return datafolder.EndBuild(c.Data) })
 	}
 	var greeted sync.WaitGroup

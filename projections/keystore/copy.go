@@ -14,11 +14,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,8 +31,6 @@ const (
 	// copyLock is the key of the advisory lock under which the copy is written: the bytes of
 	// "linkkeys".
 	copyLock int64 = 0x6c696e6b6b657973
-	// followInterval is how often Follow looks for changes that were made without the copy.
-	followInterval = 5 * time.Second
 	// completeFile is written once the copy has everything. It lists the tables.
 	completeFile = "complete"
 	accountKeys  = "account_keys"
@@ -349,67 +345,4 @@ func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err e
 		return Restored{}, false, fmt.Errorf("restore the keys from %s: %w", from.folder, err)
 	}
 	return restored, true, nil
-}
-
-// Follow keeps the copy up to date until ctx ends: what processes have changed without it, such as
-// psql and the projections, is in it seconds later. It returns at once if there is no copy.
-func (k *Keys) Follow(ctx context.Context, logger *slog.Logger) error {
-	ticker := time.NewTicker(followInterval)
-	defer ticker.Stop()
-	seen := make(map[string]int64)
-	failing := false
-	for {
-		to, err := k.copyIn(ctx)
-		if err == nil && to == nil {
-			<-ctx.Done()
-			return nil
-		}
-		if err == nil {
-			err = k.copyChanged(ctx, seen)
-		}
-		if err != nil && ctx.Err() == nil && !failing {
-			logger.WarnContext(
-				ctx, "the copy of the keys is not up to date", slog.Any("error", err),
-			)
-		}
-		failing = err != nil
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// copyChanged copies the tables that have changed since PostgreSQL's counters were those in seen.
-func (k *Keys) copyChanged(ctx context.Context, seen map[string]int64) error {
-	found, err := k.pool.Query(ctx, `
-		SELECT relname::text, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables
-		WHERE schemaname = 'linkledger_keys'`)
-	if err != nil {
-		return err
-	}
-	now := make(map[string]int64)
-	var table string
-	var changes int64
-	if _, err := pgx.ForEachRow(found, []any{&table, &changes}, func() error {
-		now[table] = changes
-		return nil
-	}); err != nil {
-		return err
-	}
-	var changed []string
-	for _, table := range append([]string{accountKeys}, wholeTables...) {
-		if before, known := seen[table]; !known || before != now[table] {
-			changed = append(changed, table)
-		}
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	if err := k.copyTables(ctx, changed); err != nil {
-		return err
-	}
-	maps.Copy(seen, now)
-	return nil
 }
