@@ -150,7 +150,8 @@ func (p *People) claimed(
 		}
 		claimed, ok := loaded.Events[0].(events.IdentityClaimed)
 		if !ok {
-			return "", "", loaded.Recorded[0].Undecoded(errors.New("the stream begins with no claim"))
+			cause := errors.New("the stream begins with no claim")
+			return "", "", loaded.Recorded[0].Undecoded(cause)
 		}
 		known, err := p.streams.LoadSealed(ctx, events.StreamUser+claimed.User)
 		if !fold(known.Events).Erased {
