@@ -41,6 +41,8 @@ func CheckpointOf(row readmodel.Generation) Checkpoint {
 // Reread returns the checkpoint from the database. It fails with ErrFenced if the generation has
 // another owner.
 func (c Checkpoint) Reread(ctx context.Context, db bun.IDB) (Checkpoint, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	var row readmodel.Generation
 	err := db.NewSelect().Model(&row).
 		Where("name = ? AND generation = ?", c.Name, c.Generation).Scan(ctx)

@@ -5,11 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
 	"linkledger/projections/readmodel"
 )
+
+// answerTimeout bounds a statement about one row of the table generations. A connection that was
+// lost without being closed gives no answer.
+const answerTimeout = 10 * time.Second
 
 var (
 	// ErrFenced means that the checkpoint is not where this process expects it, or that another
@@ -37,6 +42,8 @@ func WakeElections(ctx context.Context, tx bun.Tx, name string) error {
 
 // Serving returns the generation that readers see, or ErrNotPrepared.
 func Serving(ctx context.Context, db bun.IDB, name string) (readmodel.Generation, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	var row readmodel.Generation
 	err := db.NewSelect().Model(&row).Where("name = ? AND serving", name).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {

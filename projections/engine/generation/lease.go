@@ -33,6 +33,8 @@ type Candidate struct {
 
 // Candidates returns all generations.
 func Candidates(ctx context.Context, db bun.IDB) ([]Candidate, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	var all []Candidate
 	err := db.NewSelect().Model(&all).ColumnExpr("*, "+readmodel.Vacant+" AS free").
 		Order("name", "generation").Scan(ctx)
@@ -51,6 +53,8 @@ func Candidates(ctx context.Context, db bun.IDB) ([]Candidate, error) {
 func Acquire(
 	ctx context.Context, db bun.IDB, g readmodel.Generation, owner string, lease time.Duration,
 ) (Checkpoint, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	var elected []readmodel.Generation
 	err := db.NewRaw(`
 		WITH vacant AS (
@@ -99,6 +103,8 @@ func (c Checkpoint) Release(ctx context.Context, db bun.IDB) error {
 }
 
 func (c Checkpoint) update(ctx context.Context, db bun.IDB, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	result, err := db.NewRaw(
 		statement, append([]any{c.Name, c.Generation, c.Epoch}, args...)...,
 	).Exec(ctx)

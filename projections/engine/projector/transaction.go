@@ -36,6 +36,11 @@ func (p *Projector) commitDecoded(
 	ctx context.Context, folding projection.Fold, decoded decodedBatch, taken span,
 ) (err error) {
 	defer recovered(&err)
+	if !p.isErasure(decoded.events) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, maxTransaction)
+		defer cancel()
+	}
 	read := func(s *sqlbatch.Batch) {
 		if len(decoded.events) > 0 {
 			folding.Read(s, decoded.events)
@@ -120,6 +125,16 @@ func (p *Projector) transact(
 		return false, nil, fmt.Errorf("write a batch of %s: %w", p.projection.Name, err)
 	}
 	return serving, changed, nil
+}
+
+// maxTransaction bounds a transaction, so that a connection that was lost without being closed does
+// not hold the projection up. It is as long as PostgreSQL lets a statement run.
+const maxTransaction = 30 * time.Second
+
+// isErasure reports whether a batch erases what may be in many rows, which takes as long as it
+// needs.
+func (p *Projector) isErasure(batch []projection.Event) bool {
+	return len(batch) == 1 && p.projection.Alone != nil && p.projection.Alone(batch[0].Recorded)
 }
 
 // commitGrace is how long a commit or a rollback may continue after its context has ended.

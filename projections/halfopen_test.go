@@ -1,0 +1,138 @@
+package projections
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/engine"
+)
+
+// halving is a network that loses connections without closing them: both ends take them for open.
+type halving struct {
+	net.Listener
+
+	accepted, lost atomic.Int64 // numbers of connections, from 1 on
+}
+
+// between starts a network in front of a server until the test ends.
+func between(t *testing.T, network, address string) *halving {
+	t.Helper()
+	h := &halving{Listener: eventstoretest.Listen(t)}
+	var ends sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	t.Cleanup(func() {
+		_ = h.Close()
+		mu.Lock()
+		for _, c := range open {
+			_ = c.Close()
+		}
+		mu.Unlock()
+		ends.Wait()
+	})
+	ends.Go(func() {
+		for {
+			client, err := h.Accept()
+			if err != nil {
+				return
+			}
+			number := h.accepted.Add(1)
+			server, err := net.Dial(network, address)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			mu.Lock()
+			open = append(open, client, server)
+			mu.Unlock()
+			ends.Go(func() { h.forward(server, client, number) })
+			ends.Go(func() { h.forward(client, server, number) })
+		}
+	})
+	return h
+}
+
+// forward copies what one end sends until the connection is lost. From then on it reads on and forwards nothing.
+func (h *halving) forward(to, from net.Conn, number int64) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if number <= h.lost.Load() {
+			if err != nil {
+				return
+			}
+			continue
+		}
+		if n > 0 {
+			_, _ = to.Write(buffer[:n])
+		}
+		if err != nil {
+			_ = to.Close()
+			return
+		}
+	}
+}
+
+// lose loses all connections so far.
+func (h *halving) lose() { h.lost.Store(h.accepted.Load()) }
+
+// TestHalfOpenConnections loses the connections to the event store, to the database, or to both, while they are idle. All
+// projections go on within a minute.
+func TestHalfOpenConnections(t *testing.T) {
+	t.Parallel()
+	for name, loses := range map[string]struct{ store, database bool }{
+		"event store": {store: true}, "database": {database: true}, "both": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := postgrestest.NewDatabase(t)
+			at, err := pgconn.ParseConfig(dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			direct := reopen(t, dsn)
+			server := eventstoretest.Serve(t)
+			of, err := url.Parse(server.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			network, address := pgconn.NetworkAddress(at.Host, at.Port)
+			toDatabase, toStore := between(t, network, address), between(t, "tcp", of.Host)
+			db := reopen(t, "postgres://"+at.User+"@"+toDatabase.Addr().String()+"/"+at.Database+"?sslmode=disable")
+			if err := prepareAll(withTimeout(t), db); err != nil {
+				t.Fatal(err)
+			}
+			written := eventstoretest.Open(t, server.URL())
+			w, progress := newWriter(t, written), newProgressLog()
+			store := eventstoretest.Open(t, "esdb://"+toStore.Addr().String()+"?tls=false")
+			run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
+			account := w.account()
+			_, last := w.link(account, "h")
+			progress.wait(t, last, Names()...)
+			if loses.store {
+				toStore.lose()
+			}
+			if loses.database {
+				toDatabase.lose()
+			}
+			_, last = w.link(account, "i")
+			within, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for _, projection := range Names() {
+				if err := Await(within, direct, written, projection, eventstore.Position{Commit: last}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
