@@ -17,8 +17,8 @@ import (
 const (
 	// closeTimeout bounds the closing of a connection outside the pools.
 	closeTimeout = 2 * time.Second
-	// pingTimeout bounds the ping of a connection that has been idle for a second. One that was lost
-	// without being closed does not answer, and is replaced.
+	// pingTimeout bounds the ping of a connection that has been idle for a second. One that was
+	// lost without being closed does not answer, and is replaced.
 	pingTimeout = 2 * time.Second
 	// MaxPrepared is the maximum number of prepared statements of a projector's connection. It
 	// suffices for a few generations.
