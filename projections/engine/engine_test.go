@@ -104,7 +104,7 @@ func newBench(t *testing.T) *bench {
 			t.Errorf("close the database: %v", err)
 		}
 	})
-	if err := generation.Prepare(ctx, db, []string{toyName}); err != nil {
+	if err := errors.Join(generation.Prepare(ctx, db, []string{toyName}), db.Keys.Create(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	return &bench{t: t, ctx: ctx, db: db, store: eventstoretest.New(t)}
