@@ -80,8 +80,13 @@ func decodeClicks(body []byte) (Event, error) {
 }
 
 // Encode returns the stored body of an event. It refuses a text that cannot be stored and shown
-// everywhere with a *TextError.
-func Encode(e Event) ([]byte, error) { return encode(e.EventType(), e) }
+// everywhere with a *TextError. What ends a right may name what another program has stored.
+func Encode(e Event) ([]byte, error) {
+	if EndsRights(e) {
+		return json.Marshal(e)
+	}
+	return encode(e.EventType(), e)
+}
 
 // EncodeMetadata returns the stored form of metadata. It refuses what Encode refuses.
 func EncodeMetadata(m Metadata) ([]byte, error) { return encode("metadata", m) }

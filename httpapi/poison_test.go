@@ -148,4 +148,15 @@ func TestTextsOfKeys(t *testing.T) {
 		t.Errorf("%+v", older)
 	}
 	owner.must("DELETE", "/v3/keys/older", "")
+
+	// A key of another program, with an id that no key of this one has.
+	added := events.KeyAdded{KeyID: "odd", KeyHash: strings.Repeat("1", 64), At: time.Now()}
+	body, err := events.Encode(added)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := strings.Replace(string(body), `"odd"`, `"o\u001bd"`, 1)
+	eventstoretest.Append(t, s.events.URL(), events.StreamAccount+owner.id, added.EventType(), []byte(odd))
+	owner.must("POST", "/v3/keys", `{"name":"later"}`)
+	owner.must("DELETE", "/v3/keys/o%1Bd", "")
 }

@@ -84,19 +84,21 @@ func runOn(
 		return err
 	}
 	defer store.Close()
-	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
+	during, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
-	left, err := command(ctx, store, installation.NewRequest())
+	left, err := command(during, store, installation.NewRequest())
 	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usage.Wrap(err)
 	}
 	if err != nil {
 		return o.Explain(err)
 	}
-	o.AwaitProjection(ctx, projections.Accounts, left.position)
+	o.AwaitProjection(during, projections.Accounts, left.position)
 	if o.Database == "" {
 		return nil
 	}
+	ctx, cancel = context.WithTimeout(ctx, installation.Timeout) // the wait may have used up the other
+	defer cancel()
 	db, err := o.OpenReadModels(ctx, 1)
 	if err != nil {
 		return err
