@@ -97,7 +97,7 @@ func runOn(
 	if o.Database == "" {
 		return nil
 	}
-	ctx, cancel = context.WithTimeout(ctx, installation.Timeout) // the wait may have used up the other
+	ctx, cancel = context.WithTimeout(ctx, installation.Timeout) // the wait may have used it up
 	defer cancel()
 	db, err := o.OpenReadModels(ctx, 1)
 	if err != nil {
