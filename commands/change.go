@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
@@ -80,10 +81,14 @@ func (h *Handler) find(
 	return h.found(ctx, r, read, ref.ID, loaded, err, missing, domain.Link.Live)
 }
 
+// maxClaimants is how many links of an account are looked at that have claimed a hash.
+const maxClaimants = 4
+
 // urlByHash loads the account's live link with a hash, which the hash's own stream names. A link
 // that left the hash by this command is found too, so that a repeated command finds its effect. It
-// depends on no event of the hash that cannot be decoded: whether a link has the hash, its own
-// stream says.
+// depends on no event of the hash that cannot be decoded or that makes no sense: whether a link has
+// the hash, its own stream says. So if the last claim leads to no such link, the claims of the
+// account before it may.
 func (h *Handler) urlByHash(
 	ctx context.Context, r domain.Request, read reading, hash string,
 ) (domain.Link, streams.History, error) {
@@ -97,14 +102,19 @@ func (h *Handler) urlByHash(
 	if err != nil && !undecoded(err) {
 		return domain.Link{}, streams.History{}, err
 	}
-	claim := hashes.Fold(hash, claims.Events)
-	if claim.URLID == "" || claim.Account != r.Account {
-		return domain.Link{}, streams.History{}, missing
+	claimants := hashes.LastClaimants(claims.Events, r.Account)
+	slices.Reverse(claimants)
+	for _, id := range claimants[:min(len(claimants), maxClaimants)] {
+		loaded, err := h.hashes.LoadLink(ctx, hash, claims, id)
+		url, history, err := h.found(
+			ctx, r, read, id, loaded, err, missing,
+			func(u domain.Link) bool { return u.Live() && u.Hash == hash },
+		)
+		if !errors.Is(err, missing) {
+			return url, history, err
+		}
 	}
-	loaded, err := h.hashes.LoadLink(ctx, hash, claims, claim.URLID)
-	return h.found(ctx, r, read, claim.URLID, loaded, err, missing, func(u domain.Link) bool {
-		return u.Live() && u.Hash == hash
-	})
+	return domain.Link{}, streams.History{}, missing
 }
 
 // found returns a loaded link if it is one of the account that the caller sees, and that is meant

@@ -160,3 +160,30 @@ func TestTextsOfKeys(t *testing.T) {
 	owner.must("POST", "/v3/keys", `{"name":"later"}`)
 	owner.must("DELETE", "/v3/keys/o%1Bd", "")
 }
+
+// TestLinksBehindSenselessClaims appends claims of a hash that lead to no link. The owner of the link that has the hash
+// changes and deletes it all the same.
+func TestLinksBehindSenselessClaims(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	owner, other := s.client(t, "owner"), s.client(t, "other")
+	for name, claim := range map[string]events.HashClaimed{
+		"empty": {}, "other": {URLID: "no id", Account: other.id}, "own": {URLID: "no id", Account: owner.id},
+	} {
+		for _, fields := range []string{`"custom_hash":"h-` + name + `"`, `"note":"with a generated hash"`} {
+			link := owner.create(`"long_url":"https://example.com/",` + fields)
+			body, err := events.Encode(claim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventstoretest.Append(t, s.events.URL(), events.StreamHash+link.Hash, claim.EventType(), body)
+			owner.must("PATCH", "/v3/urls/"+link.Hash, `{"urls":[{"note":"changed"}]}`)
+			owner.must("DELETE", "/v3/urls?hashes="+link.Hash, "")
+			if a := s.visit(t, "GET", "/"+link.Hash); a.status != http.StatusGone {
+				t.Errorf("%s: after its deletion the link answers %d", name, a.status)
+			}
+			owner.call("DELETE", "/v3/urls/"+link.Hash, "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+			other.call("DELETE", "/v3/urls/"+link.Hash, "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+		}
+	}
+}
