@@ -32,7 +32,7 @@ func (s *Accounts) SetMember(
 			if err := a.mayChangeMember(r, *known); err != nil || *known == m {
 				return nil, err
 			}
-			if known.Group != "" && !r.Operator && (r.User == "" || r.User == m.User) {
+			if r.User == m.User && known.Group != "" {
 				return nil, errOwnGroup
 			}
 		}
@@ -42,8 +42,8 @@ func (s *Accounts) SetMember(
 }
 
 var errOwnGroup = domain.Refuse(
-	domain.AccessDenied, "A person who has their role by a group cannot make it one that stays "+
-		"themselves, and neither can a key: another owner can, who is signed in as a person",
+	domain.AccessDenied, "You have your role by a group, and cannot change it yourself: another "+
+		"owner can give you one that stays",
 )
 
 // RemoveMember ends the membership of a person in an account. A caller can only remove a member who

@@ -185,11 +185,6 @@ func TestOwnRoleByAGroup(t *testing.T) {
 			t.Errorf("to become %s: %v", role, err)
 		}
 	}
-	key := domain.Request{Command: uuid.New(), ID: uuid.NewString(), Account: o.id, Key: "made by her"}
-	_, err := o.SetMember(t.Context(), key, o.id, accounts.Member{User: user, Role: access.Owner})
-	if domain.KindOf(err) != domain.AccessDenied {
-		t.Errorf("by a key: %v", err)
-	}
 	if got := o.roles(); got != "ownerbosses" {
 		t.Errorf("the members are %q", got)
 	}
