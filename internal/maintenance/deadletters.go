@@ -164,9 +164,10 @@ func RestoreDiscarded(
 			return console.JSON(o.Stdout, map[string]int{"restored": n})
 		}
 		return console.Printf(
-			o.Stdout, "%d events restored: linkledger projections rebuild %s applies them. It sets "+
-				"one that still cannot be applied aside again, with all that follows it: keys "+
-				"that were narrowed since then have their former rights.\n", n, which.Projection,
+			o.Stdout, "%d events restored: linkledger projections rebuild %s applies them. "+
+				"It sets one that still cannot be applied aside again, with all that "+
+				"follows it: keys that were narrowed since then have their former "+
+				"rights.\n", n, which.Projection,
 		)
 	})
 }
