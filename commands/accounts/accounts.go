@@ -205,6 +205,7 @@ func (s *Accounts) load(
 // foldLoaded folds the stream of an account as far as its events can be decoded.
 func foldLoaded(id string, loaded streams.History) Account {
 	account := fold(loaded.Events)
+	account.nameMakers(loaded)
 	if loaded.Err() == nil {
 		return account
 	}

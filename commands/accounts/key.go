@@ -29,6 +29,9 @@ type Key struct {
 	Hash      string // as HashKey returns it
 	AddedAt   time.Time
 	RevokedAt time.Time // zero: it is not revoked
+	// Maker is the id of the person who added the key, also by way of other keys. It is empty if an
+	// operator did, or the key with which the account was opened.
+	Maker string
 }
 
 func (k *Key) revoke(at time.Time) {

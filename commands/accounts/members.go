@@ -16,8 +16,9 @@ type MemberOutcome struct {
 
 // SetMember gives a person a role in an account. The person MUST exist. A caller can only give a
 // role that may do no more than the caller, and only change a member who may do no more. A person
-// who has their own role by a group cannot change it: it ends with the group, and only somebody
-// else decides that they stay. SetMember refuses with InvalidValue, AccessDenied and AccountGone.
+// cannot give themselves a role that stays, in place of one by a group or of none, and neither can
+// a key that they made: only somebody else decides that they stay. SetMember refuses with
+// InvalidValue, AccessDenied and AccountGone.
 func (s *Accounts) SetMember(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (MemberOutcome, error) {
@@ -28,22 +29,25 @@ func (s *Accounts) SetMember(
 		if err := a.mayChangeMember(r, m); err != nil {
 			return nil, err
 		}
-		if known := a.member(m.User); known != nil {
+		known := a.member(m.User)
+		if known != nil {
 			if err := a.mayChangeMember(r, *known); err != nil || *known == m {
 				return nil, err
 			}
-			if r.User == m.User && known.Group != "" {
-				return nil, errOwnGroup
-			}
+		}
+		// A person who calls is a member: one without a role has left, and calls by a key.
+		given := known != nil && known.Group == "" || known == nil && r.Operator
+		if a.person(r) == m.User && !given {
+			return nil, errOwnRole
 		}
 		return a.set(m, s.streams.Now())
 	})
 	return MemberOutcome{Member: m, Position: outcome.Position}, err
 }
 
-var errOwnGroup = domain.Refuse(
-	domain.AccessDenied, "You have your role by a group, and cannot change it yourself: another "+
-		"owner can give you one that stays",
+var errOwnRole = domain.Refuse(
+	domain.AccessDenied, "A person who has no role in the account, or has it by a group, cannot "+
+		"take one that stays, also not by a key that they made: another owner can give it",
 )
 
 // RemoveMember ends the membership of a person in an account. A caller can only remove a member who

@@ -42,6 +42,21 @@ func operator() domain.Request { return domain.Request{Operator: true, Command: 
 // by returns the request of a person, whose login may be out of date.
 func by(user string) domain.Request { return domain.Request{User: user, Command: uuid.New()} }
 
+// withKey returns the request of a key of an account.
+func withKey(key, account string) domain.Request {
+	return domain.Request{Key: key, Account: account, Command: uuid.New()}
+}
+
+// add adds a key that may do everything, and returns its id.
+func (o *office) add(r domain.Request) string {
+	o.t.Helper()
+	added, err := o.AddKey(o.t.Context(), r, o.id, events.KeyTerms{})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return added.Key.ID
+}
+
 // set gives a person a role, and returns the person.
 func (o *office) set(role access.Role) string {
 	o.t.Helper()
@@ -185,8 +200,43 @@ func TestOwnRoleByAGroup(t *testing.T) {
 			t.Errorf("to become %s: %v", role, err)
 		}
 	}
+	key := o.add(by(user))
+	ofKey := o.add(withKey(key, o.id))
+	byKeys := func(when string) {
+		t.Helper()
+		for name, id := range map[string]string{"her key": key, "a key of her key": ofKey} {
+			_, err := o.SetMember(t.Context(), withKey(id, o.id), o.id, accounts.Member{User: user, Role: access.Owner})
+			if domain.KindOf(err) != domain.AccessDenied {
+				t.Errorf("%s, %s: %v", name, when, err)
+			}
+		}
+	}
+	byKeys("by a group")
 	if got := o.roles(); got != "ownerbosses" {
 		t.Errorf("the members are %q", got)
+	}
+	if _, err := o.EndGroupRole(t.Context(), operator(), o.id, user); err != nil {
+		t.Fatal(err)
+	}
+	byKeys("after she has left")
+	if _, err := o.SetMember(t.Context(), withKey(key, o.id), o.id, accounts.Member{
+		User: uuid.NewString(), Role: access.Viewer,
+	}); err != nil {
+		t.Errorf("somebody else by her key: %v", err)
+	}
+	if _, err := o.SetGroupRole(t.Context(), operator(), o.id, group); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.SetMember(
+		t.Context(), withKey(o.add(operator()), o.id), o.id, accounts.Member{User: user, Role: access.Owner},
+	); err != nil {
+		t.Errorf("by a key of the account: %v", err)
+	}
+	if _, err := o.RemoveMember(t.Context(), operator(), o.id, user); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.SetGroupRole(t.Context(), operator(), o.id, group); err != nil {
+		t.Fatal(err)
 	}
 	boss := o.set(access.Owner)
 	if _, err := o.SetMember(t.Context(), by(boss), o.id, accounts.Member{User: user, Role: access.Owner}); err != nil {

@@ -1,0 +1,48 @@
+package accounts
+
+// Who made a key: what a person may not do for themselves, their keys may not do either.
+
+import (
+	"encoding/json"
+
+	"linkledger/commands/domain"
+	"linkledger/commands/streams"
+	"linkledger/events"
+)
+
+// nameMakers says of each key who made it, by the metadata of the events that added keys. Metadata
+// that cannot be decoded names nobody.
+func (a *Account) nameMakers(loaded streams.History) {
+	for i, recorded := range loaded.Recorded {
+		added, ok := loaded.Events[i].(events.KeyAdded)
+		if !ok {
+			continue
+		}
+		var by events.Metadata
+		if err := json.Unmarshal(recorded.Metadata, &by); err != nil {
+			continue
+		}
+		if key := a.key(added.KeyID); key != nil {
+			key.Maker = a.personBehind(by.User, by.Key)
+		}
+	}
+}
+
+// person returns the person behind a call: the caller, or who made the key of the call. It is empty
+// for operators and for keys that no person made.
+func (a *Account) person(r domain.Request) string {
+	if r.Operator {
+		return r.User
+	}
+	return a.personBehind(r.User, r.Key)
+}
+
+func (a *Account) personBehind(user, key string) string {
+	if user != "" {
+		return user
+	}
+	if k := a.key(key); k != nil {
+		return k.Maker
+	}
+	return ""
+}
