@@ -183,6 +183,11 @@ func newStackThat(
 	if s.handler, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("failed requests: %s", s.log.matching("request failed"))
+		}
+	})
 	return s
 }
 
