@@ -83,6 +83,7 @@ func (c *callInHand) end(after string) {
 		c.t.Errorf("after %s a call in hand got no answer: %v", after, err)
 		return
 	}
+	defer func() { _ = response.Body.Close() }() // it was read
 	var answer struct {
 		Error struct{ Code int }
 		URLs  []struct{ Hash string }

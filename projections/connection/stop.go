@@ -35,7 +35,7 @@ func (s *stopper) HandleCancel(context.Context) {
 	_ = s.conn.Conn().SetDeadline(time.Now().Add(stopTimeout)) // an error means that it is closed
 	asked := make(chan struct{})
 	s.asked = asked
-	go func() {
+	go func() { //nolint:gosec // G118: the context of the query has ended
 		defer close(asked)
 		ctx, cancel := context.WithTimeout(context.Background(), stopRequestTimeout)
 		defer cancel()

@@ -91,8 +91,8 @@ func EndSilent(ctx context.Context, db bun.IDB, g readmodel.Generation) (process
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var ended []int
-	// The row's xmax is the transaction that has locked or changed it. MATERIALIZED keeps PostgreSQL
-	// from ending a process before it has looked at all conditions.
+	// The row's xmax is the transaction that has locked or changed it. MATERIALIZED keeps
+	// PostgreSQL from ending a process before it has looked at all conditions.
 	err = db.NewRaw(`
 		WITH silent AS MATERIALIZED (
 			SELECT a.pid FROM linkledger.generations AS g
