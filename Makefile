@@ -18,7 +18,7 @@ help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The folder of a PostgreSQL of another major version, for the tests of upgrades.
-WITH_OTHER_POSTGRES = other=$$(.ci/otherpostgres); export LINKLEDGER_OTHER_POSTGRES_BIN=$$other;
+WITH_OTHER_POSTGRES = other=$$(.ci/otherpostgres); export TEST_OTHER_POSTGRES_BIN=$$other;
 
 .PHONY: run
 run: build ## Install what is missing, build, and run everything on this machine
@@ -48,7 +48,7 @@ POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections
 test-other: go ## Run the tests of what PostgreSQL itself does with another major version of it
 	@.ci/pgbouncer
 	@$(WITH_POSTGRES) LINKLEDGER_POSTGRES_BIN=$$(.ci/otherpostgres); \
-	LINKLEDGER_OTHER_POSTGRES_BIN=$$(.ci/otherpostgres); export LINKLEDGER_OTHER_POSTGRES_BIN; race=-race; \
+	TEST_OTHER_POSTGRES_BIN=$$(.ci/otherpostgres); export TEST_OTHER_POSTGRES_BIN; race=-race; \
 	command -v $$(go env CC) >/dev/null || race=; \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
 	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m $(POSTGRES_PACKAGES)
@@ -62,7 +62,7 @@ short: go ## Run the quick tests, which start no process, for the loop of an edi
 soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and fuzzing
 	@.ci/chromium
 	@.ci/pgbouncer
-	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) LINKLEDGER_SOAK=1 go test -race -count=1 -timeout 2h ./...
+	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) TEST_SOAK=1 go test -race -count=1 -timeout 2h ./...
 	@for part in crash storecrash cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash
@@ -83,7 +83,7 @@ storecrash: go ## Kill the real event store under 64 writers, 20 times
 
 .PHONY: model
 model: go ## Hold the API against a model of its contract, for 2000 sequences of calls, and rebuild all projections
-	@$(WITH_POSTGRES) LINKLEDGER_SOAK=1 go test -count=1 -timeout 60m -run '^Test(CallsAnswerAsTheModelDoes|WhateverIsAcceptedReadsBack)$$' ./httpapi -rapid.checks 2000
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -timeout 60m -run '^Test(CallsAnswerAsTheModelDoes|WhateverIsAcceptedReadsBack)$$' ./httpapi -rapid.checks 2000
 
 # With the default all targets take ten minutes.
 FUZZTIME ?= 42s
@@ -101,7 +101,7 @@ outage: go ## Cut off an event store that is 5 ms away, under visitors, for 20 s
 
 .PHONY: far
 far: go ## Run the tests of commands, projections and the event store's client with an event store that is 5 ms away
-	@$(WITH_POSTGRES) LINKLEDGER_TEST_DELAY=5ms go test -count=1 -timeout 40m ./commands/... ./events/eventstore ./projections
+	@$(WITH_POSTGRES) TEST_DELAY=5ms go test -count=1 -timeout 40m ./commands/... ./events/eventstore ./projections
 
 .PHONY: tagged
 tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way

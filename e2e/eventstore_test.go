@@ -273,6 +273,13 @@ func TestEventStoreWithTLS(t *testing.T) {
 	if err := appendLink(t, "esdb://"+query, time.Second); err == nil {
 		t.Error("no password was accepted")
 	}
+	writeCertificate(t, folder) // in place of the former one, which clients trust no longer
+	deadline := time.Now().Add(startTimeout)
+	for appendLink(t, "esdb://linker:secret@"+query, 2*time.Second) != nil {
+		if time.Now().After(deadline) {
+			t.Fatal("the store does not use its new certificate")
+		}
+	}
 }
 
 // writeCertificate creates a self-signed certificate for this machine.

@@ -92,11 +92,15 @@ func testUpgrades(t *testing.T, data func(t *testing.T) leftData, kills int) {
 	for name, start := range map[string]func(*testing.T, leftData) *upgraded{
 		"dev": func(t *testing.T, left leftData) *upgraded {
 			t.Helper()
-			return upgradeDev(t, left, 0)
+			return upgradeDev(t, left, 0, 0)
 		},
 		"killed dev": func(t *testing.T, left leftData) *upgraded {
 			t.Helper()
-			return upgradeDev(t, left, kills)
+			return upgradeDev(t, left, kills, 100*time.Millisecond)
+		},
+		"dev killed each second": func(t *testing.T, left leftData) *upgraded {
+			t.Helper()
+			return upgradeDev(t, left, kills, 0)
 		},
 		"serve": upgradeServe,
 	} {
@@ -175,9 +179,9 @@ type upgraded struct {
 	admin string
 }
 
-// upgradeDev starts dev on the data. It kills the process at most some times, each time a little
-// later, until it is ready.
-func upgradeDev(t *testing.T, left leftData, kills int) *upgraded {
+// upgradeDev starts dev on the data. It kills the process at most some times, each time later by a step, or a second
+// after its start if there is none, until it is ready.
+func upgradeDev(t *testing.T, left leftData, kills int, step time.Duration) *upgraded {
 	t.Helper()
 	left.restore(t)
 	t.Cleanup(func() { removeAll(t, left.folder) })
@@ -193,7 +197,9 @@ func upgradeDev(t *testing.T, left leftData, kills int) *upgraded {
 		)
 		within := startTimeout
 		if kill < kills {
-			within = time.Duration(kill+1) * 100 * time.Millisecond
+			if within = time.Duration(kill+1) * step; step == 0 {
+				within = time.Second
+			}
 		}
 		if u.ready(process, within) {
 			t.Logf("ready after %d kills", kill)

@@ -425,10 +425,10 @@ func (l look) at(b *tab) {
 
 var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// screenshot writes what the page looks like into the folder that LINKLEDGER_SCREENSHOTS names, if it names one.
+// screenshot writes what the page looks like into the folder that TEST_SCREENSHOTS names, if it names one.
 func (b *tab) screenshot(name string) {
 	b.t.Helper()
-	folder := os.Getenv("LINKLEDGER_SCREENSHOTS")
+	folder := os.Getenv("TEST_SCREENSHOTS")
 	if folder == "" {
 		return
 	}

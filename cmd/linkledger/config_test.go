@@ -14,7 +14,11 @@ import (
 func runWith(t *testing.T, environment map[string]string, args ...string) (output string, err error) {
 	t.Helper()
 	var out bytes.Buffer
-	err = run(t.Context(), args, func(name string) string { return environment[name] }, &out, &out)
+	var environ []string
+	for name, value := range environment {
+		environ = append(environ, name+"="+value)
+	}
+	err = run(t.Context(), args, environ, &out, &out)
 	return out.String(), err
 }
 

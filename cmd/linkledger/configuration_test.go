@@ -34,7 +34,9 @@ A flag is given in one of three ways. The first one that is given counts.
 
 ` + "`linkledger config serve`" + `, or ` + "`config`" +
 	` with another command and its flags, prints each flag with its value and its
-origin, hides secrets, and reports mistakes. A wrong configuration ends the program with exit code 2 and one line that
+origin, hides secrets, and reports mistakes. A variable that begins with ` + "`LINKLEDGER_`" + ` and belongs to no command ends
+each command with the name that may be meant. Variables that Kubernetes and Docker set for a service of that name, such
+as ` + "`LINKLEDGER_PORT`" + `, are left alone. A wrong configuration ends the program with exit code 2 and one line that
 says what to change. A failure while the program runs ends it with exit code 1.
 
 A plan in ` + "`--plans`" + ` has up to three limits: ` + "`urls`" + ` (links at a time), ` + "`month-urls`" +

@@ -87,9 +87,10 @@ var helpTexts = config.HelpTexts{
 		"print what changed.",
 
 	// eventstoreServe.
-	"health":          "Address of /health/live. By default none.",
-	"tls_certificate": "Certificate chain in PEM. With it clients must use TLS.",
-	"password":        "Password of that user. Give it in the environment or as a file.",
+	"health": "Address of /health/live. By default none.",
+	"tls_certificate": "Certificate chain in PEM. With it clients must use TLS. It is read again " +
+		"when it changes.",
+	"password": "Password of that user. Give it in the environment or as a file.",
 	"insecure": "Allow other machines to connect without a password. All who reach the address " +
 		"can read and write all events.",
 

@@ -285,7 +285,7 @@ func TestNamesDoNotReachTerminals(t *testing.T) {
 				args = slices.Concat(command, form, h.flags)
 			}
 			var stdout, stderr bytes.Buffer
-			if err := run(t.Context(), args, func(string) string { return "" }, &stdout, &stderr); err != nil {
+			if err := run(t.Context(), args, nil, &stdout, &stderr); err != nil {
 				printError(&stderr, err)
 			}
 			for _, printed := range []string{stdout.String(), stderr.String()} {
@@ -328,7 +328,7 @@ func TestExportKeepsBytes(t *testing.T) {
 	h := newHostileLog(t)
 	var stdout, stderr bytes.Buffer
 	args := append([]string{"audit", "export"}, h.flags...)
-	if err := run(t.Context(), args, func(string) string { return "" }, &stdout, &stderr); err != nil {
+	if err := run(t.Context(), args, nil, &stdout, &stderr); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(stdout.String(), "\u009b2J\x7f") {

@@ -5,12 +5,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"linkledger/internal/config"
 	"linkledger/internal/console"
+	"linkledger/internal/daemon"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 )
@@ -30,8 +32,8 @@ func main() { os.Exit(runProcess()) }
 func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	context.AfterFunc(ctx, stop) // a second signal ends a command that is no service
+	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	if err != nil {
 		printError(os.Stderr, err)
 		return exitCode(err)
@@ -57,10 +59,10 @@ type exited int
 
 // run is the whole program except for signals and the exit code. Tests call it.
 func run(
-	ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer,
+	ctx context.Context, args, environ []string, stdout, stderr io.Writer,
 ) (err error) {
 	var cli commandLine
-	p := &process{getenv: getenv, Console: console.New(stdout, stderr)}
+	p := &process{getenv: lookup(environ), Console: console.New(stdout, stderr)}
 	parser, err := newParser(&cli, p)
 	if err != nil {
 		return err
@@ -80,9 +82,50 @@ func run(
 	if err != nil {
 		return usage.Errorf("%s (linkledger --help lists the commands)", secret.Redact(err.Error()))
 	}
+	if err := config.CheckVariables(parser.Model, environ); err != nil {
+		return err
+	}
+	_, lasts := call.Selected().Target.Addr().Interface().(service)
+	if lasts {
+		defer p.outlast(stdout, stderr)()
+	}
 	p.Logger = console.NewLogger(p.Stderr, cli.LogFormat, cli.LogLevel)
+	if lasts {
+		var stop func()
+		ctx, stop = daemon.Signals(ctx, p.Logger)
+		defer stop()
+	}
 	call.BindTo(ctx, (*context.Context)(nil))
 	return call.Run(p)
+}
+
+// lookup returns the function that os.Getenv is for an environment of os.Environ.
+func lookup(environ []string) func(string) string {
+	values := make(map[string]string, len(environ))
+	for _, variable := range environ {
+		if name, value, _ := strings.Cut(variable, "="); values[name] == "" {
+			values[name] = value
+		}
+	}
+	return func(name string) string { return values[name] }
+}
+
+// service is a command that serves others until it is asked to end.
+type service interface{ serves() }
+
+func (*devCommand) serves()      {}
+func (*serveCommand) serves()    {}
+func (*eventstoreServe) serves() {}
+
+// outlast makes the process go on when its outputs cannot be written. flush writes what is queued.
+func (p *process) outlast(stdout, stderr io.Writer) (flush func()) {
+	out, log := daemon.NewOutput(stdout), daemon.NewOutput(stderr)
+	p.Console = console.New(out, log)
+	p.Lost = func() uint64 { return out.Lost() + log.Lost() }
+	return func() {
+		out.Close()
+		log.Close()
+	}
 }
 
 func newParser(cli *commandLine, p *process) (*kong.Kong, error) {

@@ -49,7 +49,7 @@ func (c *serveCommand) Run(
 		Serving: c.Serving, Backends: c.Backends,
 		Redirecting: c.WithSpool(filepath.Join("data", "spool")), Projecting: c.Projecting,
 		Origins: c.CORSOrigins, Roles: c.Roles, Version: version,
-		Settings: settings(call), Getenv: p.getenv, Logger: p.Logger,
+		Settings: settings(call), Getenv: p.getenv, Logger: p.Logger, LostLines: p.Lost,
 	}, internal)
 	if err != nil {
 		if ctx.Err() != nil { // stopped while it waited for a backend

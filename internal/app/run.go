@@ -13,6 +13,7 @@ import (
 
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
+	"linkledger/internal/daemon"
 	"linkledger/internal/telemetry"
 	"linkledger/projections"
 	"linkledger/projections/engine"
@@ -151,15 +152,15 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 		Building: s.building.Load,
 		Metrics: s.metrics.Handler(telemetry.Sources{
 			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
-			Store: s.Store, Logger: s.logger,
+			Store: s.Store, Logger: s.logger, LostLines: s.cfg.LostLines,
 		}),
 		Console: s.operators, Profiling: s.cfg.Profiling, Logger: s.logger,
 	}
 }
 
 // drainLater returns a context that ends some time after ctx. Until then the service answers
-// requests although it is no longer ready, so that load balancers notice. If a part has failed, the
-// context ends at once.
+// requests although it is no longer ready, so that load balancers notice. If a part has failed, or
+// at a second signal, the context ends at once.
 func (s *Service) drainLater(ctx context.Context) context.Context {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
@@ -169,6 +170,7 @@ func (s *Service) drainLater(ctx context.Context) context.Context {
 		}
 		s.logger.InfoContext(ctx, "stopping", slog.Duration("drain_delay", delay))
 		time.AfterFunc(delay, stop)
+		context.AfterFunc(daemon.Urgent(ctx), stop)
 	})
 	return serving
 }

@@ -101,6 +101,7 @@ type Config struct {
 	Settings  []operators.Setting // flags of the process, for operators
 	Getenv    func(string) string // environment, for traces
 	Logger    *slog.Logger
+	LostLines func() uint64 // how many lines of the log could not be written
 }
 
 // SignInLink makes a one-time link that signs a browser in.

@@ -13,13 +13,16 @@ import (
 	"linkledger/internal/usage"
 )
 
+// fileSuffix ends the name of a variable that names the file with the value.
+const fileSuffix = "_FILE"
+
 // Environment returns a resolver that takes the value of a flag from its environment variable, or
 // from the file that the variable with the suffix _FILE names. So secrets can be mounted as files.
 func Environment(getenv func(string) string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		name := usage.Env(flag.Name)
 		value := getenv(name)
-		if file := getenv(name + "_FILE"); value == "" && file != "" {
+		if file := getenv(name + fileSuffix); value == "" && file != "" {
 			content, err := os.ReadFile(file)
 			if err != nil {
 				return nil, fmt.Errorf("%s_FILE: cannot read the file: %w", name, withoutPath(err))

@@ -144,6 +144,15 @@ func exactly(w io.Writer) io.Writer {
 	return w
 }
 
+// fileOf returns the writer below an Output, and below what wraps that.
+func fileOf(w io.Writer) io.Writer {
+	w = exactly(w)
+	if wrapped, ok := w.(interface{ Unwrap() io.Writer }); ok {
+		return wrapped.Unwrap()
+	}
+	return w
+}
+
 // Exact returns a writer for data of which every byte counts, such as an export. It escapes only
 // for a terminal.
 func Exact(w io.Writer) io.Writer {

@@ -19,6 +19,8 @@ type Console struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Logger *slog.Logger
+	// Lost returns how many lines could not be written. It is nil for a command that ends then.
+	Lost func() uint64
 }
 
 // New returns the outputs of a command. Both escape, so that no text of others controls a terminal.
@@ -116,7 +118,7 @@ func shownCell(cell any, separator string) any {
 
 // IsTerminal reports whether a writer is a terminal.
 func IsTerminal(w io.Writer) bool {
-	file, ok := exactly(w).(*os.File)
+	file, ok := fileOf(w).(*os.File)
 	if !ok {
 		return false
 	}

@@ -171,6 +171,7 @@ func (c Config) serve(
 		DialStore: dialStore, Origins: c.Origins,
 		Roles:   roles,
 		Version: c.Version, Settings: c.Settings, Getenv: c.Getenv, Logger: out.Logger,
+		LostLines: out.Lost,
 	}, internal)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 
 // childDir makes the test binary act as a process that runs a server on the folder until it is
 // killed.
-const childDir = "LINKLEDGER_TEST_CHILD_DIR"
+const childDir = "TEST_CHILD_DIR"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {

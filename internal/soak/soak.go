@@ -20,9 +20,9 @@ func NotShort(t *testing.T) {
 }
 
 // N returns few in make test, and many in make soak, which sets the environment variable
-// LINKLEDGER_SOAK.
+// TEST_SOAK.
 func N(few, many int) int {
-	if os.Getenv("LINKLEDGER_SOAK") == "" { //nolint:forbidigo // packages share no test flags
+	if os.Getenv("TEST_SOAK") == "" { //nolint:forbidigo // packages share no test flags
 		return few
 	}
 	return many

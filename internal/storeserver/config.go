@@ -3,6 +3,7 @@ package storeserver
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 
 	"linkledger/events/embedded"
 	"linkledger/internal/address"
@@ -76,20 +77,20 @@ func (c Config) checkReach(listen string) error {
 }
 
 // embedded returns the configuration of the store itself.
-func (c Config) embedded() (embedded.Config, error) {
+func (c Config) embedded(logger *slog.Logger) (embedded.Config, error) {
 	store := embedded.Config{
 		Dir: c.Dir, MaxAppendSize: c.MaxAppendSize, NoSync: c.NoSync, User: c.User,
-		Password: string(c.Password),
+		Password: string(c.Password), Logger: logger,
 	}
 	if c.TLSCertificate == "" {
 		return store, nil
 	}
-	certificate, err := tls.LoadX509KeyPair(c.TLSCertificate, c.TLSKey)
+	certificate, err := readCertificate(c.TLSCertificate, c.TLSKey, logger)
 	if err != nil {
 		return store, usage.Errorf("cannot use the TLS certificate: %w", err)
 	}
 	store.TLS = &tls.Config{
-		Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
+		GetCertificate: certificate.current, MinVersion: tls.VersionTLS12,
 	}
 	return store, nil
 }

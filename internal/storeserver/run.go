@@ -13,11 +13,10 @@ import (
 // Run serves a store until ctx ends or the store fails. If an address for it is given, it serves
 // the health too. The configuration MUST have passed Check.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
-	config, err := c.embedded()
+	config, err := c.embedded(logger)
 	if err != nil {
 		return err
 	}
-	config.Logger = logger
 	listener, err := address.Listen(c.Listen, "listen")
 	if err != nil {
 		return err

@@ -104,6 +104,7 @@ type Sources struct {
 	DB          *readmodel.DB
 	Store       *eventstore.Store
 	Logger      *slog.Logger
+	LostLines   func() uint64
 }
 
 // Handler returns a handler that answers scrapes with the metrics of a service and its process.
@@ -114,7 +115,7 @@ func (m *Metrics) Handler(s Sources) http.Handler {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newStatusCollector(s.Projections), newOverviewCollector(s),
 		newRedirectsCollector(s.Redirects), newClicksCollector(s.Clicks),
-		newDisksCollector(s.Store, s.Clicks),
+		newDisksCollector(s.Store, s.Clicks), newLogCollector(s.LostLines),
 		m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins,
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

@@ -87,6 +87,16 @@ func newDisksCollector(store *eventstore.Store, recorder *clicks.Recorder) prome
 	}}
 }
 
+// newLogCollector exports what is lost of the log.
+func newLogCollector(lost func() uint64) prometheus.Collector {
+	return collector[uint64]{rows: one(lost), metrics: []metric[uint64]{
+		unlabelled[uint64]().counter("linkledger_log_lines_lost_total",
+			"Lines that could not be written to standard output and error: nobody reads them, or "+
+				"the disk is full.",
+			func(lines uint64) float64 { return float64(lines) }),
+	}}
+}
+
 // unlabelled are no labels.
 func unlabelled[R any]() labels[R] {
 	return labels[R]{of: func(R) []string { return nil }}

@@ -30,6 +30,12 @@ var sessionSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "10s",
 	"idle_session_timeout":                "0", // a connection that listens or holds a lock is idle
 	"jit":                                 "off",
+	// PostgreSQL notices within eleven seconds that a machine is gone, and ends the transaction
+	// of its connection, with its locks.
+	"tcp_keepalives_idle":     "5",
+	"tcp_keepalives_interval": "2",
+	"tcp_keepalives_count":    "3",
+	"tcp_user_timeout":        "10s",
 }
 
 // writerSettings apply to the projectors' connections.

@@ -15,9 +15,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
 
-// stopTimeout is how long PostgreSQL may take to confirm that it has stopped a query.
-const stopTimeout = time.Second
-
 // queryCanceled is the SQLSTATE of a query that PostgreSQL has stopped: by request, or because of
 // statement_timeout.
 const queryCanceled = "57014"
@@ -91,7 +88,7 @@ func (workTracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, end pgx.TraceQ
 // its answer. Without an answer within stopTimeout, the connection is closed.
 func confirmStops(_ context.Context, cfg *pgx.ConnConfig) error {
 	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: stopTimeout}
+		return &stopper{conn: conn}
 	}
 	if cfg.Tracer == nil {
 		cfg.Tracer = workTracer{}

@@ -124,6 +124,11 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 		}
 		if elected {
 			e.start(ctx, fail, newLeaseholder(e.cfg, p, at, c.Generation, status))
+			continue
+		}
+		if err := e.endSilent(ctx, c.Generation); err != nil {
+			status.Interrupt(err)
+			return err
 		}
 	}
 	for name := range e.projections {
@@ -136,6 +141,19 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 	}
 	e.cfg.Registry.Keep(known)
 	return nil
+}
+
+// endSilent frees a generation whose former owner is lost in the middle of a batch.
+func (e *elector) endSilent(ctx context.Context, g readmodel.Generation) error {
+	process, err := generation.EndSilent(ctx, e.cfg.DB, g)
+	if process != 0 {
+		e.cfg.Logger.WarnContext(
+			ctx, "a connection to PostgreSQL was lost in the middle of a batch, and is ended",
+			slog.String("projection", g.Name), slog.String("owner", g.Owner),
+			slog.Int("process", process),
+		)
+	}
+	return err
 }
 
 // interruptAll stores in the registry that the state of the generations of other owners is unknown.

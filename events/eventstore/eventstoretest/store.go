@@ -26,7 +26,7 @@ type Server struct {
 
 // delayVariable names the environment variable that puts a proxy in front of each event store. Its
 // value is the delay in each direction, for example 5ms.
-const delayVariable = "LINKLEDGER_TEST_DELAY"
+const delayVariable = "TEST_DELAY"
 
 // Serve starts an event store in memory until the test ends.
 func Serve(t testing.TB) *Server {

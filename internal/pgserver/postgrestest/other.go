@@ -18,7 +18,7 @@ func OtherBin(t testing.TB) string {
 	if testing.Short() {
 		t.Skip("needs PostgreSQL: run without -short")
 	}
-	if bin := os.Getenv("LINKLEDGER_OTHER_POSTGRES_BIN"); bin != "" {
+	if bin := os.Getenv("TEST_OTHER_POSTGRES_BIN"); bin != "" {
 		return bin
 	}
 	_, file, _, _ := runtime.Caller(0)

@@ -76,6 +76,44 @@ func Acquire(
 	return CheckpointOf(elected[0]), true, nil
 }
 
+// silentFor is how long a transaction waits for the next message of its client before EndSilent
+// ends it. It is above idle_in_transaction_session_timeout of writers.
+const silentFor = 8 * time.Second
+
+// EndSilent ends the connection that holds the row of a generation without an owner, if its client
+// is silent, and returns its process. It returns 0 if there is none.
+//
+// A client that is lost or suspended in the middle of its messages leaves a transaction that is not
+// idle to PostgreSQL, so that no timeout ends it. Keepalives do not either, if the client is
+// suspended or a pooler or proxy is between. A COPY is left alone: it waits for its client again
+// and again.
+func EndSilent(ctx context.Context, db bun.IDB, g readmodel.Generation) (process int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var ended []int
+	// The row's xmax is the transaction that has locked or changed it. MATERIALIZED keeps
+	// PostgreSQL from ending a process before it has looked at all conditions.
+	err = db.NewRaw(`
+		WITH silent AS MATERIALIZED (
+			SELECT a.pid FROM linkledger.generations AS g
+			JOIN pg_stat_activity AS a ON a.backend_xid = g.xmax
+			WHERE g.name = ?0 AND g.generation = ?1 AND `+readmodel.Vacant+`
+				AND a.datname = current_database()
+				AND a.state IN ('active', 'idle in transaction') AND a.wait_event = 'ClientRead'
+				AND a.query NOT ILIKE 'COPY%'
+				AND greatest(a.query_start, a.state_change) <
+					clock_timestamp() - make_interval(secs => ?2))
+		SELECT pid FROM silent WHERE pg_terminate_backend(pid)`,
+		g.Name, g.Generation, silentFor.Seconds()).Scan(ctx, &ended)
+	if err != nil {
+		return 0, fmt.Errorf("end the silent connection that holds %s: %w", g.Name, err)
+	}
+	if len(ended) == 0 {
+		return 0, nil
+	}
+	return ended[0], nil
+}
+
 // Report is the state that an owner stores with each renewal of its lease.
 type Report struct {
 	Stopped   bool

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUnknownVariables starts commands with variables that no command knows, or another one, and with those of others.
+func TestUnknownVariables(t *testing.T) {
+	t.Parallel()
+	for variable, want := range map[string]string{
+		"LINKLEDGER_LISTNE":            "is LINKLEDGER_LISTEN meant?",
+		"LINKLEDGER_MASTER_KEYS":       "is LINKLEDGER_MASTER_KEY meant?",
+		"LINKLEDGER_MASTERKEY_FILE":    "is LINKLEDGER_MASTER_KEY_FILE meant?",
+		"LINKLEDGER_DATABASE_FIEL":     "is LINKLEDGER_DATABASE_FILE meant?",
+		"LINKLEDGER_ADMINLISTEN":       "is LINKLEDGER_ADMIN_LISTEN meant?",
+		"LINKLEDGER_OIDC_CLINET_SECRT": "is LINKLEDGER_OIDC_CLIENT_SECRET meant?",
+		"LINKLEDGER_SOMETHING_ELSE":    "is no variable of linkledger: remove it",
+		"LINKLEDGER_":                  "is no variable of linkledger",
+
+		"LINKLEDGER_UNSAFE_NO_SYNC":              "", // of another command
+		"LINKLEDGER_USER":                        "",
+		"LINKLEDGER_PORT":                        "", // of Kubernetes and Docker
+		"LINKLEDGER_SERVICE_HOST":                "",
+		"LINKLEDGER_SERVICE_PORT":                "",
+		"LINKLEDGER_SERVICE_PORT_HTTP":           "",
+		"LINKLEDGER_PORT_8080_TCP":               "",
+		"LINKLEDGER_PORT_8080_TCP_ADDR":          "",
+		"LINKLEDGER_ADMIN_PORT_8081_TCP_PROTO":   "",
+		"LINKLEDGER_EVENTSTORE_SERVICE_HOST":     "",
+		"LINKLEDGERS_LISTEN":                     "", // of another program
+		"OTHER_LINKLEDGER_LISTEN":                "",
+		"linkledger_listen":                      "",
+		"LINKLEDGER_ADMIN_SERVICE_PORT_OPS_HTTP": "",
+	} {
+		t.Run(variable, func(t *testing.T) {
+			t.Parallel()
+			for _, args := range [][]string{
+				{"config", "eventstore", "serve"}, {"config", "account", "list"}, {"health", "--live", "--admin-listen=127.0.0.1:1"},
+			} {
+				_, err := runWith(t, map[string]string{variable: "value"}, args...)
+				refused := err != nil && strings.Contains(err.Error(), "no variable of linkledger")
+				if refused != (want != "") ||
+					refused && (!strings.Contains(err.Error(), variable) || !strings.Contains(err.Error(), want)) {
+					t.Errorf("%q: %v; want %q", args, err, want)
+				}
+			}
+			if _, err := runWith(t, map[string]string{variable: "value"}, "--help"); err != nil {
+				t.Errorf("help: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,200 @@
+package e2e
+
+// The disk of PostgreSQL alone is full, while two nodes serve.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"linkledger/internal/pgserver"
+)
+
+// smallDisk mounts a file system of some megabytes on a new folder until the test ends. It returns false where that is
+// not allowed: only root can, and not in every container.
+func smallDisk(t *testing.T, folder string, megabytes int) bool {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
+		if !errors.Is(err, syscall.EPERM) {
+			t.Fatalf("mount a small disk: %v", err)
+		}
+		t.Logf("this machine allows no mounts: %v", err)
+		return false
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(folder, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount the small disk: %v", err)
+		}
+	})
+	return true
+}
+
+// fill writes a file until its disk is full. The caller removes the file.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, 1<<16)
+	for err == nil {
+		_, err = file.Write(zeros)
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makers are clients that make links at two nodes until stop is called.
+type makers struct {
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	made     []string // hashes of answered calls
+	refused  map[string]int
+	longest  time.Duration // of a refused call
+	cutShort int
+}
+
+func makeLinks(t *testing.T, key string, bases ...string) *makers {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	m := &makers{stop: stop, refused: make(map[string]int)}
+	for n := range 4 {
+		m.running.Go(func() {
+			for number := 0; ctx.Err() == nil; number++ {
+				m.one(t, key, bases[n%len(bases)], fmt.Sprintf("m%d-%d", n, number))
+			}
+		})
+	}
+	return m
+}
+
+func (m *makers) one(t *testing.T, key, base, hash string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%s","custom_hash":"%s"}]}`, hash, hash)
+	request, err := apiRequest(context.WithoutCancel(t.Context()), base, demoUser, key, "POST", "/urls", body)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	began := time.Now()
+	answer, err := answerTo(request)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err == nil:
+		m.made = append(m.made, hash)
+	case answer == nil:
+		m.cutShort++
+	default:
+		m.refused[fmt.Sprint(answer["error"])]++
+		m.longest = max(m.longest, time.Since(began))
+	}
+}
+
+func (m *makers) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.made)
+}
+
+// TestFullDiskOfPostgreSQLAlone fills the disk of PostgreSQL while two nodes serve under load. What was answered is
+// there when there is space again, and everything goes on by itself. It needs root, for the disk.
+func TestFullDiskOfPostgreSQLAlone(t *testing.T) {
+	t.Parallel()
+	i := &installation{
+		t: t, folder: t.TempDir(), program: program, storeAddress: freeAddress(t),
+		base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t),
+	}
+	data := filepath.Join(i.folder, "postgres")
+	if !smallDisk(t, data, 160) {
+		return
+	}
+	i.startStore()
+	copyCluster(t, data)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	var err error
+	i.database, err = pgserver.Start(ctx, pgserver.Config{
+		Dir: data, BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"), Unsafe: true, Restart: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.stopDatabase)
+	i.startService()
+	i.openAccount()
+	base, admin := "http://"+freeAddress(t), "http://"+freeAddress(t)
+	i.serve(base, admin, "second-spool")
+	for _, node := range []string{i.admin, admin} {
+		awaitReady(t, node, http.StatusOK, "ok")
+	}
+
+	m := makeLinks(t, i.key, i.base, base)
+	i.eventually("links are made", func() bool { return m.count() > 20 })
+	filler := filepath.Join(data, "filler")
+	fill(t, filler)
+	full := time.Now()
+	i.eventually("a node is not well", func() bool {
+		for _, node := range []string{i.admin, admin} {
+			response, err := http.Get(node + "/health/ready")
+			if err != nil {
+				t.Fatalf("a node does not answer while the disk is full: %v", err)
+			}
+			said, err := io.ReadAll(response.Body)
+			if err := errors.Join(err, response.Body.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if response.StatusCode != http.StatusOK {
+				t.Logf("after %s: %s", time.Since(full).Round(100*time.Millisecond), said)
+				return true
+			}
+		}
+		return false
+	})
+	before := m.count()
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	freed := time.Now()
+	for _, node := range []string{i.admin, admin} {
+		awaitReady(t, node, http.StatusOK, "ok")
+	}
+	t.Logf("ready %s after there is space", time.Since(freed).Round(100*time.Millisecond))
+	i.eventually("links are made again", func() bool { return m.count() > before+20 })
+	m.stop()
+	m.running.Wait()
+	t.Logf("%d links made, %d calls without an answer, refused, the slowest in %s: %v", len(m.made), m.cutShort,
+		m.longest.Round(time.Millisecond), m.refused)
+	if m.cutShort > 0 {
+		t.Errorf("%d calls were cut short", m.cutShort)
+	}
+	for n, hash := range m.made {
+		at := []string{i.base, base}[n%2]
+		i.eventually("the link "+hash+" is redirected", func() bool {
+			redirected, err := visit(t.Context(), at, hash, "visitor")
+			return err == nil && redirected
+		})
+	}
+	verify := append([]string{"projections", "verify", "--all"}, i.backends()...)
+	if out, err := exec.CommandContext(t.Context(), program, verify...).CombinedOutput(); err != nil {
+		t.Errorf("verify: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,82 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// ending are the signals that ask a process to end. Without a handler, Go's runtime ends the
+// process at once for the later ones, in the middle of its calls.
+var ending = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM,
+	syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSTKFLT,
+}
+
+// others are the signals that would end a process and change nothing in a service. All further
+// signals do nothing in a Go program, or stop it until SIGCONT.
+//
+// Without a handler of SIGPIPE, a write to an output that nobody reads ends the process.
+var others = []os.Signal{syscall.SIGHUP, syscall.SIGPIPE}
+
+// urgentKey is the key of a context's value: the context that ends with the second signal.
+type urgentKey struct{}
+
+// Signals returns a context that ends with ctx, and when a signal asks the process to end. Urgent
+// tells of further such signals. Only SIGKILL ends the process at once. stop removes the handlers.
+func Signals(ctx context.Context, logger *slog.Logger) (running context.Context, stop func()) {
+	urgent, hurry := context.WithCancel(context.WithoutCancel(ctx))
+	running, end := context.WithCancel(context.WithValue(ctx, urgentKey{}, urgent))
+	asked := make(chan os.Signal, 16)
+	signal.Notify(asked, ending...)
+	signal.Notify(asked, others...)
+	stopped, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		for {
+			select {
+			case <-stopped:
+				return
+			case s := <-asked:
+				handle(running, logger, s, end, hurry)
+			}
+		}
+	}()
+	return running, func() {
+		signal.Stop(asked)
+		close(stopped)
+		<-watched
+		end()
+		hurry()
+	}
+}
+
+// Urgent returns a context that ends when a second signal has asked the process of ctx to end: it
+// answers the calls in hand and waits for nothing else.
+func Urgent(ctx context.Context) context.Context {
+	if urgent, ok := ctx.Value(urgentKey{}).(context.Context); ok {
+		return urgent
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// handle does what a signal asks for.
+func handle(running context.Context, logger *slog.Logger, s os.Signal, end, hurry func()) {
+	switch {
+	case s == syscall.SIGPIPE: // the write has failed, and its caller knows it
+	case s == syscall.SIGHUP:
+		logger.InfoContext(running, "SIGHUP changes nothing: files that can change while the "+
+			"service runs are read again within a second of their change")
+	case running.Err() != nil:
+		logger.InfoContext(
+			running, "stopping without further delay: the calls in hand are answered",
+			slog.String("signal", s.String()),
+		)
+		hurry()
+	default:
+		logger.InfoContext(running, "asked to stop", slog.String("signal", s.String()))
+		end()
+	}
+}

@@ -1,0 +1,57 @@
+package connection
+
+// How a query is stopped whose context ends.
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// stopTimeout is how long PostgreSQL may take to confirm that it has stopped a query.
+	stopTimeout = time.Second
+	// stopRequestTimeout bounds the request to stop a query.
+	stopRequestTimeout = 5 * time.Second
+	// deliveryPause is how long PostgreSQL may take to pass an accepted request to the process of
+	// the query. Until then the connection MUST NOT begin another one.
+	deliveryPause = 100 * time.Millisecond
+)
+
+// stopper is a ctxwatch.Handler. It asks PostgreSQL to stop the query whose context has ended, and
+// closes the connection if there is no answer within stopTimeout.
+//
+// The handler of pgx cuts the request off when the query ends by itself meanwhile, and PgBouncer
+// 1.18 then ends, with the connections of all clients
+// (https://github.com/pgbouncer/pgbouncer/issues/801).
+type stopper struct {
+	conn  *pgconn.PgConn
+	asked chan struct{} // closed when the request has ended
+}
+
+// HandleCancel implements ctxwatch.Handler.
+func (s *stopper) HandleCancel(context.Context) {
+	_ = s.conn.Conn().SetDeadline(time.Now().Add(stopTimeout)) // an error means that it is closed
+	asked := make(chan struct{})
+	s.asked = asked
+	go func() { //nolint:gosec // G118: the context of the query has ended
+		defer close(asked)
+		ctx, cancel := context.WithTimeout(context.Background(), stopRequestTimeout)
+		defer cancel()
+		if err := s.conn.CancelRequest(ctx); err == nil {
+			<-time.After(deliveryPause)
+		}
+	}()
+}
+
+// HandleUnwatchAfterCancel implements ctxwatch.Handler. A connection whose request has no answer is
+// left with the deadline in the past, so that nobody uses it again.
+func (s *stopper) HandleUnwatchAfterCancel() {
+	select {
+	case <-s.asked:
+		_ = s.conn.Conn().SetDeadline(time.Time{}) // an error means that it is closed
+	case <-time.After(stopTimeout):
+		_ = s.conn.Conn().SetDeadline(time.Unix(1, 0)) // as above
+	}
+}

@@ -1,0 +1,201 @@
+package projections
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/pgserver/bouncertest"
+	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/status"
+)
+
+// severing is a network before PostgreSQL that can lose all connections in the middle of a batch, without closing them.
+type severing struct {
+	net.Listener
+
+	mu     sync.Mutex
+	armed  bool
+	open   []net.Conn
+	lost   chan struct{} // closed when the connections are lost
+	checks map[string]bool
+}
+
+// severed starts a network in front of a server until the test ends.
+func severed(t *testing.T, network, address string) *severing {
+	t.Helper()
+	s := &severing{Listener: eventstoretest.Listen(t), lost: make(chan struct{}), checks: make(map[string]bool)}
+	var ends sync.WaitGroup
+	t.Cleanup(func() {
+		_ = s.Close()
+		s.mu.Lock()
+		for _, c := range s.open {
+			_ = c.Close()
+		}
+		s.mu.Unlock()
+		ends.Wait()
+	})
+	ends.Go(func() {
+		for {
+			client, err := s.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial(network, address)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			s.mu.Lock()
+			s.open = append(s.open, client, server)
+			s.mu.Unlock()
+			ends.Go(func() { s.answers(client, server) })
+			ends.Go(func() { s.messages(server, client) })
+		}
+	})
+	return s
+}
+
+func (s *severing) isLost() bool {
+	select {
+	case <-s.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// answers forwards what the server sends until the connections are lost.
+func (s *severing) answers(client, server net.Conn) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if n > 0 && !s.isLost() {
+			_, _ = client.Write(buffer[:n])
+		}
+		if err != nil {
+			if !s.isLost() {
+				_ = client.Close()
+			}
+			return
+		}
+	}
+}
+
+// messages forwards the messages of a client. The connections are lost after the message that moves the checkpoint of
+// links, before the one that ends the pipeline.
+func (s *severing) messages(server, client net.Conn) {
+	from := bufio.NewReader(client)
+	begun, moves := false, false
+	for {
+		head := make([]byte, 4)
+		var kind byte
+		var err error
+		if begun {
+			kind, err = from.ReadByte()
+		}
+		if err == nil {
+			_, err = io.ReadFull(from, head)
+		}
+		if err != nil {
+			if !s.isLost() {
+				_ = server.Close()
+			}
+			return
+		}
+		body := make([]byte, binary.BigEndian.Uint32(head)-4)
+		if _, err := io.ReadFull(from, body); err != nil {
+			return
+		}
+		if s.isLost() {
+			continue
+		}
+		message := append(append([]byte{kind}, head...), body...)
+		if !begun {
+			message, begun = message[1:], true
+		}
+		switch kind {
+		case 'P': // Parse
+			name, text, _ := bytes.Cut(body, []byte{0})
+			if bytes.Contains(text, []byte("SET commit_pos")) {
+				s.mu.Lock()
+				s.checks[string(name)] = true
+				s.mu.Unlock()
+			}
+		case 'B': // Bind
+			_, rest, _ := bytes.Cut(body, []byte{0})
+			name, _, _ := bytes.Cut(rest, []byte{0})
+			s.mu.Lock()
+			moves = moves || s.armed && s.checks[string(name)] && bytes.Contains(rest, []byte("\x00\x05links"))
+			s.mu.Unlock()
+		case 'S': // Sync
+			s.mu.Lock()
+			if moves && s.armed {
+				s.armed = false
+				close(s.lost)
+			}
+			moves = false
+			s.mu.Unlock()
+			if s.isLost() {
+				continue
+			}
+		}
+		_, _ = server.Write(message)
+	}
+}
+
+// TestOwnerIsLostInABatch loses the owner of all projections while PostgreSQL waits for the rest of its messages, with the
+// checkpoint locked. Another process goes on soon, also if PgBouncer keeps the connection to PostgreSQL.
+func TestOwnerIsLostInABatch(t *testing.T) {
+	t.Parallel()
+	for name, pooled := range map[string]bool{"direct": false, "PgBouncer": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := postgrestest.NewDatabase(t)
+			far := dsn
+			if pooled {
+				far = bouncertest.Start(t, dsn, "default_pool_size = 60")
+			}
+			at, err := pgconn.ParseConfig(far)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proto, address := pgconn.NetworkAddress(at.Host, at.Port)
+			network := severed(t, proto, address)
+			db := reopen(t, "postgres://"+at.User+"@"+network.Addr().String()+"/"+at.Database+"?sslmode=disable")
+			direct := reopen(t, dsn)
+			if err := prepareAll(withTimeout(t), direct); err != nil {
+				t.Fatal(err)
+			}
+			store := eventstoretest.New(t)
+			w, first, second := newWriter(t, store), newProgressLog(), newProgressLog()
+			former, board := &status.Registry{}, &status.Registry{}
+			run(t, engine.Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", Registry: former})
+			awaitStatus(t, former, func(s status.Status) bool { return s.Owned })
+			account := w.account()
+			_, position := w.link(account, "a")
+			first.wait(t, position, Links, Tree, History)
+			run(t, engine.Config{DB: direct, Store: store, OnCommit: second.advance, Owner: "second", Registry: board})
+			awaitStatus(t, board, func(s status.Status) bool { return !s.Owned && s.Serving && s.Err == nil })
+
+			network.mu.Lock()
+			network.armed = true
+			network.mu.Unlock()
+			_, position = w.link(account, "b")
+			<-network.lost
+			began := time.Now()
+			_ = network.Close() // no new connections either
+			second.wait(t, position, Links, Tree, History)
+			t.Logf("another process has gone on after %s", time.Since(began).Round(100*time.Millisecond))
+		})
+	}
+}
