@@ -38,7 +38,7 @@ func (p *project) openAccount(service string) string {
 func (p *project) clicks(postgres string) int64 {
 	p.t.Helper()
 	out := p.exec(postgres, "psql", "--username=postgres", "--dbname=linkledger", "--tuples-only", "--no-align",
-		"--command=SELECT coalesce(sum(total_clicks), 0) FROM linkledger.links")
+		"--command=SELECT coalesce(sum(total_clicks), 0) FROM linkledger.link_stats")
 	n, err := strconv.ParseInt(strings.TrimSpace(out), 10, 64)
 	if err != nil {
 		p.t.Fatalf("clicks: %q", out)
