@@ -122,6 +122,10 @@ UPGRADE_FROM ?= f8d1982,$(shell git log --first-parent --format=%h --reverse f8d
 upgrade: go ## Upgrade from v0.1.0 and from five commits since, with dev, serve and kill -9
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 60m -run '^TestUpgradeFromCommits$$' ./e2e -upgrade-from '$(UPGRADE_FROM)'
 
+.PHONY: containers
+containers: go ## Build the images, and try them, the Compose files and the proxies on a container engine
+	@.ci/containers -v
+
 .PHONY: docs
 docs: go ## Write docs/configuration.md from the flags of the program
 	go test -count=1 -run '^TestConfigurationPage$$' ./cmd/linkledger -update

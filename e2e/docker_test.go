@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -38,7 +39,8 @@ func readYAML(t *testing.T, path string) []byte {
 
 var imageVariable = regexp.MustCompile(`(LINKLEDGER_\w+)=(\S+)`)
 
-// imageEnvironment returns the environment variables that the Dockerfile sets.
+// imageEnvironment returns the environment variables that the last stage of the Dockerfile sets,
+// which is the image.
 func imageEnvironment(t *testing.T) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(dockerFolder, "Dockerfile"))
@@ -46,7 +48,8 @@ func imageEnvironment(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	environment := make(map[string]string)
-	for _, variable := range imageVariable.FindAllStringSubmatch(string(content), -1) {
+	last := string(content[bytes.LastIndex(content, []byte("\nFROM ")):])
+	for _, variable := range imageVariable.FindAllStringSubmatch(last, -1) {
 		environment[variable[1]] = variable[2]
 	}
 	if len(environment) == 0 {
