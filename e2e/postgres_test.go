@@ -204,4 +204,23 @@ func TestFailOverOfPostgreSQL(t *testing.T) {
 		t.Errorf("%d visitors were refused", visitors.refused.Load())
 	}
 	i.eventually("every click is counted", func() bool { return i.clicks() >= before+visitors.answered.Load() })
+
+	// The former primary comes back, and stands first.
+	i.startDatabase()
+	former := i.database
+	t.Cleanup(func() {
+		if err := former.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	anew := *i
+	anew.base, anew.admin, anew.folder = "http://"+freeAddress(t), "http://"+freeAddress(t), t.TempDir()
+	_, started := anew.newService(anew.backends()...)
+	started.await("serving", "roles=")
+	i.eventually("the node that starts shows the promoted database", func() bool { return anew.clicks() >= before })
+	misled := *i
+	misled.base, misled.admin, misled.folder = "http://"+freeAddress(t), "http://"+freeAddress(t), t.TempDir()
+	misled.dsn = former.DSN()
+	_, said := misled.newService(append(misled.backends(), "--log-format=json")...)
+	said.await("waiting", `"dependency":"database"`, "former primary", "--replace-database=2")
 }

@@ -52,6 +52,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	QuotaChanged{}.EventType():         decode[QuotaChanged],
 	CallsMetered{}.EventType():         decode[CallsMetered],
 	CallKeyed{}.EventType():            decode[CallKeyed],
+	DatabaseAdopted{}.EventType():      decode[DatabaseAdopted],
 }
 
 func decode[E Event](body []byte) (Event, error) {

@@ -12,6 +12,7 @@ const NoStream Revision = -1
 var streamPrefixes = [...]string{
 	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername,
 	StreamQuota, StreamAllowance, StreamUsage, StreamCall, StreamUser, StreamIdentity,
+	StreamDatabase,
 }
 
 // IsStream reports whether Linkledger writes a stream of this name.

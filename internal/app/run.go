@@ -114,6 +114,10 @@ func (s *Service) startParts(
 		}
 		return nil // an error means that the service was stopped before
 	})
+	start("adoption of databases", func(ctx context.Context) error {
+		s.guard.Run(ctx, s.db.Reset)
+		return nil
+	})
 	start("clocks", s.clocks.Run)
 	start("console of operators", s.operators.Run)
 	start("copy of the keys", func(ctx context.Context) error {

@@ -37,6 +37,7 @@ import (
 	"linkledger/internal/telemetry"
 	"linkledger/internal/usage"
 	"linkledger/projections"
+	"linkledger/projections/adoption"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/keystore/keyuse"
 	"linkledger/projections/readmodel"
@@ -67,6 +68,7 @@ type Service struct {
 	cfg       Config
 	logger    *slog.Logger
 	db        *readmodel.DB
+	guard     *adoption.Guard
 	queries   *queries.DB
 	redirects *cache.Redirects
 	commands  *commands.Handler
@@ -143,7 +145,10 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		traces.Close()
 		return nil, usage.Wrap(err)
 	}
-	db, err := openDatabase(ctx, cfg)
+	guard := adoption.New(adoption.Config{
+		Store: store, Replace: cfg.ReplaceDatabase, Logger: cfg.Logger,
+	})
+	db, err := openDatabase(ctx, cfg, guard)
 	if err != nil {
 		store.Close()
 		traces.Close()
@@ -151,6 +156,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	}
 	s := &Service{
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
+		guard:   guard,
 		queries: queries.New(db),
 		served:  make(chan struct{}),
 		clocks: clockcheck.New(

@@ -14,6 +14,7 @@ import (
 	"linkledger/internal/config"
 	"linkledger/internal/usage"
 	"linkledger/projections"
+	"linkledger/projections/adoption"
 	"linkledger/projections/connection"
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
@@ -74,11 +75,13 @@ func within(try func(context.Context) error) func(context.Context) error {
 // openDatabase connects to the database and migrates its schemas. It waits for a database that does
 // not answer.
 func openDatabase(
-	ctx context.Context, cfg Config,
+	ctx context.Context, cfg Config, guard *adoption.Guard,
 ) (db *readmodel.DB, err error) {
 	err = await(ctx, "database", connection.Unavailable, func(ctx context.Context) error {
 		if err := within(func(ctx context.Context) (err error) {
-			db, err = readmodel.Open(ctx, string(cfg.Database), databaseConnections)
+			db, err = readmodel.Open(
+				ctx, string(cfg.Database), databaseConnections, guard.Watch,
+			)
 			return err
 		})(ctx); err != nil {
 			return err
@@ -129,6 +132,7 @@ func (s *Service) openKeys(ctx context.Context, master *keystore.MasterKey) erro
 	if err != nil {
 		return err
 	}
+	made := !exist
 	if !exist {
 		if exist, err = s.restoreKeys(ctx); err != nil {
 			return config.ExplainKey(err)
@@ -138,6 +142,11 @@ func (s *Service) openKeys(ctx context.Context, master *keystore.MasterKey) erro
 		if err := s.createKeys(ctx); err != nil {
 			return err
 		}
+	}
+	s.guard.Start(made)
+	s.db.Reset()
+	if err := askDatabase(ctx, s.db.PingContext); err != nil {
+		return err
 	}
 	if err := askDatabase(ctx, s.db.Keys.CheckMaster); err != nil {
 		return config.ExplainKey(err)

@@ -37,7 +37,10 @@ type Serving struct {
 	DrainDelay   time.Duration `help:"${drain_delay}" default:"0s" validate:"min=0s,max=10m"`
 	BaseURL      string        `help:"${base_url}" placeholder:"URL" validate:"omitempty,base_url"`
 	NewKeys      bool          `help:"${new_keys}"`
-	SigningKey   secret.Text   `help:"${signing_key}" placeholder:"KEY"`
+
+	ReplaceDatabase int64 `help:"${replace_database}" placeholder:"NUMBER" validate:"min=0"`
+
+	SigningKey secret.Text `help:"${signing_key}" placeholder:"KEY"`
 	SignIn
 }
 

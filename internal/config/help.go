@@ -74,6 +74,9 @@ var helpTexts = HelpTexts{
 		"request.",
 	"new_keys": "Create the schema linkledger_keys although the log has links. Encrypted notes " +
 		"are then lost, and known visitors count as new ones.",
+	"replace_database": "Serve from this database although the log says that another one serves. " +
+		"NUMBER is that of the adoption it replaces, which the refusal names, so the flag has no " +
+		"effect a second time.",
 	"cors": "Origins whose pages may call the API from a browser, such as " +
 		"https://app.example.com, or * for all. They are compared exactly. Empty: none.",
 

@@ -5,9 +5,12 @@ import (
 	"errors"
 
 	"linkledger/commands/streams"
+	"linkledger/events/eventstore"
 	"linkledger/internal/config"
 	"linkledger/internal/datafolder"
 	"linkledger/internal/usage"
+	"linkledger/projections/adoption"
+	"linkledger/projections/connection"
 	"linkledger/projections/readmodel"
 )
 
@@ -52,7 +55,14 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 	if err != nil {
 		return nil, err
 	}
-	db, err := readmodel.Open(ctx, string(i.Database), connections)
+	guards, err := i.guards(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db, err := readmodel.Open(ctx, string(i.Database), connections, guards...)
+	if errors.Is(err, adoption.ErrOtherDatabase) {
+		return nil, usage.Wrap(err)
+	}
 	if err != nil {
 		return nil, usage.Errorf("no database answers: %w: is it running?", err)
 	}
@@ -62,6 +72,20 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 		return nil, errors.Join(usage.Wrap(err), db.Close())
 	}
 	return db, nil
+}
+
+// guards returns what refuses a database that does not serve. A command that is not told of the
+// event store takes the database that it is given.
+func (i *Installation) guards(ctx context.Context) ([]connection.Guard, error) {
+	if i.Eventstore == "" {
+		return nil, nil
+	}
+	store, err := eventstore.Open(eventstore.Config{URL: string(i.Eventstore)})
+	if err != nil {
+		return nil, usage.Wrap(err)
+	}
+	defer store.Close()
+	return []connection.Guard{adoption.Now(ctx, store).Watch}, nil
 }
 
 // keysOnDemand opens the database for each key that is needed. Many operator commands need none,

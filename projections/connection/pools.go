@@ -25,14 +25,19 @@ const (
 	MaxPrepared = 100
 )
 
+// Guard changes how connections are made, such as which ones are accepted.
+type Guard = func(*pgx.ConnConfig)
+
 // OpenPools connects to a database with at most maxConns pooled connections, and returns when it
 // answers. A third of the connections, but at least one, is for writers, the projectors. At least
 // one is for readers, all other callers.
 //
 // Settings are set when a connection is made, and not by its startup message, because PgBouncer
 // refuses most settings there. OpenPools fails with ErrShared if a pooler shares the connections.
+//
+// Each guard changes how connections are made, before anything else does.
 func OpenPools(
-	ctx context.Context, dsn string, maxConns int,
+	ctx context.Context, dsn string, maxConns int, guards ...Guard,
 ) (readers, writers *pgxpool.Pool, err error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -49,6 +54,9 @@ func OpenPools(
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	cfg.ConnConfig.StatementCacheCapacity = MaxPrepared
 	cfg.ConnConfig.DescriptionCacheCapacity = 0
+	for _, guard := range guards {
+		guard(cfg.ConnConfig)
+	}
 	given := takeSettings(cfg.ConnConfig)
 	if err := checkSessions(ctx, cfg.ConnConfig); err != nil {
 		return nil, nil, fmt.Errorf("open the database: %w", err)

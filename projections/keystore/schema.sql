@@ -77,3 +77,12 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.discarded_events (
     discarded_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (projection, stream, revision)
 );
+
+-- Which adoption this database has: see the package adoption. A copy of the database keeps what it
+-- had, and so differs from the one that serves once that one is adopted again.
+CREATE TABLE IF NOT EXISTS linkledger_keys.adoption (
+    single   boolean PRIMARY KEY DEFAULT true CHECK (single),
+    token    text    NOT NULL,
+    former   text    NOT NULL,  -- token that the log had before; empty: none
+    timeline bigint  NOT NULL   -- of the cluster when the token was made
+);

@@ -40,8 +40,10 @@ func (db *DB) Prepared(ctx context.Context, statement string, args ...any) (pgx.
 
 // Open connects to the database with at most maxConns pooled connections, as connection.OpenPools
 // does. Listen and Locked use additional connections.
-func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
-	readers, writers, err := connection.OpenPools(ctx, dsn, maxConns)
+func Open(
+	ctx context.Context, dsn string, maxConns int, guards ...connection.Guard,
+) (*DB, error) {
+	readers, writers, err := connection.OpenPools(ctx, dsn, maxConns, guards...)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +59,13 @@ func (db *DB) Time(ctx context.Context) (at time.Time, err error) {
 		return at, fmt.Errorf("time of the database: %w", err)
 	}
 	return at, nil
+}
+
+// Reset replaces the connections of the pools: at once those that nobody uses, the others after
+// their use.
+func (db *DB) Reset() {
+	db.Pool.Reset()
+	db.Writers.Reset()
 }
 
 // Close waits for the connections that are in use and closes all pools.

@@ -1,0 +1,2 @@
+-- The log says which database serves: see linkledger_keys.adoption in the package keystore. A program
+-- of before would believe a former primary that comes back.
