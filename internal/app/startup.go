@@ -145,7 +145,8 @@ func (s *Service) openKeys(ctx context.Context, master *keystore.MasterKey) erro
 	}
 	s.guard.Start(made)
 	s.db.Reset()
-	if err := askDatabase(ctx, s.db.PingContext); err != nil {
+	// Where PostgreSQL allows few connections, the projectors need theirs before readers take all.
+	if err := askDatabase(ctx, s.db.Writers.Ping); err != nil {
 		return err
 	}
 	if err := askDatabase(ctx, s.db.Keys.CheckMaster); err != nil {

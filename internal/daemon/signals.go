@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -35,12 +36,14 @@ func Signals(ctx context.Context, logger *slog.Logger) (running context.Context,
 	stopped, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
+		again := false // another signal has asked the process to end before
 		for {
 			select {
 			case <-stopped:
 				return
 			case s := <-asked:
-				handle(running, logger, s, end, hurry)
+				handle(running, logger, s, again, end, hurry)
+				again = again || slices.Contains(ending, s)
 			}
 		}
 	}()
@@ -62,14 +65,17 @@ func Urgent(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// handle does what a signal asks for.
-func handle(running context.Context, logger *slog.Logger, s os.Signal, end, hurry func()) {
+// handle does what a signal asks for. With again it is not the first one that asks the process to
+// end.
+func handle(
+	running context.Context, logger *slog.Logger, s os.Signal, again bool, end, hurry func(),
+) {
 	switch {
 	case s == syscall.SIGPIPE: // the write has failed, and its caller knows it
 	case s == syscall.SIGHUP:
 		logger.InfoContext(running, "SIGHUP changes nothing: files that can change while the "+
 			"service runs are read again within a second of their change")
-	case running.Err() != nil:
+	case again:
 		logger.InfoContext(
 			running, "stopping without further delay: the calls in hand are answered",
 			slog.String("signal", s.String()),

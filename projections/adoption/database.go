@@ -22,6 +22,7 @@ const (
 		to_regclass('linkledger.generations') IS NOT NULL
 		FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_database()`
 	askBuilt = "SELECT EXISTS (SELECT FROM linkledger.generations WHERE commit_pos > 0)"
+	//nolint:gosec // a query and no credential
 	askToken = "SELECT token, former, timeline FROM linkledger_keys.adoption"
 	// writeToken keeps a token that another node is just giving to this database.
 	writeToken = `INSERT INTO linkledger_keys.adoption AS had (token, former, timeline)

@@ -10,8 +10,8 @@ import (
 	"linkledger/events"
 )
 
-// ErrOtherDatabase means that the log says that another database serves. Its message says which one,
-// and how to use this one in its place.
+// ErrOtherDatabase means that the log says that another database serves. Its message says which
+// one, and how to use this one in its place.
 var ErrOtherDatabase = errors.New("this database does not serve")
 
 // Serving is the newest adoption of the log.
@@ -52,8 +52,8 @@ const (
 // operator lets any database replace, or 0.
 //
 // A database of another cluster or number without events in its read models is new, or was made of
-// a dump of the keys. There is nothing in it that could be old but the keys, which somebody has just
-// loaded, so it is adopted.
+// a dump of the keys. There is nothing in it that could be old but the keys, which somebody has
+// just loaded, so it is adopted.
 func Decide(serving Serving, found Found, replace int64) Verdict {
 	same := found.System == serving.System && found.Database == serving.Database
 	switch {

@@ -50,7 +50,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestHistories promotes standbys, restores copies and starts nodes that end at any point. At most
+// TestHistories promotes standbys, and starts nodes that end half way through an adoption. At most
 // one database is served, and one that was left is never served again.
 func TestHistories(t *testing.T) {
 	t.Parallel()

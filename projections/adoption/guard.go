@@ -71,8 +71,8 @@ func New(cfg Config) *Guard {
 	return &Guard{cfg: cfg, sockets: newSockets()}
 }
 
-// Now returns a guard that decides by what the log says now. It adopts nothing, and is for a command
-// that ends soon. If the log does not answer, it accepts any database.
+// Now returns a guard that decides by what the log says now. It adopts nothing, and is for a
+// command that ends soon. If the log does not answer, it accepts any database.
 func Now(ctx context.Context, store *eventstore.Store) *Guard {
 	g := New(Config{Store: store})
 	_ = g.lookAtLog(ctx) // an outage, see Guard
@@ -198,7 +198,9 @@ func (g *Guard) adopt(ctx context.Context, conn *pgconn.PgConn) error {
 // notNow returns the error of an adoption for which the log is missing. It does not wrap a timeout,
 // whose text pgx leaves out.
 func notNow(err error) error {
-	return fmt.Errorf("the database is a new one and waits to be adopted: %w", errors.New(err.Error()))
+	return fmt.Errorf(
+		"the database is a new one and waits to be adopted: %w", errors.New(err.Error()),
+	)
 }
 
 // record appends the event of an adoption after the one that the log has had last.
@@ -217,7 +219,11 @@ func (g *Guard) record(ctx context.Context, last Serving, found Found, token str
 	}); err != nil {
 		return err
 	}
-	g.cfg.Logger.InfoContext(ctx, "a database is adopted: it serves from now on, and no other one",
+	level := slog.LevelInfo
+	if last.Number == 0 { // the first one takes the place of no other
+		level = slog.LevelDebug
+	}
+	g.cfg.Logger.Log(ctx, level, "a database is adopted: it serves from now on, and no other one",
 		slog.Int64("adoption", last.Number+1), slog.String("address", found.Address),
 		slog.String("system", found.System), slog.Any("timeline", found.Timeline))
 	return nil

@@ -20,6 +20,10 @@ const (
 	// pingTimeout bounds the ping of a connection that has been idle for a second. One that was
 	// lost without being closed does not answer, and is replaced.
 	pingTimeout = 2 * time.Second
+	// readerIdle is how long a reader's connection is kept that nobody uses, and idleCheck is how
+	// often that is looked at. Where PostgreSQL allows few connections, others need it.
+	readerIdle = 10 * time.Second
+	idleCheck  = 2 * time.Second
 	// MaxPrepared is the maximum number of prepared statements of a projector's connection. It
 	// suffices for a few generations.
 	MaxPrepared = 100
@@ -35,7 +39,7 @@ type Guard = func(*pgx.ConnConfig)
 // Settings are set when a connection is made, and not by its startup message, because PgBouncer
 // refuses most settings there. OpenPools fails with ErrShared if a pooler shares the connections.
 //
-// Each guard changes how connections are made, before anything else does.
+// Each guard changes how the connections of the pools are made.
 func OpenPools(
 	ctx context.Context, dsn string, maxConns int, guards ...Guard,
 ) (readers, writers *pgxpool.Pool, err error) {
@@ -54,12 +58,12 @@ func OpenPools(
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	cfg.ConnConfig.StatementCacheCapacity = MaxPrepared
 	cfg.ConnConfig.DescriptionCacheCapacity = 0
-	for _, guard := range guards {
-		guard(cfg.ConnConfig)
-	}
 	given := takeSettings(cfg.ConnConfig)
 	if err := checkSessions(ctx, cfg.ConnConfig); err != nil {
 		return nil, nil, fmt.Errorf("open the database: %w", err)
+	}
+	for _, guard := range guards {
+		guard(cfg.ConnConfig)
 	}
 	Set(cfg.ConnConfig, sessionSettings)
 	Set(cfg.ConnConfig, given)
@@ -67,6 +71,8 @@ func OpenPools(
 	cfg.AfterConnect = ReadTimesAsUTC
 	cfg.BeforeConnect = confirmStops
 
+	forWriters := cfg.Copy()
+	cfg.MaxConnIdleTime, cfg.HealthCheckPeriod = readerIdle, idleCheck
 	readers, err = pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the database: %w", err)
@@ -75,7 +81,7 @@ func OpenPools(
 		readers.Close()
 		return nil, nil, fmt.Errorf("open the database: %w", err)
 	}
-	cfg = cfg.Copy()
+	cfg = forWriters
 	cfg.BeforeConnect = nil
 	cfg.MaxConns = int32(ofWriters)
 	if ofWriters > 1 { // the other callers of a service MUST NOT take all that PostgreSQL allows

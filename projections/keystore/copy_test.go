@@ -153,7 +153,10 @@ func TestCopyKnowsAllTables(t *testing.T) {
 	folder := t.TempDir()
 	db := createCopied(t, folder)
 	for _, table := range db.tables(t) {
-		if table == "account_keys" { // has no file without a key
+		switch table {
+		case "account_keys": // it has no file without a key
+			continue
+		case "adoption": // it says which database this is, so no other one may have it
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(folder, table)); err != nil {
