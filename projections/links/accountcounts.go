@@ -96,18 +96,21 @@ func (t accountCountsFold) count(event projection.Event) (number int, err error)
 }
 
 func (t accountCountsFold) Write(s *sqlbatch.Batch, loader *linkLoader) {
-	if len(t) == 0 {
-		return
-	}
 	var account sqlbatch.UUIDs
 	var created, restorations, deletions []int64
 	for id, counted := range t {
+		if *counted == (accountCounts{}) { // a deletion may end a link whose creation is set aside
+			continue
+		}
 		account, created = append(account, sqlbatch.UUID(id)), append(created, counted.created)
 		restorations = append(restorations, counted.restorations)
 		deletions = append(deletions, counted.deletions)
 		if loader != nil {
 			loader.accounts.put(id, *counted)
 		}
+	}
+	if len(account) == 0 {
+		return
 	}
 	s.Queue(`INSERT INTO ?schema.link_tallies (account_id, created, restorations, deletions)
 		SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[])
