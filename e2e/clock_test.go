@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,53 +31,28 @@ type otherClock struct {
 // throughClock starts the network until the test ends.
 func throughClock(t *testing.T, network, address string) *otherClock {
 	t.Helper()
-	c := &otherClock{Listener: eventstoretest.Listen(t)}
-	var ends sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	t.Cleanup(func() {
-		_ = c.Close()
-		mu.Lock()
-		for _, conn := range open {
-			_ = conn.Close()
+	c := &otherClock{}
+	c.Listener = eventstoretest.Forward(t, network, address, func(client, server net.Conn) (there, back func()) {
+		var asked atomic.Bool // the clock, by the query that runs
+		there = func() {
+			forward(server, client, func(text []byte) []byte {
+				asked.Store(bytes.Contains(text, []byte("SELECT clock_timestamp()\x00")))
+				return text
+			})
 		}
-		mu.Unlock()
-		ends.Wait()
-	})
-	ends.Go(func() {
-		for {
-			client, err := c.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial(network, address)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			mu.Lock()
-			open = append(open, client, server)
-			mu.Unlock()
-			var asked atomic.Bool // the clock, by the query that runs
-			ends.Go(func() {
-				forward(server, client, func(text []byte) []byte {
-					asked.Store(bytes.Contains(text, []byte("SELECT clock_timestamp()\x00")))
+		back = func() {
+			forward(client, server, func(text []byte) []byte {
+				if !asked.Load() {
 					return text
-				})
-			})
-			ends.Go(func() {
-				forward(client, server, func(text []byte) []byte {
-					if !asked.Load() {
-						return text
-					}
-					now := time.Now().UTC()
-					other := now.AddDate(int(c.years.Load()), 0, 0)
-					return bytes.Replace(
-						text, []byte(strconv.Itoa(now.Year())+"-"), []byte(strconv.Itoa(other.Year())+"-"), 1,
-					)
-				})
+				}
+				now := time.Now().UTC()
+				other := now.AddDate(int(c.years.Load()), 0, 0)
+				return bytes.Replace(
+					text, []byte(strconv.Itoa(now.Year())+"-"), []byte(strconv.Itoa(other.Year())+"-"), 1,
+				)
 			})
 		}
+		return there, back
 	})
 	return c
 }

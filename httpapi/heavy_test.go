@@ -109,25 +109,11 @@ func TestSlowDatabasesAreTheNodesFault(t *testing.T) {
 func forward(t *testing.T, server *pgconn.Config) string {
 	t.Helper()
 	network, address := pgconn.NetworkAddress(server.Host, server.Port)
-	listener := eventstoretest.Listen(t)
-	var ends sync.WaitGroup
-	t.Cleanup(func() { _ = listener.Close(); ends.Wait() })
-	ends.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial(network, address)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			ends.Go(func() { _, _ = io.Copy(server, client); _ = server.Close() })
-			ends.Go(func() { _, _ = io.Copy(client, server); _ = client.Close() })
-		}
-	})
-	return listener.Addr().String()
+	return eventstoretest.Forward(t, network, address, func(client, server net.Conn) (there, back func()) {
+		there = func() { _, _ = io.Copy(server, client); _ = server.Close() }
+		back = func() { _, _ = io.Copy(client, server); _ = client.Close() }
+		return there, back
+	}).Addr().String()
 }
 
 // TestManyHeavyReadsAreNotTheNodesFault makes an account search what takes long, many times at once. No call is answered

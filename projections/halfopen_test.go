@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,37 +26,10 @@ type halving struct {
 // between starts a network in front of a server until the test ends.
 func between(t *testing.T, network, address string) *halving {
 	t.Helper()
-	h := &halving{Listener: eventstoretest.Listen(t)}
-	var ends sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	t.Cleanup(func() {
-		_ = h.Close()
-		mu.Lock()
-		for _, c := range open {
-			_ = c.Close()
-		}
-		mu.Unlock()
-		ends.Wait()
-	})
-	ends.Go(func() {
-		for {
-			client, err := h.Accept()
-			if err != nil {
-				return
-			}
-			number := h.accepted.Add(1)
-			server, err := net.Dial(network, address)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			mu.Lock()
-			open = append(open, client, server)
-			mu.Unlock()
-			ends.Go(func() { h.forward(server, client, number) })
-			ends.Go(func() { h.forward(client, server, number) })
-		}
+	h := &halving{}
+	h.Listener = eventstoretest.Forward(t, network, address, func(client, server net.Conn) (there, back func()) {
+		number := h.accepted.Add(1)
+		return func() { h.forward(server, client, number) }, func() { h.forward(client, server, number) }
 	})
 	return h
 }

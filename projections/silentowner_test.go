@@ -25,7 +25,6 @@ type severing struct {
 
 	mu     sync.Mutex
 	armed  bool
-	open   []net.Conn
 	lost   chan struct{} // closed when the connections are lost
 	checks map[string]bool
 }
@@ -33,34 +32,9 @@ type severing struct {
 // severed starts a network in front of a server until the test ends.
 func severed(t *testing.T, network, address string) *severing {
 	t.Helper()
-	s := &severing{Listener: eventstoretest.Listen(t), lost: make(chan struct{}), checks: make(map[string]bool)}
-	var ends sync.WaitGroup
-	t.Cleanup(func() {
-		_ = s.Close()
-		s.mu.Lock()
-		for _, c := range s.open {
-			_ = c.Close()
-		}
-		s.mu.Unlock()
-		ends.Wait()
-	})
-	ends.Go(func() {
-		for {
-			client, err := s.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial(network, address)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			s.mu.Lock()
-			s.open = append(s.open, client, server)
-			s.mu.Unlock()
-			ends.Go(func() { s.answers(client, server) })
-			ends.Go(func() { s.messages(server, client) })
-		}
+	s := &severing{lost: make(chan struct{}), checks: make(map[string]bool)}
+	s.Listener = eventstoretest.Forward(t, network, address, func(client, server net.Conn) (there, back func()) {
+		return func() { s.messages(server, client) }, func() { s.answers(client, server) }
 	})
 	return s
 }
