@@ -123,7 +123,7 @@ upgrade: go ## Upgrade from v0.1.0 and from five commits since, with dev, serve 
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 60m -run '^TestUpgradeFromCommits$$' ./e2e -upgrade-from '$(UPGRADE_FROM)'
 
 .PHONY: containers
-containers: go ## Build the images, and try them, the Compose files and the proxies on a container engine
+containers: go ## Build the images, and try them and compose.yaml on a container engine
 	@.ci/containers -v
 
 .PHONY: docs

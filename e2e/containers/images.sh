@@ -27,11 +27,11 @@ from() {
 	shift 2
 	base "$suite"
 	folder=$(mktemp -d)
-	cp -- "$@" "$folder/" 2>/dev/null || true
+	(($# == 0)) || cp -- "$@" "$folder/"
 	{
 		echo "FROM standin/$suite"
 		echo 'LABEL org.opencontainers.image.title="stand-in from Debian packages"'
-		echo 'RUN apt-get update && apt-get install -y --no-install-recommends tini'
+		echo 'RUN apt-get update'
 		cat
 	} >"$folder/Dockerfile"
 	docker build --quiet --network host -t "$image" "$folder" >&2
@@ -81,35 +81,6 @@ for image; do
 	debian:12* | debian:bookworm*)
 		base bookworm
 		docker tag standin/bookworm "$image"
-		;;
-	haproxy:*)
-		from trixie "$image" <<-'END'
-			RUN apt-get install -y --no-install-recommends haproxy && groupmod -g 99 haproxy && usermod -u 99 haproxy
-			USER haproxy
-			STOPSIGNAL SIGUSR1
-			CMD ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"]
-		END
-		;;
-	nginx:*)
-		from trixie "$image" <<-'END'
-			RUN groupadd -r -g 101 nginx && useradd -r -u 101 -g nginx -d /nonexistent nginx
-			RUN apt-get install -y --no-install-recommends nginx
-			RUN rm -rf /etc/nginx && mkdir -p /etc/nginx/conf.d /var/cache/nginx /var/log/nginx \
-				&& printf '%s\n' 'worker_processes auto;' 'pid /run/nginx.pid;' 'error_log /dev/stderr notice;' \
-				'events { worker_connections 1024; }' 'http {' 'access_log /dev/stdout;' \
-				'client_body_temp_path /var/cache/nginx/client_temp;' 'proxy_temp_path /var/cache/nginx/proxy_temp;' \
-				'fastcgi_temp_path /var/cache/nginx/fastcgi_temp;' 'uwsgi_temp_path /var/cache/nginx/uwsgi_temp;' \
-				'scgi_temp_path /var/cache/nginx/scgi_temp;' 'include /etc/nginx/conf.d/*.conf;' '}' >/etc/nginx/nginx.conf
-			STOPSIGNAL SIGQUIT
-			CMD ["nginx", "-g", "daemon off;"]
-		END
-		;;
-	caddy:*)
-		from trixie "$image" <<-'END'
-			RUN apt-get install -y --no-install-recommends caddy && mkdir -p /etc/caddy /config /data
-			ENV XDG_CONFIG_HOME=/config XDG_DATA_HOME=/data
-			CMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile"]
-		END
 		;;
 	prom/prometheus:*)
 		from trixie "$image" <<-'END'
