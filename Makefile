@@ -29,7 +29,8 @@ build: go ## Build the static binary ./linkledger
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BINARY) ./cmd/linkledger
 
 # The race detector needs a C compiler, which a fresh machine may lack. It waits a second at the end
-# of each package unless told otherwise. The tag compresses as the program does, which is built
+# of each package unless told otherwise. What go test builds goes to the disk, and the files of
+# tests to memory: without env, T.TempDir would follow GOTMPDIR. The tag compresses as the program does, which is built
 # without C. The linter includes go vet.
 .PHONY: test
 test: go ## Run all tests, with the race detector where a C compiler is found
@@ -38,7 +39,7 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
-	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m ./...
+	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m ./...
 
 # The packages whose tests hold what PostgreSQL itself does.
 POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore/... \
@@ -51,7 +52,7 @@ test-other: go ## Run the tests of what PostgreSQL itself does with another majo
 	TEST_OTHER_POSTGRES_BIN=$$(.ci/otherpostgres); export TEST_OTHER_POSTGRES_BIN; race=-race; \
 	command -v $$(go env CC) >/dev/null || race=; \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
-	go test $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m $(POSTGRES_PACKAGES)
+	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m $(POSTGRES_PACKAGES)
 
 .PHONY: short
 short: go ## Run the quick tests, which start no process, for the loop of an edit
