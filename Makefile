@@ -30,8 +30,8 @@ build: go ## Build the static binary ./linkledger
 
 # The race detector needs a C compiler, which a fresh machine may lack. It waits a second at the end
 # of each package unless told otherwise. What go test builds goes to the disk, and the files of
-# tests to memory: without env, T.TempDir would follow GOTMPDIR. The tag compresses as the program does, which is built
-# without C. The linter includes go vet.
+# tests to memory: without env, T.TempDir would follow GOTMPDIR. The tag compresses as the program
+# does, which is built without C. The linter includes go vet.
 .PHONY: test
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
