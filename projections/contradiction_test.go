@@ -132,3 +132,47 @@ func TestImpossibleEvents(t *testing.T) {
 		})
 	}
 }
+
+// TestEventsOfStrangers appends what would change the account or the tags of somebody else, as a
+// hand in the event store may, and checks that it is set aside.
+func TestEventsOfStrangers(t *testing.T) {
+	t.Parallel()
+	id, owner, stranger := uuid.New().String(), uuid.New().String(), uuid.New().String()
+	created := events.TagCreated{TagID: id, Label: "news", At: noon}
+	open := func(account string) events.AccountOpened {
+		return events.AccountOpened{Account: account, Username: "ann", KeyID: "first", At: noon}
+	}
+	for name, tc := range map[string]struct {
+		projection string
+		prefix     string
+		sound      events.Event
+		foreign    events.Event
+	}{
+		"account of a taken name": {Accounts, events.StreamAccount, open(owner), open(stranger)},
+		"tag of a taken id":       {Tags, events.StreamTags, created, created},
+		"rename": {
+			Tags, events.StreamTags, created, events.TagRenamed{TagID: id, Label: "stolen", At: noon},
+		},
+		"deletion": {Tags, events.StreamTags, created, events.TagDeleted{TagID: id, At: noon}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := withTimeout(t)
+			w := newWorkshop(t, tc.projection)
+			p := w.projector(ctx, t)
+			sound := record(nil, tc.prefix+owner, 0, tc.sound)
+			log := record(sound, tc.prefix+stranger, 0, tc.foreign)
+
+			mustHandle(ctx, t, p, log)
+			letters, err := DeadLetters(ctx, w.db, tc.projection)
+			if err != nil || len(letters) != 1 || letters[0].EventID != log[1].ID {
+				t.Errorf("letters %+v, %v", letters, err)
+			}
+			reference := newWorkshop(t, tc.projection)
+			mustHandle(ctx, t, reference.projector(ctx, t), sound)
+			if got, want := w.dump(ctx, t), reference.dump(ctx, t); got != want {
+				t.Errorf("tables\n%s, want\n%s", got, want)
+			}
+		})
+	}
+}

@@ -242,7 +242,11 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	_, unknown := RetryDeadLetters(ctx, w.db, "painting", "")
-	for _, err := range []error{unknown, Pause(ctx, w.db, "painting"), Resume(ctx, w.db, "painting")} {
+	_, letters := DeadLetters(ctx, w.db, "painting")
+	_, discarded := DiscardedEvents(ctx, w.db, "painting")
+	for _, err := range []error{
+		unknown, letters, discarded, Pause(ctx, w.db, "painting"), Resume(ctx, w.db, "painting"),
+	} {
 		if !errors.Is(err, projection.ErrUnknown) {
 			t.Errorf("unknown projection: %v", err)
 		}

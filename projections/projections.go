@@ -156,6 +156,9 @@ func Verify(
 func DeadLetters(
 	ctx context.Context, db *readmodel.DB, name string,
 ) ([]readmodel.DeadLetter, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
 	return deadletter.List(ctx, db, name)
 }
 
@@ -217,7 +220,19 @@ func DiscardDeadLetters(
 func DiscardedEvents(
 	ctx context.Context, db *readmodel.DB, name string,
 ) ([]deadletter.DiscardedEvent, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
 	return deadletter.ListDiscarded(ctx, db, name)
+}
+
+// checkName returns projection.ErrUnknown for a name that is neither empty nor of a projection.
+func checkName(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := all().Named(name)
+	return err
 }
 
 // RestoreDiscarded takes back that events of a projection were given up, as deadletter.Restore

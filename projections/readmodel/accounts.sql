@@ -9,7 +9,9 @@ CREATE TABLE ?schema.accounts (
     changed         bigint      NOT NULL   -- commit position of the last change, 0: none since it was opened
 ) WITH (fillfactor = 70);
 
-CREATE INDEX accounts_username ON ?schema.accounts (username);
+-- Unique, so that an account which another program opens under a taken name is set aside: it would
+-- lock the account of that name out.
+CREATE UNIQUE INDEX accounts_username ON ?schema.accounts (username);
 -- For the position of the last change of all accounts, which tells caches whether they are stale.
 CREATE INDEX accounts_changed ON ?schema.accounts (changed);
 

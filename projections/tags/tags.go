@@ -70,14 +70,14 @@ func (t *tagFold) Apply(event projection.Event) error {
 	case events.TagCreated:
 		return t.create(event, e)
 	case events.TagRenamed:
-		row, err := t.row(e.TagID)
+		row, err := t.row(event, e.TagID)
 		if err != nil {
 			return err
 		}
 		row.Label = e.Label
 		return nil
 	case events.TagDeleted:
-		row, err := t.row(e.TagID)
+		row, err := t.row(event, e.TagID)
 		if err != nil {
 			return err
 		}
@@ -106,15 +106,22 @@ func (t *tagFold) create(event projection.Event, e events.TagCreated) error {
 	return projection.CheckTime(e.At)
 }
 
-// row returns the tag with the id in text. A tag that does not exist, or no longer, is an error.
-func (t *tagFold) row(text string) (*readmodel.Tag, error) {
+// row returns the tag that event changes. The tag exists, and belongs to the account in whose stream
+// the event lies.
+func (t *tagFold) row(event projection.Event, text string) (*readmodel.Tag, error) {
 	id, err := projection.ParseID(text)
 	if err != nil {
 		return nil, err
 	}
+	account, err := event.Subject(events.StreamTags)
+	if err != nil {
+		return nil, err
+	}
 	row := t.rows[id]
-	if row == nil {
-		return nil, fmt.Errorf("%w: there is no tag %s", projection.ErrContradiction, id)
+	if row == nil || row.AccountID != account {
+		return nil, fmt.Errorf(
+			"%w: account %s has no tag %s", projection.ErrContradiction, account, id,
+		)
 	}
 	return row, nil
 }
