@@ -36,6 +36,9 @@ const (
 	// longStoreTimeout is how long clicks wait for the event store if there is no spool, and how
 	// long the drain of the spool waits for an append.
 	longStoreTimeout = 5 * time.Second
+	// lastStoreTimeout is how long clicks wait for the event store once the spool has refused them.
+	// They are lost then.
+	lastStoreTimeout = time.Second
 	// DefaultStoreTimeout is how long clicks wait for the event store before they go to the spool.
 	DefaultStoreTimeout = 50 * time.Millisecond
 )
@@ -239,8 +242,12 @@ func (c *Recorder) writeGroup(g *group) {
 	case c.cfg.Spool == nil:
 		g.err = fmt.Errorf("record clicks: %w", err)
 	default:
-		if kept := c.spoolAppend(w); kept != nil {
-			c.countLost(len(g.clicks), errors.Join(kept, err))
+		refused := c.spoolAppend(w)
+		if refused == nil {
+			return
+		}
+		if err := c.appendWithin(ctx, w, lastStoreTimeout); err != nil {
+			c.countLost(len(g.clicks), errors.Join(refused, err))
 		}
 	}
 }

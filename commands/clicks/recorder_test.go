@@ -364,6 +364,23 @@ func TestFullSpoolLosesClicks(t *testing.T) {
 	}
 }
 
+// TestFullSpoolWaitsForSlowStore checks that clicks which the spool refuses are not lost because the
+// event store takes longer than clicks wait for it otherwise.
+func TestFullSpoolWaitsForSlowStore(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	c := count(
+		t, eventstoretest.Open(t, server.URL()), t.TempDir(), Config{StoreTimeout: time.Nanosecond},
+		spool.Config{MaxBytes: 1},
+	)
+	c.record(0, 100)
+	if stats := c.clicks.Stats(); stats.Lost > 0 || stats.Spooled > 0 {
+		t.Errorf("%+v", stats)
+	}
+	c.end()
+	allOnce(t, server, 100)
+}
+
 // TestFormerSpool decodes an append as a previous version spooled it.
 func TestFormerSpool(t *testing.T) {
 	t.Parallel()

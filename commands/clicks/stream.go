@@ -122,6 +122,10 @@ func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
 	if c.cfg.Spool != nil {
 		limit = c.cfg.StoreTimeout
 	}
+	return c.appendWithin(ctx, w, limit)
+}
+
+func (c *Recorder) appendWithin(ctx context.Context, w pendingAppend, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := c.appendOnce(ctx, w); err != nil {

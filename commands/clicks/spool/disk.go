@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 const (
@@ -13,8 +14,12 @@ const (
 	reserve = 16 << 20
 	// reservedPart bounds the reserve of a small disk: one part in so many.
 	reservedPart = 16
-	// probeName is the name of the file that shows whether a disk that has failed works again.
+	// probeName is the name of the file that shows whether the disk takes records.
 	probeName = "probe"
+	// probeInterval is how often the disk of a queue without appends is tried.
+	probeInterval = 5 * time.Second
+	// toRemove is the size of a file that is to be removed.
+	toRemove = -1
 )
 
 // checkSpace returns an error that wraps ErrFull if the disk of the folder has less free space than
@@ -34,22 +39,51 @@ func checkSpace(folder string, bytes int64) error {
 	return nil
 }
 
-// Trouble returns why the queue takes no records, or nil: its disk has no space, or has failed the
-// last record and fails still.
+// Trouble returns why the queue takes no records, or nil: its disk has no space, or has failed. It
+// writes to the disk for that while the last append has failed or is long ago.
 func (s *Spool) Trouble() error {
 	if err := checkSpace(s.cfg.Dir, 0); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failure != nil && !s.closed && probe(s.cfg.Dir) == nil {
-		s.failure = nil
+	if !s.closed && (s.failure != nil || time.Since(s.tried) > probeInterval) {
+		s.tried = time.Now()
+		s.failure = s.probe()
 	}
 	return s.failure
 }
 
-// probe returns nil if a file that is written to the folder becomes durable.
-func probe(folder string) error {
-	path := filepath.Join(folder, probeName)
-	return errors.Join(writeFile(path, "probe"), os.Remove(path))
+// probe returns nil if a file that is written to the folder becomes durable, and files can be
+// changed and removed.
+func (s *Spool) probe() error {
+	path := filepath.Join(s.cfg.Dir, probeName)
+	if err := writeFile(path, "probe"); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(path), s.settle())
+}
+
+// resize cuts a file to a size, or removes it. If the disk refuses, settle tries again: a failed
+// disk stops neither the records in other files nor those to come.
+func (s *Spool) resize(path string, size int64) {
+	s.unsettled[path] = size
+	_ = s.settle() // Trouble reports it
+}
+
+// settle makes the changes of files that the disk has refused so far.
+func (s *Spool) settle() error {
+	var refused error
+	for path, size := range s.unsettled {
+		change := func() error { return truncate(path, size) }
+		if size == toRemove {
+			change = func() error { return os.Remove(path) }
+		}
+		if err := change(); err != nil && !errors.Is(err, os.ErrNotExist) {
+			refused = errors.Join(refused, err)
+			continue
+		}
+		delete(s.unsettled, path)
+	}
+	return refused
 }

@@ -113,21 +113,22 @@ func newSegment(folder string, number uint64) *segmentFile {
 	}
 }
 
-// createSegment creates the file of a new segment, durably.
+// createSegment creates the file of a new segment, durably. After an error the file may be there.
 func createSegment(folder string, number uint64) (*segmentFile, *os.File, error) {
 	s := newSegment(folder, number)
 	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, nil, err
+		return s, nil, err
 	}
 	_, err = file.WriteString(formatLine)
 	if err = errors.Join(err, syncFolder(folder)); err != nil {
-		return nil, nil, errors.Join(err, file.Close(), os.Remove(s.path))
+		return s, nil, errors.Join(err, file.Close())
 	}
 	return s, file, nil
 }
 
-// scanSegment reads a segment of an earlier process. It returns false if a record cannot be read.
+// scanSegment reads a segment of an earlier process. It returns false if a record is damaged. A
+// disk that cannot be read is an error, and no damage.
 func scanSegment(folder string, number uint64) (s *segmentFile, whole bool, err error) {
 	s = newSegment(folder, number)
 	file, err := os.Open(s.path)
@@ -136,8 +137,10 @@ func scanSegment(folder string, number uint64) (s *segmentFile, whole bool, err 
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	line := make([]byte, len(formatLine))
-	if _, err := file.ReadAt(line, 0); err != nil ||
-		string(line) != formatLine && string(line) != formatLine1 {
+	if _, err := file.ReadAt(line, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	if string(line) != formatLine && string(line) != formatLine1 {
 		return s, false, nil
 	}
 	if string(line) == formatLine1 {
@@ -145,11 +148,13 @@ func scanSegment(folder string, number uint64) (s *segmentFile, whole bool, err 
 	}
 	for {
 		r, err := s.layout.read(file, s.end)
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return s, true, nil
-		}
-		if err != nil {
+		case errors.Is(err, errDamaged):
 			return s, false, nil
+		case err != nil:
+			return nil, false, err
 		}
 		s.count(r)
 	}

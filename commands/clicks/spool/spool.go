@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -39,19 +36,21 @@ type Spool struct {
 	cfg     Config
 	node    string
 	lock    *os.File
-	damaged int
+	damaged int           // segments that Open could not read to their end
 	arrived chan struct{} // holds a token after an append
 
-	mu       sync.Mutex
-	closed   bool
-	segments []*segmentFile // the oldest first
-	last     uint64         // largest number of a segment so far
-	out      *os.File       // the newest segment, for appending; nil: begin another
-	in       *os.File       // the oldest segment, for reading; nil: not open
-	offset   int64          // in the oldest segment, of the oldest record
-	removed  Batch          // removed from the oldest segment, without the bodies
-	bytes    int64          // of all segments
-	failure  error          // why the last record was not written; nil: it was
+	mu        sync.Mutex
+	closed    bool
+	segments  []*segmentFile   // the oldest first
+	last      uint64           // largest number of a segment so far
+	out       *os.File         // the newest segment, for appending; nil: begin another
+	in        *os.File         // the oldest segment, for reading; nil: not open
+	offset    int64            // in the oldest segment, of the oldest record
+	removed   Batch            // removed from the oldest segment, without the bodies
+	bytes     int64            // of all segments
+	failure   error            // why the disk took nothing when it was tried last; nil: it did
+	tried     time.Time        // when the disk was tried last
+	unsettled map[string]int64 // sizes that files must get, which the disk has refused so far
 }
 
 // Open locks the folder and reads its segments. It creates a missing folder.
@@ -65,7 +64,10 @@ func Open(cfg Config) (_ *Spool, err error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the spool: %w", err)
 	}
-	s := &Spool{cfg: cfg, arrived: make(chan struct{}, 1), offset: int64(len(formatLine))}
+	s := &Spool{
+		cfg: cfg, arrived: make(chan struct{}, 1), offset: int64(len(formatLine)),
+		unsettled: make(map[string]int64),
+	}
 	if s.lock, err = lockFolder(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("open the spool in %s: %w", cfg.Dir, err)
 	}
@@ -124,71 +126,6 @@ func writeFile(path, text string) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// recover reads the segments of earlier processes.
-func (s *Spool) recover() error {
-	entries, err := os.ReadDir(s.cfg.Dir)
-	if err != nil {
-		return err
-	}
-	var numbers []uint64
-	for _, entry := range entries {
-		name, _, _ := strings.Cut(entry.Name(), ".")
-		number, err := strconv.ParseUint(name, 10, 64)
-		if err != nil {
-			continue
-		}
-		s.last = max(s.last, number)
-		if entry.Name() == segmentName(number) {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	for i, number := range numbers {
-		segment, whole, err := scanSegment(s.cfg.Dir, number)
-		if err != nil {
-			return err
-		}
-		// A crash has cut off the last record. It is removed, or it would look like damage once
-		// other segments follow.
-		if !whole && i == len(numbers)-1 {
-			if err := truncate(segment.path, segment.end); err != nil {
-				return err
-			}
-			whole = true
-		}
-		if err := s.adopt(segment, whole); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func truncate(path string, size int64) error {
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Truncate(size), file.Sync(), file.Close())
-}
-
-// adopt adds a segment to the queue. If it is not sound, a link to it keeps the file for repair
-// after the queue has deleted it.
-func (s *Spool) adopt(segment *segmentFile, sound bool) error {
-	if !sound {
-		s.damaged++
-		aside := segment.path + ".damaged"
-		if err := os.Link(segment.path, aside); err != nil && !errors.Is(err, os.ErrExist) {
-			return err
-		}
-	}
-	if segment.records == 0 {
-		return os.Remove(segment.path)
-	}
-	s.segments = append(s.segments, segment)
-	s.bytes += segment.end
-	return nil
-}
-
 // Node returns the id of the folder.
 func (s *Spool) Node() string { return s.node }
 
@@ -213,7 +150,7 @@ func (s *Spool) Append(body []byte, items int) error {
 	case s.bytes+currentLayout.size(r) > s.cfg.MaxBytes:
 		return ErrFull
 	}
-	s.failure = checkSpace(s.cfg.Dir, currentLayout.size(r))
+	s.failure, s.tried = checkSpace(s.cfg.Dir, currentLayout.size(r)), r.at
 	if s.failure == nil {
 		s.failure = s.write(r)
 	}
@@ -228,7 +165,7 @@ func (s *Spool) Append(body []byte, items int) error {
 }
 
 // write adds a record to the newest segment. After a failure the state of the file is unknown: the
-// record is cut off if possible, and the next one goes to another segment.
+// record is cut off as soon as possible, and the next one goes to another segment.
 func (s *Spool) write(r record) error {
 	if s.out == nil || s.newest().end > s.cfg.SegmentBytes {
 		if err := s.startSegment(); err != nil {
@@ -241,8 +178,9 @@ func (s *Spool) write(r record) error {
 		err = s.out.Sync()
 	}
 	if err != nil {
-		err = errors.Join(err, s.out.Truncate(segment.end), s.out.Close())
+		err = errors.Join(err, s.out.Close())
 		s.out = nil
+		s.resize(segment.path, segment.end)
 		return err
 	}
 	s.bytes += segment.layout.size(r)
@@ -254,11 +192,12 @@ func (s *Spool) newest() *segmentFile { return s.segments[len(s.segments)-1] }
 
 // startSegment starts the next segment.
 func (s *Spool) startSegment() error {
-	segment, file, err := createSegment(s.cfg.Dir, s.last+1)
+	s.last++ // a file that can be neither used nor removed does not stand in the way of the next
+	segment, file, err := createSegment(s.cfg.Dir, s.last)
 	if err != nil {
+		s.resize(segment.path, toRemove)
 		return err
 	}
-	s.last++
 	if s.out != nil {
 		err = s.out.Close()
 	}
@@ -287,16 +226,15 @@ func (b *Batch) add(r record, size int64) {
 }
 
 // Oldest returns the oldest records: at least one, and no further ones once they have the given
-// number of bytes. They stay in the queue until Remove. It returns ErrEmpty if there is none.
+// number of bytes. They stay in the queue until Remove. It returns ErrEmpty if there is none. A
+// segment that is missing or damaged is an error once: the next call goes on behind it.
 func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return Batch{}, ErrClosed
 	}
-	if err := s.discard(); err != nil {
-		return Batch{}, fmt.Errorf("read the spool: %w", err)
-	}
+	s.discard()
 	if len(s.segments) == 0 {
 		return Batch{}, ErrEmpty
 	}
@@ -304,15 +242,18 @@ func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	if s.in == nil {
 		var err error
 		if s.in, err = os.Open(oldest.path); err != nil {
-			return Batch{}, fmt.Errorf("read the spool: %w", err)
+			return Batch{}, fmt.Errorf("read the spool: %w", s.passBy(err))
 		}
 	}
 	var b Batch
 	for s.offset+b.size < oldest.end && (b.records == 0 || b.size < bytes) {
 		r, err := oldest.layout.read(s.in, s.offset+b.size)
+		if err != nil && b.records > 0 {
+			return b, nil // the next call, which begins here, returns the error
+		}
 		if err != nil {
 			return Batch{}, fmt.Errorf(
-				"read the spool: %s at %d: %w", oldest.path, s.offset+b.size, err,
+				"read the spool: %s at %d: %w", oldest.path, s.offset, s.passBy(err),
 			)
 		}
 		b.add(r, oldest.layout.size(r))
@@ -331,32 +272,26 @@ func (s *Spool) Remove(b Batch) error {
 	s.removed.records += b.records
 	s.removed.Items += b.Items
 	s.removed.last = b.last
-	if err := s.discard(); err != nil {
-		return fmt.Errorf("remove from the spool: %w", err)
-	}
+	s.discard()
 	return nil
 }
 
 // discard deletes the segments whose records are all removed. It deletes the newest one too, so an
 // empty queue takes no space.
-func (s *Spool) discard() error {
+func (s *Spool) discard() {
 	for len(s.segments) > 0 && s.removed.records == s.segments[0].records {
-		var err error
 		if s.in != nil {
-			err = s.in.Close()
+			_ = s.in.Close() // it was only read
 			s.in = nil
 		}
 		if len(s.segments) == 1 && s.out != nil {
-			err = errors.Join(err, s.out.Close())
+			_ = s.out.Close() // its records are removed
 			s.out = nil
 		}
-		if err := errors.Join(err, os.Remove(s.segments[0].path)); err != nil {
-			return err
-		}
+		s.resize(s.segments[0].path, toRemove)
 		s.bytes -= s.segments[0].end
 		s.segments, s.offset, s.removed = s.segments[1:], int64(len(formatLine)), Batch{}
 	}
-	return nil
 }
 
 // Close unlocks the folder. The records stay.
