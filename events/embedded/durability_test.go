@@ -270,3 +270,70 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 		t.Fatalf("append after opening again: %v", out.Err)
 	}
 }
+
+// TestNextLogFails lets the disk fail when Pebble goes on to its next write-ahead log. The store refuses writes and the
+// process lives. What was acknowledged is there when the store is opened again.
+func TestNextLogFails(t *testing.T) {
+	t.Parallel()
+	isLog := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
+	for name, fails := range map[string]func(op errorfs.Op, created bool) bool{
+		"no new file": func(op errorfs.Op, _ bool) bool {
+			return isLog(op) && (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite)
+		},
+		"folder is not synced": func(op errorfs.Op, created bool) bool {
+			return created && op.Kind == errorfs.OpFileSync && op.Path == "store"
+		},
+		"nothing is written": func(op errorfs.Op, created bool) bool {
+			return created && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpMkdirAll
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var armed, created atomic.Bool
+			fsys := vfs.NewMem()
+			store, err := Open(Config{Dir: "store", FS: errorfs.Wrap(fsys, errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if !armed.Load() {
+					return nil
+				}
+				if isLog(op) && (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite) {
+					defer created.Store(true)
+				}
+				if fails(op, created.Load()) {
+					return errors.New("the disk is broken")
+				}
+				return nil
+			}))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			large, acknowledged := strings.Repeat("x", 700<<10), 0
+			for ; acknowledged < 100; acknowledged++ {
+				armed.Store(acknowledged > 10)
+				stream := fmt.Sprint("s", acknowledged)
+				out := embeddedtest.Append(store.storage.Writer(), stream, revision.NoStream, large)
+				if errors.Is(out.Err, disk.ErrFailed) {
+					break
+				}
+				if out.Err != nil {
+					t.Fatal(out.Err)
+				}
+			}
+			if acknowledged == 100 {
+				t.Fatal("nothing was refused")
+			}
+			armed.Store(false)
+			_ = store.Close() // Close returns the failure again
+			again, err := Open(Config{Dir: "store", FS: fsys})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			for n := range acknowledged {
+				page, err := again.storage.Log().StreamPage(fmt.Sprint("s", n), 0, 0, false, 1)
+				if err != nil || len(page) != 1 || len(page[0].Data) != len(large)+2 {
+					t.Fatalf("event %d of %d: %d found, %v", n, acknowledged, len(page), err)
+				}
+			}
+		})
+	}
+}

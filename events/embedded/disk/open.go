@@ -150,7 +150,7 @@ func Open(dir string, fsys vfs.FS, spare uint64, log *slog.Logger) (d *DB, err e
 	d.spare = spare
 	logger := newPebbleLogger(log, d.Fail)
 	opts := &pebble.Options{
-		FS: zeroedFS{fsys}, Lock: lock, Cache: cache, MemTableSize: MemTableBytes,
+		FS: newGuardedFS(zeroedFS{fsys}, d), Lock: lock, Cache: cache, MemTableSize: MemTableBytes,
 		L0CompactionThreshold: l0Tables, L0StopWritesThreshold: 3 * l0Tables,
 		FormatMajorVersion: pebble.FormatNewest,
 		Logger:             logger,
@@ -161,6 +161,9 @@ func Open(dir string, fsys vfs.FS, spare uint64, log *slog.Logger) (d *DB, err e
 	}
 	if d.DB, err = pebble.Open(dir, opts); err != nil {
 		return nil, err
+	}
+	if err := d.Err(); err != nil {
+		return nil, errors.Join(err, d.DB.Close())
 	}
 	return d, nil
 }
