@@ -64,11 +64,15 @@ soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and 
 	@.ci/chromium
 	@.ci/pgbouncer
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) TEST_SOAK=1 go test -race -count=1 -timeout 2h ./...
-	@for part in crash storecrash cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
+	@for part in crash storecrash disks cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^Test(Crash|Outages|TakeOver)$$' ./e2e -crash-rounds 20
+
+.PHONY: disks
+disks: go ## Let each disk fail under load: errors, read-only, syncs; it needs root and FUSE
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 30m -run '^TestFaultyDisk' ./e2e
 
 .PHONY: cluster
 cluster: go ## Kill and pause services, event store and PostgreSQL in turn, and roll a version through, 10 times

@@ -23,6 +23,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"linkledger/e2e/faultydisk"
 	"linkledger/internal/pgserver"
 )
 
@@ -42,6 +43,7 @@ const (
 const demoUser = "demo"
 
 func TestMain(m *testing.M) {
+	faultydisk.Serve()
 	if filepath.Base(os.Args[0]) == "curl" {
 		if err := curl(os.Args[1:], os.Stdout); err != nil {
 			panic(err)
