@@ -88,10 +88,13 @@ func (s *Service) startParts(
 	// logChecked is closed when the event store has answered and the database can belong to its
 	// log.
 	logChecked := make(chan struct{})
-	start("progress of projections", func(ctx context.Context) error {
-		s.Waiter.Run(ctx)
-		return nil
-	})
+	watch := func(name string, part func(context.Context)) {
+		start(name, func(ctx context.Context) error {
+			part(ctx)
+			return nil
+		})
+	}
+	watch("progress of projections", s.Waiter.Run)
 	if s.has(config.RoleProjector) {
 		start("projections", func(ctx context.Context) error {
 			select {
@@ -114,10 +117,9 @@ func (s *Service) startParts(
 		}
 		return nil // an error means that the service was stopped before
 	})
-	start("adoption of databases", func(ctx context.Context) error {
-		s.guard.Run(ctx, s.db.Reset)
-		return nil
-	})
+	watch("adoption of databases", func(ctx context.Context) { s.guard.Run(ctx, s.db.Reset) })
+	watch("answers of the event store", s.Store.Watch)
+	watch("answers of the database", s.database.Run)
 	start("clocks", s.clocks.Run)
 	start("console of operators", s.operators.Run)
 	start("copy of the keys", func(ctx context.Context) error {
