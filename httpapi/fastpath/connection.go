@@ -109,9 +109,10 @@ func (c *connection) receive() bool {
 	return err == nil
 }
 
-// write sends a response. It returns false if the connection has to be closed.
+// write sends a response. It returns false if the connection has to be closed. A handler closes it
+// by the header Connection, as with net/http.
 func (c *connection) write(b *responseBuffer) bool {
-	last := c.listener.stopping.Load()
+	last := c.listener.stopping.Load() || b.closes()
 	c.moveDeadline(&c.writeBy, c.listener.cfg.WriteTimeout, c.SetWriteDeadline)
 	_, err := c.Write(b.bytes(time.Now(), last))
 	return err == nil && !last

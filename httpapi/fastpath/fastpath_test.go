@@ -253,6 +253,28 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+func TestHandlersCloseConnections(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, nil)
+	for _, path := range []string{"/go", "/other"} {
+		conn, err := net.Dial("tcp", s.Addr().String())
+		if err == nil {
+			err = conn.SetDeadline(time.Now().Add(testTimeout))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(conn) // until the server closes it
+		if err != nil || strings.Count(string(got), "Connection: close\r\n") != 1 {
+			t.Errorf("%s: %v\n%s", path, err, got)
+		}
+		_ = conn.Close()
+	}
+}
+
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	begun, goOn := make(chan struct{}), make(chan struct{})

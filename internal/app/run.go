@@ -40,7 +40,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 		return internal.Close()
 	})
 
-	serving := s.drainLater(ctx)
+	serving := s.drainLater(ctx, public)
 	parts.Go(func() error {
 		if err := s.openGate(background, public); err != nil && background.Err() == nil {
 			fail(err)
@@ -154,6 +154,7 @@ func (s *Service) startParts(
 func (s *Service) adminService(stopping context.Context) *admin.Service {
 	return &admin.Service{
 		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
+		API: s.has(config.RoleAPI), Served: s.served,
 		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks, SignIn: s.handler.SignInFault,
 		Building: s.building.Load,
 		Metrics: s.metrics.Handler(telemetry.Sources{
@@ -165,11 +166,12 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 }
 
 // drainLater returns a context that ends some time after ctx. Until then the service answers
-// requests although it is no longer ready, so that load balancers notice. If a part has failed, or
-// at a second signal, the context ends at once.
-func (s *Service) drainLater(ctx context.Context) context.Context {
+// requests although it is no longer ready, so that load balancers notice, and lets clients leave.
+// If a part has failed, or at a second signal, the context ends at once.
+func (s *Service) drainLater(ctx context.Context, public *Public) context.Context {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
+		public.Drain()
 		delay := s.cfg.DrainDelay
 		if !errors.Is(context.Cause(ctx), context.Canceled) {
 			delay = 0
