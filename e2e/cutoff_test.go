@@ -81,12 +81,14 @@ func TestCutOff(t *testing.T) {
 	i.openAccountBy("--eventstore", "esdb://"+direct+"?tls=false", "--database", i.database.DSN())
 	const create = `{"urls":[{"long_url":"https://example.com/"}]}`
 	i.eventually("a link is made", func() bool {
-		status, _ := i.answers("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"known"}]}`)
+		body := `{"urls":[{"long_url":"https://example.com/","custom_hash":"known"}]}`
+		status, _ := i.answers("POST", "/v3/urls", body)
 		return status == http.StatusOK
 	})
 	visited := func() {
 		t.Helper()
-		if redirected, err := visit(context.WithoutCancel(t.Context()), i.base, "known", "agent"); err != nil || !redirected {
+		redirected, err := visit(context.WithoutCancel(t.Context()), i.base, "known", "agent")
+		if err != nil || !redirected {
 			t.Errorf("a visitor is redirected: %v, %v", redirected, err)
 		}
 	}
@@ -139,7 +141,10 @@ func TestCutOff(t *testing.T) {
 		probes(200, outage.reads, 503)
 		outage.network.End()
 		for _, call := range []func() (int, string){read, write} {
-			i.eventually("calls are answered again", func() bool { status, _ := call(); return status == http.StatusOK })
+			i.eventually("calls are answered again", func() bool {
+				status, _ := call()
+				return status == http.StatusOK
+			})
 		}
 	}
 }

@@ -91,7 +91,8 @@ func (p *proxied) start(node *proxiedNode) {
 	p.t.Helper()
 	p.storeAddress, p.dsn = node.store.Addr().String(), node.dsn
 	node.process = p.serve(
-		node.base, node.admin, fmt.Sprintf("spool %d", node.number), "--drain-delay=5s", "--trusted-proxies=127.0.0.0/8",
+		node.base, node.admin, fmt.Sprintf("spool %d", node.number),
+		"--drain-delay=5s", "--trusted-proxies=127.0.0.0/8",
 	)
 }
 
@@ -145,13 +146,13 @@ func (p *proxied) nginx(address string) (string, *exec.Cmd) {
 }
 
 func (p *proxied) haproxy(address string) (string, *exec.Cmd) {
-	return "HAProxy", proxyCommand("haproxy", "-db", "-f", p.write("haproxy.cfg", p.example(address, "haproxy/haproxy.cfg")))
+	config := p.write("haproxy.cfg", p.example(address, "haproxy/haproxy.cfg"))
+	return "HAProxy", proxyCommand("haproxy", "-db", "-f", config)
 }
 
 func (p *proxied) caddy(address string) (string, *exec.Cmd) {
-	command := proxyCommand(
-		"caddy", "run", "--adapter", "caddyfile", "--config", p.write("Caddyfile", p.example(address, "caddy/Caddyfile")),
-	)
+	config := p.write("Caddyfile", p.example(address, "caddy/Caddyfile"))
+	command := proxyCommand("caddy", "run", "--adapter", "caddyfile", "--config", config)
 	command.Env = append(command.Env, "HOME="+p.folder, "XDG_DATA_HOME="+p.folder, "XDG_CONFIG_HOME="+p.folder)
 	return "Caddy", command
 }
@@ -160,7 +161,9 @@ func (p *proxied) caddy(address string) (string, *exec.Cmd) {
 func proxyCommand(name string, args ...string) *exec.Cmd {
 	command := exec.Command(name, args...)
 	command.Env = os.Environ()
-	for _, folder := range []string{"/usr/sbin", "/usr/bin", unpackedProxies + "/usr/sbin", unpackedProxies + "/usr/bin"} {
+	for _, folder := range []string{
+		"/usr/sbin", "/usr/bin", unpackedProxies + "/usr/sbin", unpackedProxies + "/usr/bin",
+	} {
 		if path := filepath.Join(folder, name); command.Err != nil && exists(path) {
 			command.Path, command.Err = path, nil
 		}
@@ -215,7 +218,8 @@ func (p *proxied) writeCertificate() {
 		p.t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		SerialNumber: big.NewInt(1),
+		NotBefore:    time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 	}
 	for n := 11; n < 15; n++ {
 		template.IPAddresses = append(template.IPAddresses, net.ParseIP(fmt.Sprintf("%s%d", p.host, n)))
@@ -240,8 +244,8 @@ func (p *proxied) writeCertificate() {
 }
 
 // TestProxies kills, pauses, cuts off and replaces nodes behind nginx, HAProxy and Caddy, with the examples in docker/.
-// While one node works, no visitor of a link gets anything but its redirect. No create fails while nodes are replaced, no
-// answered create is missing, and no answered click.
+// While one node works, no visitor of a link gets anything but its redirect. No create fails while nodes are replaced,
+// no answered create is missing, and no answered click.
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	p := newProxied(t)

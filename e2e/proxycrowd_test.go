@@ -96,7 +96,10 @@ func (c *crowdAt) visit(client *http.Client) {
 	took := time.Since(began)
 	if err != nil || response.StatusCode != http.StatusFound {
 		if c.errors.Add(1) <= 5 {
-			c.of.t.Errorf("%s, node %s: after %s a visitor got %s", c.name, *c.during.Load(), took, describe(response, answer, err))
+			c.of.t.Errorf(
+				"%s, node %s: after %s a visitor got %s", c.name, *c.during.Load(), took,
+				describe(response, answer, err),
+			)
 		}
 		return
 	}
@@ -121,7 +124,8 @@ func (c *crowdAt) list(client *http.Client) {
 }
 
 func (c *crowdAt) create(client *http.Client) {
-	response, answer, err := c.send(client, http.MethodPost, "/v3/urls", `{"urls":[{"long_url":"https://example.com/"}]}`)
+	const body = `{"urls":[{"long_url":"https://example.com/"}]}`
+	response, answer, err := c.send(client, http.MethodPost, "/v3/urls", body)
 	hashes := createdHashes(answer)
 	if err != nil || response.StatusCode != http.StatusOK || len(hashes) != 1 {
 		if c.failedCreates.Add(1) <= 5 {
@@ -222,7 +226,8 @@ func (p *proxied) compare() {
 	p.eventually(fmt.Sprintf("%d clicks are counted", visited), func() bool {
 		counted = 0
 		for offset := 0; ; offset += 1000 {
-			_, answer, err := node.send(http.DefaultClient, http.MethodGet, fmt.Sprintf("/v3/urls?limit=1000&offset=%d", offset), "")
+			path := fmt.Sprintf("/v3/urls?limit=1000&offset=%d", offset)
+			_, answer, err := node.send(http.DefaultClient, http.MethodGet, path, "")
 			var page struct {
 				URLs []struct {
 					Clicks int64 `json:"total_clicks"`

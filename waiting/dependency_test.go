@@ -38,8 +38,8 @@ func watched(t *testing.T) *dependency {
 	return d
 }
 
-// TestSilenceIsNoticedOnce checks that calls wait for Patience at most, that they are then ended and others are refused,
-// and that the first answer lets calls wait again.
+// TestSilenceIsNoticedOnce checks that calls wait for Patience at most, that they are then ended and others are
+// refused, and that the first answer lets calls wait again.
 func TestSilenceIsNoticedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestSilenceIsNoticedOnce(t *testing.T) {
 	})
 }
 
-// TestSlowAnswersAreNoOutage checks that a dependency is not lost because one answer takes long, because somebody did not
-// wait for an answer, or because the process was suspended.
+// TestSlowAnswersAreNoOutage checks that a dependency is not lost because one answer takes long, because somebody did
+// not wait for an answer, or because the process was suspended.
 func TestSlowAnswersAreNoOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 func TestClusterCompose(t *testing.T) {
 	secrets(t)
 	buildImage(t, image, "")
-	p := up(
-		t, []string{filepath.Join(root, "docker", "compose.cluster.yaml"), filepath.Join(root, "e2e", "containers", "cluster.yaml")},
-		"proxy", "linkledger1", "linkledger2", "eventstore", "postgres", "standby",
-	)
+	files := []string{
+		filepath.Join(root, "docker", "compose.cluster.yaml"), filepath.Join(root, "e2e", "containers", "cluster.yaml"),
+	}
+	p := up(t, files, "proxy", "linkledger1", "linkledger2", "eventstore", "postgres", "standby")
 	s := newSite("https://127.0.0.1:8443", p.openAccount("linkledger1"))
 	eventually(t, "the proxy knows a node", func() bool {
 		_, status, err := s.visit(t.Context(), "none", "test")
@@ -55,10 +55,14 @@ func TestClusterCompose(t *testing.T) {
 			docker(t, "network", "connect", network, p.container("linkledger1"))
 		})
 	}
+	replace := func(node string) {
+		p.docker(
+			"up", "--detach", "--no-build", "--no-deps", "--force-recreate", "--wait", "--wait-timeout", "120", node,
+		)
+	}
 	during("both nodes replaced", func() {
-		for _, node := range []string{"linkledger1", "linkledger2"} {
-			p.docker("up", "--detach", "--no-build", "--no-deps", "--force-recreate", "--wait", "--wait-timeout", "120", node)
-		}
+		replace("linkledger1")
+		replace("linkledger2")
 	})
 	during("the standby promoted", func() {
 		docker(t, "kill", p.container("postgres"))
@@ -66,7 +70,7 @@ func TestClusterCompose(t *testing.T) {
 	})
 	during("the former primary back, and a node new", func() {
 		p.docker("start", "postgres")
-		p.docker("up", "--detach", "--no-build", "--no-deps", "--force-recreate", "--wait", "--wait-timeout", "120", "linkledger1")
+		replace("linkledger1")
 	})
 	l.end()
 	l.wantAll(t)

@@ -140,8 +140,9 @@ func (s *Store) reset() {
 
 // Append stores the events of one write and returns after they are durable. It returns
 // ErrWrongRevision, ErrStreamDeleted, ErrTooLarge, ErrRefusesWrites, or ErrUnavailable if the
-// context ended, or Watch has lost the event store, before the outcome was known. It returns ErrCut if the stream had been deleted with
-// events that the caller does not know; the new events are then stored after those.
+// context ended, or Watch has lost the event store, before the outcome was known. It returns ErrCut
+// if the stream had been deleted with events that the caller does not know; the new events are then
+// stored after those.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if s.cfg.Tracer != nil {
 		return s.appendTraced(ctx, w)

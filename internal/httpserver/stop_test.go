@@ -23,7 +23,8 @@ func TestNewConnectionsAreServedAtTheEnd(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
-		ended <- ServeFast(ctx, stop, handler, func(path string) bool { return path == "/a" }, listener, slog.New(slog.DiscardHandler))
+		fast := func(path string) bool { return path == "/a" }
+		ended <- ServeFast(ctx, stop, handler, fast, listener, slog.New(slog.DiscardHandler))
 	}()
 	dial := func() net.Conn {
 		connection, err := net.Dial("tcp", listener.Addr().String())
