@@ -222,6 +222,7 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 // TestSilentStoreIsLost drops what goes to and from an event store. Calls that wait are ended, further ones are refused
 // at once, and all work again when the network does.
 func TestSilentStoreIsLost(t *testing.T) {
+	soak.NotShort(t)
 	t.Parallel()
 	network := eventstoretest.Between(t, eventstoretest.Serve(t).Address())
 	store, err := eventstore.Open(eventstore.Config{URL: network.URL(), AttemptTimeout: 2 * time.Second})
