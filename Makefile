@@ -36,6 +36,7 @@ build: go ## Build the static binary ./linkledger
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
 	@.ci/pgbouncer
+	@.ci/proxies
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
@@ -63,8 +64,10 @@ short: go ## Run the quick tests, which start no process, for the loop of an edi
 soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and fuzzing
 	@.ci/chromium
 	@.ci/pgbouncer
+	@.ci/proxies
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) TEST_SOAK=1 go test -race -count=1 -timeout 2h ./...
-	@for part in crash storecrash disks cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
+	@for part in crash storecrash disks cluster rebuild outage proxies tagged model far upgrade fuzz; do \
+		$(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again
@@ -103,6 +106,11 @@ fuzz: go ## Fuzz every decoder, each for FUZZTIME
 .PHONY: outage
 outage: go ## Cut off an event store that is 5 ms away, under visitors, for 20 s, 5 times
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./e2e -outage-rounds 5 -outage-length 20s
+
+.PHONY: proxies
+proxies: go ## Kill, pause, cut off and replace nodes behind nginx, HAProxy and Caddy, 40 restarts
+	@.ci/proxies
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 30m -run '^TestProxies$$' ./e2e
 
 .PHONY: far
 far: go ## Run the tests of commands, projections and the event store's client with an event store that is 5 ms away

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"linkledger/httpapi/apierror"
@@ -24,6 +25,7 @@ type Gate struct {
 	ended   context.Context //nolint:containedctx // requests that wait are refused at its end
 	handler http.Handler    // valid once opened
 	unfit   func() error    // valid once opened
+	leaving atomic.Bool     // clients are asked to leave
 }
 
 // gateTimeout is how long a request waits for the start of the service: as long as a call may take.
@@ -43,8 +45,15 @@ func (g *Gate) Open(handler http.Handler, unfit func() error) {
 	close(g.opened)
 }
 
+// Drain makes each answer from now on the last one of its connection (HTTP/2: GOAWAY), so that a
+// proxy sends its next request elsewhere, and meets no connection that is being closed.
+func (g *Gate) Drain() { g.leaving.Store(true) }
+
 // ServeHTTP implements http.Handler.
 func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.leaving.Load() {
+		w.Header()["Connection"] = []string{"close"}
+	}
 	select {
 	case <-g.opened:
 	default:

@@ -56,6 +56,30 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// TestDrainedClientsLeave checks that every answer closes its connection while a node drains, a refusal too.
+func TestDrainedClientsLeave(t *testing.T) {
+	t.Parallel()
+	g := NewGate(t.Context(), slog.New(slog.DiscardHandler))
+	var wrong error
+	g.Open(http.NotFoundHandler(), func() error { return wrong })
+	ask := func() string {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pg", nil))
+		return w.Header().Get("Connection")
+	}
+	if got := ask(); got != "" {
+		t.Errorf("before, Connection is %q", got)
+	}
+	g.Drain()
+	if got := ask(); got != "close" {
+		t.Errorf("then, Connection is %q", got)
+	}
+	wrong = errors.New("the clock is ahead")
+	if got := ask(); got != "close" {
+		t.Errorf("Connection of a refusal is %q", got)
+	}
+}
+
 // TestTablesOfAnotherVersion sends requests while the read models of this version are built.
 func TestTablesOfAnotherVersion(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,6 @@
 // Package waiting tells whoever started a call what the call waits for. Code that may wait for
-// others names that with During. The caller decides with WithReport who is told.
+// others names that with During. The caller decides with WithReport who is told. A Dependency ends
+// the waits for what does not answer.
 package waiting
 
 import (

@@ -82,6 +82,16 @@ for image; do
 		base bookworm
 		docker tag standin/bookworm "$image"
 		;;
+	haproxy:*)
+		from bookworm "$image" <<-'END'
+			RUN groupadd -r -g 99 haproxy && useradd -r -u 99 -g haproxy -d /var/lib/haproxy haproxy \
+				&& apt-get install -y --no-install-recommends haproxy && mkdir -p /usr/local/etc/haproxy
+			USER haproxy
+			STOPSIGNAL SIGUSR1
+			ENTRYPOINT ["haproxy", "-W", "-db"]
+			CMD ["-f", "/usr/local/etc/haproxy/haproxy.cfg"]
+		END
+		;;
 	prom/prometheus:*)
 		from trixie "$image" <<-'END'
 			RUN apt-get install -y --no-install-recommends prometheus wget \

@@ -48,7 +48,9 @@ func (s *Store) readLog(
 	defer cancel()
 	defer context.AfterFunc(s.reads.Closed(), cancel)()
 	var handling error
-	_, err := node.Retry(ctx, s.cfg.Logger, func() (struct{}, error) {
+	_, err := node.Retry(ctx, s.cfg.Logger, s.answers, func(
+		ctx context.Context,
+	) (struct{}, error) {
 		err := s.readLogOnce(ctx, behind, upTo, wanted, func(batch []Recorded) error {
 			behind = batch[len(batch)-1].Position
 			handling = handle(batch)

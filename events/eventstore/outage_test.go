@@ -15,6 +15,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/soak"
+	"linkledger/waiting"
 )
 
 // network is a proxy of a server that can cut connections or drop their data.
@@ -216,4 +217,66 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		server.Start()
 	}
 	use(t.Context())
+}
+
+// TestSilentStoreIsLost drops what goes to and from an event store. Calls that wait are ended, further ones are refused
+// at once, and all work again when the network does.
+func TestSilentStoreIsLost(t *testing.T) {
+	soak.NotShort(t)
+	t.Parallel()
+	network := eventstoretest.Between(t, eventstoretest.Serve(t).Address())
+	store, err := eventstore.Open(eventstore.Config{URL: network.URL(), AttemptTimeout: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		store.Watch(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		store.Close()
+	})
+	add := func() error {
+		_, err := store.Append(ctx, eventstoretest.TagWrite(
+			"tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "x",
+		))
+		return err
+	}
+	read := func() error {
+		_, err := store.Head(ctx)
+		return err
+	}
+	if err := errors.Join(add(), read()); err != nil {
+		t.Fatal(err)
+	}
+	network.Stall()
+	waiters := make(chan error, 2)
+	go func() { waiters <- add() }()
+	go func() { waiters <- read() }()
+	var lost *waiting.LostError
+	for range 2 {
+		if err := <-waiters; !errors.As(err, &lost) || !errors.Is(err, eventstore.ErrUnavailable) {
+			t.Fatalf("a call that waited: %v", err)
+		}
+	}
+	for range 100 { // each would wait for seconds
+		if err := add(); !errors.As(err, &lost) {
+			t.Fatalf("a later append: %v", err)
+		}
+		if err := read(); !errors.As(err, &lost) {
+			t.Fatalf("a later read: %v", err)
+		}
+	}
+	network.Clear()
+	for late := time.After(time.Minute); add() != nil || read() != nil; {
+		select {
+		case <-late:
+			t.Fatalf("the event store answers: %v", add())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }

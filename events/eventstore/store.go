@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"linkledger/events/eventstore/pages"
 	"linkledger/events/eventstore/pipeline"
 	"linkledger/events/eventstore/wire"
+	"linkledger/waiting"
 )
 
 // MaxAppendSize is the maximum size of one append in bytes: bodies, metadata and types. It leaves a
@@ -69,6 +71,8 @@ type Store struct {
 	appender *pipeline.Pipeline
 	bulk     *pipeline.Pipeline // of AppendJoined, over its own connection
 	reads    *pages.Pages
+	tries    *pages.Pages // of answers, over its own connection
+	answers  *waiting.Dependency
 	cfg      Config
 	refusal  refusal
 }
@@ -90,12 +94,18 @@ func Open(cfg Config) (*Store, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	leader := node.New(config, cfg.Dial)
-	return &Store{
+	s := &Store{
 		node: leader, cfg: cfg,
 		appender: pipeline.New(leader, cfg.AttemptTimeout, cfg.Logger),
 		bulk:     pipeline.New(leader, cfg.AttemptTimeout, cfg.Logger),
-		reads:    pages.New(leader, cfg.AttemptTimeout, cfg.Logger),
-	}, nil
+	}
+	s.answers = waiting.NewDependency(waiting.DependencyConfig{
+		What: "event store", Patience: cfg.AttemptTimeout, Try: s.try, End: s.reset,
+		Logger: cfg.Logger,
+	})
+	s.reads = pages.New(leader, cfg.AttemptTimeout, s.answers, cfg.Logger)
+	s.tries = pages.New(leader, cfg.AttemptTimeout, s.answers, cfg.Logger)
+	return s, nil
 }
 
 // Close ends all calls, waits for them, and closes the connections. Callers MUST end subscriptions
@@ -104,12 +114,35 @@ func (s *Store) Close() {
 	s.appender.Close()
 	s.bulk.Close()
 	s.reads.Close()
+	s.tries.Close()
+}
+
+// Watch finds out while calls wait whether the event store answers, until ctx ends. Once it has not
+// answered for Config.AttemptTimeout, calls fail at once with an ErrUnavailable that is a
+// waiting.LostError, until it answers again. Without Watch, calls wait until their contexts end.
+func (s *Store) Watch(ctx context.Context) { s.answers.Run(ctx) }
+
+// try returns an error if the event store does not answer.
+func (s *Store) try(ctx context.Context) error {
+	if _, err := s.tries.Try(ctx, wire.LastOfLog()); errors.Is(err, ErrUnavailable) {
+		s.tries.Reset()
+		return err
+	}
+	return nil
+}
+
+// reset ends all calls that wait.
+func (s *Store) reset() {
+	s.appender.Reset()
+	s.bulk.Reset()
+	s.reads.Reset()
 }
 
 // Append stores the events of one write and returns after they are durable. It returns
 // ErrWrongRevision, ErrStreamDeleted, ErrTooLarge, ErrRefusesWrites, or ErrUnavailable if the
-// context ended before the outcome was known. It returns ErrCut if the stream had been deleted with
-// events that the caller does not know; the new events are then stored after those.
+// context ended, or Watch has lost the event store, before the outcome was known. It returns ErrCut
+// if the stream had been deleted with events that the caller does not know; the new events are then
+// stored after those.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if s.cfg.Tracer != nil {
 		return s.appendTraced(ctx, w)
@@ -154,9 +187,11 @@ func (s *Store) send(
 	}
 	began := time.Now()
 	request := wire.NewBatchAppend(w.Stream, w.Expected, proposed)
-	success, err := node.Retry(ctx, s.cfg.Logger, func() (*streams.BatchAppendResp_Success, error) {
-		return over.Append(ctx, request)
-	})
+	success, err := node.Retry(ctx, s.cfg.Logger, s.answers,
+		func(ctx context.Context) (*streams.BatchAppendResp_Success, error) {
+			return over.Append(ctx, request)
+		},
+	)
 	s.cfg.OnCall("append", time.Since(began), err)
 	s.refusal.note(err)
 	if err != nil {
@@ -187,7 +222,9 @@ func (s *Store) send(
 func (s *Store) AppendInOrder(
 	ctx context.Context, requests []*wire.BatchAppend,
 ) (stored int, err error) {
-	_, err = node.Retry(ctx, s.cfg.Logger, func() (struct{}, error) {
+	_, err = node.Retry(ctx, s.cfg.Logger, s.answers, func(
+		ctx context.Context,
+	) (struct{}, error) {
 		more, err := s.appender.AppendInOrder(ctx, requests[stored:])
 		stored += more
 		return struct{}{}, err

@@ -13,6 +13,7 @@ import (
 	"linkledger/events"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
+	"linkledger/waiting"
 )
 
 // Status 503 says that this node cannot serve now. Proxies then leave the node out, so a caller who
@@ -79,8 +80,14 @@ var unavailable = Failure{
 	Details: "The service cannot answer now, try again",
 }
 
-// Fault returns the failure for an error that is not a refusal. It reveals nothing of the cause.
+// Fault returns the failure for an error that is not a refusal. It reveals nothing of the cause but
+// what does not answer.
 func Fault(err error) Failure {
+	if lost, ok := errors.AsType[*waiting.LostError](err); ok {
+		failure := unavailable
+		failure.Details = "The service cannot answer now, because " + lost.Error() + ": try again"
+		return failure
+	}
 	for _, fault := range faults {
 		if errors.Is(err, fault.err) {
 			return fault.failure

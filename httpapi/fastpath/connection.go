@@ -26,10 +26,12 @@ type connection struct {
 	partial  bool      // whether a request has begun
 	readBy   time.Time // the read deadline that is set
 	writeBy  time.Time // the write deadline that is set
+	fresh    bool      // there was no request yet; written under the lock of the listener
 }
 
 // serve serves requests in sequence, then closes the connection or hands it over to net/http.
 func (c *connection) serve() {
+	defer c.listener.settle(c)
 	defer c.listener.remove(c)
 	defer c.recoverPanic()
 	//nolint:forcetypeassert // the pool holds nothing else
@@ -38,6 +40,9 @@ func (c *connection) serve() {
 	c.received = c.buffer[:0]
 	c.partial = true // HeadTimeout of the first head begins with the connection
 	c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
+	if c.listener.stopping.Load() { // stop may have set its deadline before
+		_ = c.SetReadDeadline(time.Now().Add(freshTimeout))
+	}
 	if !c.serveRequests() {
 		_ = c.Close()
 		return
@@ -71,6 +76,9 @@ func (c *connection) serveRequests() (handOver bool) {
 			a.reset()
 			c.received = c.buffer[:copy(c.buffer[:], c.received[size:])]
 			c.partial = false
+			if c.fresh {
+				c.listener.settle(c)
+			}
 		}
 	}
 }
@@ -101,7 +109,7 @@ func (c *connection) receive() bool {
 	}
 	// This check MUST follow moveDeadline: stop sets the flag before it sets the deadline that ends
 	// idle reads. If the flag is not set yet, stop overwrites the deadline of moveDeadline.
-	if c.listener.stopping.Load() {
+	if !c.fresh && c.listener.stopping.Load() {
 		return false
 	}
 	n, err := c.Read(c.buffer[len(c.received):])
@@ -109,9 +117,10 @@ func (c *connection) receive() bool {
 	return err == nil
 }
 
-// write sends a response. It returns false if the connection has to be closed.
+// write sends a response. It returns false if the connection has to be closed. A handler closes it
+// by the header Connection, as with net/http.
 func (c *connection) write(b *responseBuffer) bool {
-	last := c.listener.stopping.Load()
+	last := c.listener.stopping.Load() || b.closes()
 	c.moveDeadline(&c.writeBy, c.listener.cfg.WriteTimeout, c.SetWriteDeadline)
 	_, err := c.Write(b.bytes(time.Now(), last))
 	return err == nil && !last

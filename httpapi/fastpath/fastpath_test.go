@@ -253,6 +253,28 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+func TestHandlersCloseConnections(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") }, nil)
+	for _, path := range []string{"/go", "/other"} {
+		conn, err := net.Dial("tcp", s.Addr().String())
+		if err == nil {
+			err = conn.SetDeadline(time.Now().Add(testTimeout))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(conn) // until the server closes it
+		if err != nil || strings.Count(string(got), "Connection: close\r\n") != 1 {
+			t.Errorf("%s: %v\n%s", path, err, got)
+		}
+		_ = conn.Close()
+	}
+}
+
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	begun, goOn := make(chan struct{}), make(chan struct{})
@@ -277,6 +299,34 @@ func TestShutdown(t *testing.T) {
 		t.Error("the last answer does not say so")
 	}
 	busy.ended()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("accepts: %v", err)
+	}
+}
+
+// TestNewConnectionsAreServed checks that a connection that was accepted when the listener closes gets an answer to its
+// first request, on both paths: a proxy does not repeat a POST that it has sent.
+func TestNewConnectionsAreServed(t *testing.T) {
+	t.Parallel()
+	s := serve(t, echo, nil)
+	visit, post, silent, last := s.dial(t), s.dial(t), s.dial(t), s.dial(t)
+	last.send(get("/go", "me"))
+	last.answered("/go from me: ", true) // so the others were accepted before
+	ended := make(chan error)
+	go func() { ended <- s.Shutdown(context.Background()) }()
+	last.ended()
+	visit.send(get("/go", "me"))
+	visit.answered("/go from me: ", true)
+	if !visit.last {
+		t.Error("the only answer does not say so")
+	}
+	visit.ended()
+	post.send("POST /go HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nConnection: close\r\nX-From: me\r\n\r\nok")
+	post.answered("/go from me: ok", false)
+	silent.ended()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

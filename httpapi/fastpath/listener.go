@@ -33,14 +33,20 @@ type Listener struct {
 
 	cfg      Config
 	accepted chan acceptResult // unbuffered; Accept receives from it
-	closed   chan struct{}     // closed by stop
+	closed   chan struct{}     // closed by end
 	close    func() error      // calls stop once
-	stopping atomic.Bool       // no connection may begin another request
+	stopping atomic.Bool       // no connection may begin another request than its first one
 	serving  sync.WaitGroup
 
-	mu          sync.Mutex
+	mu          sync.Mutex // guards what follows
 	connections map[*connection]struct{}
+	fresh       int  // connections without a request yet
+	ended       bool // closed is closed
 }
+
+// freshTimeout is how long a connection may be without its first request when the listener closes.
+// A proxy that has just connected sends one.
+const freshTimeout = 2 * time.Second
 
 // acceptResult is what Accept returns.
 type acceptResult struct {
@@ -65,6 +71,9 @@ func (l *Listener) accept() {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
+			if l.stopping.Load() {
+				return
+			}
 			select {
 			case l.accepted <- acceptResult{err: err}:
 				// The caller of Accept decides whether to wait and to accept again.
@@ -93,24 +102,61 @@ func (l *Listener) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener. Connections of the fast path close after their current request.
+// Those that were just accepted may send their first one: whoever has connected does not know that
+// the listener closes. Accept returns them until then.
 func (l *Listener) Close() error { return l.close() }
 
 func (l *Listener) stop() error {
-	close(l.closed)
+	l.stopping.Store(true)
 	err := l.Listener.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stopping.Store(true)
+	until := time.Now().Add(freshTimeout)
 	for c := range l.connections {
-		_ = c.SetReadDeadline(time.Unix(1, 0)) // ends reads of idle connections
+		if c.fresh {
+			_ = c.SetReadDeadline(until)
+		} else {
+			_ = c.SetReadDeadline(time.Unix(1, 0)) // ends reads of idle connections
+		}
+	}
+	if l.fresh == 0 {
+		l.end()
+	} else {
+		time.AfterFunc(freshTimeout, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.end()
+		})
 	}
 	return err
+}
+
+// end lets Accept fail. The caller MUST hold l.mu.
+func (l *Listener) end() {
+	if !l.ended {
+		l.ended = true
+		close(l.closed)
+	}
+}
+
+// settle notes that a connection has had its first request, or has none.
+func (l *Listener) settle(c *connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !c.fresh {
+		return
+	}
+	c.fresh = false
+	l.fresh--
+	if l.fresh == 0 && l.stopping.Load() {
+		l.end()
+	}
 }
 
 // Shutdown closes the listener and waits until the current requests are served. If ctx ends before,
 // it closes their connections and returns the cause of ctx.
 func (l *Listener) Shutdown(ctx context.Context) error {
-	_ = l.Close() // Accept fails from now on
+	_ = l.Close() // Accept fails soon
 	ended := make(chan struct{})
 	go func() {
 		l.serving.Wait()
@@ -132,13 +178,16 @@ func (l *Listener) Shutdown(ctx context.Context) error {
 func (l *Listener) add(c *connection) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stopping.Load() {
+	if l.ended {
 		return false
 	}
 	l.connections[c] = struct{}{}
+	c.fresh = true
+	l.fresh++
 	return true
 }
 
+// remove lets go of a connection, which is still fresh if it was.
 func (l *Listener) remove(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

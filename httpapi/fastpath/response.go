@@ -52,6 +52,12 @@ func hasBody(status int) bool {
 		status != http.StatusNotModified
 }
 
+// closes reports whether the handler has asked for the end of the connection.
+func (b *responseBuffer) closes() bool {
+	values := b.header["Connection"]
+	return len(values) == 1 && values[0] == "close"
+}
+
 // bytes returns the encoded response. It is valid until reset. last adds the header that announces
 // that the connection closes.
 func (b *responseBuffer) bytes(now time.Time, last bool) []byte {

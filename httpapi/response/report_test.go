@@ -16,6 +16,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/queries"
+	"linkledger/waiting"
 )
 
 func TestFailures(t *testing.T) {
@@ -40,6 +41,7 @@ func TestFailures(t *testing.T) {
 		},
 		"database":      {apierror.Unavailable(errors.New("connection refused")), apierror.CodeUnknown, 503},
 		"event store":   {fmt.Errorf("append: %w", commands.ErrUnavailable), apierror.CodeUnknown, 503},
+		"no answer":     {apierror.Unavailable(&waiting.LostError{What: "database"}), apierror.CodeUnknown, 503},
 		"busy":          {commands.ErrBusy, apierror.CodeCallLimit, 429},
 		"client left":   {apierror.ErrClientLeft, apierror.CodeUnknown, 499},
 		"late":          {apierror.Late("x"), apierror.CodeUnknown, 503},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,46 +31,116 @@ const (
 var errBuilding = errors.New("the read models are built from the log, and requests wait until " +
 	"they are complete")
 
-// ready answers 200 if requests can be served, otherwise 503, with the state of each part.
-func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
-	checks := s.check(r.Context())
-	checks["process"] = s.Stopping.Err()
-	if s.Building() {
-		checks["process"] = cmp.Or(checks["process"], errBuilding)
-	}
-	checks["clicks"] = s.Clicks.Health()
-	checks["clocks"] = s.Clocks.Problem()
-	state := make(map[string]string, len(checks)+1)
-	code := http.StatusOK
+// errTables is why a service of a new version is not ready for visitors.
+var errTables = errors.New("the read models are built in the form of this version, and requests " +
+	"are refused until they are complete")
+
+// state is what a probe says of each part, by name, and whether the work can be done.
+type state struct {
+	parts map[string]string
+	code  int
+}
+
+func stateOf(checks map[string]error) state {
+	s := state{make(map[string]string, len(checks)+1), http.StatusOK}
 	for name, err := range checks {
-		state[name] = "ok"
+		s.parts[name] = "ok"
 		if err != nil {
-			state[name] = err.Error()
-			code = http.StatusServiceUnavailable
+			s.parts[name] = err.Error()
+			s.code = http.StatusServiceUnavailable
 		}
 	}
+	return s
+}
+
+// probe returns the handler of a probe: 200 if the work can be done, otherwise 503, with the state
+// of each part.
+func (s *Service) probe(look func(context.Context) state) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		found := look(r.Context())
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(found.code)
+		err := json.NewEncoder(w).Encode(found.parts)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			s.Logger.DebugContext(r.Context(), "readiness not sent", slog.Any("error", err))
+		}
+	}
+}
+
+// process checks what every request needs.
+func (s *Service) process(serves bool) map[string]error {
+	process := s.Stopping.Err()
+	if s.Building() {
+		process = cmp.Or(process, errBuilding)
+	}
+	if !serves {
+		process = cmp.Or(process, errRole)
+	}
+	return map[string]error{"process": process, "clocks": s.Clocks.Problem()}
+}
+
+// errRole is why a process is not ready for the work of a role that it does not have.
+var errRole = errors.New("the process has another role: see --roles")
+
+// forRedirects looks whether visitors can be redirected. It asks neither the event store nor the
+// database: links in memory are served without them.
+func (s *Service) forRedirects(context.Context) state {
+	checks := s.process(s.Spooled)
+	checks["clicks"] = s.Clicks.Health()
+	select {
+	case <-s.Served:
+	default:
+		checks["process"] = cmp.Or(checks["process"], errTables)
+	}
+	return stateOf(checks)
+}
+
+// forReads looks whether calls of the API that read can be answered. It does not ask the event
+// store: what the projections have is served without it.
+func (s *Service) forReads(ctx context.Context) state {
+	checks := s.process(s.API)
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	overviews, err := s.settledGenerations(ctx)
+	checks["database"] = err
+	s.checkProjections(checks, overviews, nil)
+	return stateOf(checks)
+}
+
+// forWrites looks whether calls of the API that change something can be answered.
+func (s *Service) forWrites(ctx context.Context) state {
+	found := s.ready(ctx)
+	if !s.API {
+		found.parts["process"] = cmp.Or(s.Stopping.Err(), errRole).Error()
+		found.code = http.StatusServiceUnavailable
+	}
+	return found
+}
+
+// ready looks whether everything works.
+func (s *Service) ready(ctx context.Context) state {
+	checks := s.check(ctx)
+	maps.Copy(checks, s.process(true))
+	checks["clicks"] = s.Clicks.Health()
+	found := stateOf(checks)
 	// What informs only: links are served all the same.
-	for name, what := range s.degraded(r.Context()) {
-		if state[name] == "ok" {
-			state[name] = what
+	for name, what := range s.degraded(ctx) {
+		if found.parts[name] == "ok" {
+			found.parts[name] = what
 		}
 	}
 	if s.Spooled {
-		state["spool"] = s.Clicks.Stats().Backlog.String()
+		found.parts["spool"] = s.Clicks.Stats().Backlog.String()
 		if err := s.Clicks.SpoolTrouble(); err != nil {
-			state["spool"] += "; degraded: takes no clicks: " + err.Error()
+			found.parts["spool"] += "; degraded: takes no clicks: " + err.Error()
 		}
 	}
 	if fault, offered := s.SignIn(); fault != nil {
-		state["sign-in"] = "degraded: " + strings.ReplaceAll(fault.Error(), "\n", "; ")
+		found.parts["sign-in"] = "degraded: " + strings.ReplaceAll(fault.Error(), "\n", "; ")
 	} else if offered {
-		state["sign-in"] = "ok"
+		found.parts["sign-in"] = "ok"
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	if err := json.NewEncoder(w).Encode(state); err != nil && !errors.Is(err, context.Canceled) {
-		s.Logger.DebugContext(r.Context(), "readiness not sent", slog.Any("error", err))
-	}
+	return found
 }
 
 // check asks the event store and the database at the same time. A backend that does not answer is
@@ -100,6 +171,14 @@ func (s *Service) check(ctx context.Context) map[string]error {
 	if database == nil && generations != nil {
 		checks["projections"] = generations
 	}
+	s.checkProjections(checks, overviews, store)
+	return checks
+}
+
+// checkProjections adds the state of the projections. store is why the event store does not answer.
+func (s *Service) checkProjections(
+	checks map[string]error, overviews []status.Overview, store error,
+) {
 	for _, o := range overviews {
 		if o.Serving {
 			if store != nil { // the cause is said once
@@ -108,7 +187,6 @@ func (s *Service) check(ctx context.Context) map[string]error {
 			checks["projection "+o.Name] = cmp.Or(missing(o, overviews), s.problem(o))
 		}
 	}
-	return checks
 }
 
 // degraded returns what does not work although links are served, by the names of the parts in a

@@ -19,8 +19,10 @@ type Service struct {
 	Store    *eventstore.Store
 	DB       *readmodel.DB
 	Clicks   *clicks.Recorder
-	Spooled  bool          // clicks can wait in a spool
-	MaxLag   time.Duration // the service is not ready while a projection lags by more
+	Spooled  bool            // the process redirects, and clicks can wait in a spool
+	API      bool            // the process serves the API
+	Served   <-chan struct{} // closed once the read models have the tables of this version
+	MaxLag   time.Duration   // the service is not ready while a projection lags by more
 	// SignIn returns what keeps people from signing in with OpenID Connect, and whether they can at
 	// all.
 	SignIn    func() (fault error, offered bool)
@@ -39,7 +41,10 @@ func (s *Service) handler() http.Handler {
 		"GET /health/live",
 		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 	)
-	mux.HandleFunc("GET /health/ready", s.ready)
+	mux.HandleFunc("GET /health/ready", s.probe(s.ready))
+	mux.HandleFunc("GET /health/ready/redirects", s.probe(s.forRedirects))
+	mux.HandleFunc("GET /health/ready/reads", s.probe(s.forReads))
+	mux.HandleFunc("GET /health/ready/writes", s.probe(s.forWrites))
 	mux.Handle("GET /metrics", s.Metrics)
 	mux.Handle("/console", s.Console)
 	mux.Handle("/console/", s.Console)

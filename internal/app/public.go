@@ -51,5 +51,9 @@ func ServePublic(listener net.Listener, roles []config.Role, logger *slog.Logger
 	return p
 }
 
+// Drain asks the clients to leave before Close: each answer is the last one of its connection. New
+// connections are still accepted.
+func (p *Public) Drain() { p.gate.Drain() }
+
 // Close ends the server after the requests in flight.
 func (p *Public) Close() error { return p.closing() }

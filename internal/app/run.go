@@ -40,7 +40,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 		return internal.Close()
 	})
 
-	serving := s.drainLater(ctx)
+	serving := s.drainLater(ctx, public)
 	parts.Go(func() error {
 		if err := s.openGate(background, public); err != nil && background.Err() == nil {
 			fail(err)
@@ -88,10 +88,13 @@ func (s *Service) startParts(
 	// logChecked is closed when the event store has answered and the database can belong to its
 	// log.
 	logChecked := make(chan struct{})
-	start("progress of projections", func(ctx context.Context) error {
-		s.Waiter.Run(ctx)
-		return nil
-	})
+	watch := func(name string, part func(context.Context)) {
+		start(name, func(ctx context.Context) error {
+			part(ctx)
+			return nil
+		})
+	}
+	watch("progress of projections", s.Waiter.Run)
 	if s.has(config.RoleProjector) {
 		start("projections", func(ctx context.Context) error {
 			select {
@@ -114,10 +117,9 @@ func (s *Service) startParts(
 		}
 		return nil // an error means that the service was stopped before
 	})
-	start("adoption of databases", func(ctx context.Context) error {
-		s.guard.Run(ctx, s.db.Reset)
-		return nil
-	})
+	watch("adoption of databases", func(ctx context.Context) { s.guard.Run(ctx, s.db.Reset) })
+	watch("answers of the event store", s.Store.Watch)
+	watch("answers of the database", s.database.Run)
 	start("clocks", s.clocks.Run)
 	start("console of operators", s.operators.Run)
 	start("copy of the keys", func(ctx context.Context) error {
@@ -152,6 +154,7 @@ func (s *Service) startParts(
 func (s *Service) adminService(stopping context.Context) *admin.Service {
 	return &admin.Service{
 		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
+		API: s.has(config.RoleAPI), Served: s.served,
 		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks, SignIn: s.handler.SignInFault,
 		Building: s.building.Load,
 		Metrics: s.metrics.Handler(telemetry.Sources{
@@ -163,11 +166,12 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 }
 
 // drainLater returns a context that ends some time after ctx. Until then the service answers
-// requests although it is no longer ready, so that load balancers notice. If a part has failed, or
-// at a second signal, the context ends at once.
-func (s *Service) drainLater(ctx context.Context) context.Context {
+// requests although it is no longer ready, so that load balancers notice, and lets clients leave.
+// If a part has failed, or at a second signal, the context ends at once.
+func (s *Service) drainLater(ctx context.Context, public *Public) context.Context {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
+		public.Drain()
 		delay := s.cfg.DrainDelay
 		if !errors.Is(context.Cause(ctx), context.Canceled) {
 			delay = 0

@@ -36,8 +36,8 @@ import (
 	"linkledger/internal/signinlink"
 	"linkledger/internal/telemetry"
 	"linkledger/internal/usage"
-	"linkledger/projections"
 	"linkledger/projections/adoption"
+	"linkledger/projections/connection"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/keystore/keyuse"
 	"linkledger/projections/readmodel"
@@ -47,7 +47,6 @@ import (
 	"linkledger/queries/logtree"
 	"linkledger/queries/progress"
 	"linkledger/queries/sessionlist"
-	"linkledger/waiting"
 )
 
 const (
@@ -69,6 +68,7 @@ type Service struct {
 	logger    *slog.Logger
 	db        *readmodel.DB
 	guard     *adoption.Guard
+	database  *connection.Watch
 	queries   *queries.DB
 	redirects *cache.Redirects
 	commands  *commands.Handler
@@ -148,7 +148,8 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	guard := adoption.New(adoption.Config{
 		Store: store, Replace: cfg.ReplaceDatabase, Logger: cfg.Logger,
 	})
-	db, err := openDatabase(ctx, cfg, guard)
+	watch := connection.NewWatch(cfg.Logger)
+	db, err := openDatabase(ctx, cfg, watch.Guard, guard.Watch)
 	if err != nil {
 		store.Close()
 		traces.Close()
@@ -156,7 +157,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	}
 	s := &Service{
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
-		guard:   guard,
+		guard: guard, database: watch,
 		queries: queries.New(db),
 		served:  make(chan struct{}),
 		clocks: clockcheck.New(
@@ -375,48 +376,6 @@ func openSpool(
 }
 
 func (s *Service) has(r config.Role) bool { return slices.Contains(s.cfg.Roles, r) }
-
-// CatchUp waits until the read models have the tables of this version, and show the log up to a
-// position. The position MUST be one from
-// before Run: checkpoints pass events that no projection follows only while the projections catch
-// up.
-func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
-	select {
-	case <-s.served:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return s.awaitProjections(ctx, to, projections.Links, projections.Tags, projections.Accounts)
-}
-
-func (s *Service) awaitProjections(
-	ctx context.Context, to eventstore.Position, names ...string,
-) error {
-	for _, projection := range names {
-		if err := waiting.During(ctx, "projection "+projection,
-			func(context.Context) error { return fmt.Errorf("it is not at position %s yet", to) },
-			func(ctx context.Context) error { return s.Waiter.Wait(ctx, projection, to.Commit) },
-		); err != nil {
-			return fmt.Errorf("wait for the projection %s: %w", projection, err)
-		}
-	}
-	return nil
-}
-
-// HoldUntil makes Run serve no request before all read models show the log up to a position, for
-// which CatchUp's rule holds. Then it calls done. Run MUST be called after it.
-func (s *Service) HoldUntil(to eventstore.Position, done func() error) {
-	s.building.Store(true)
-	s.held = func(ctx context.Context) error {
-		if err := s.CatchUp(ctx, to); err != nil {
-			return err
-		}
-		if err := s.awaitProjections(ctx, to, projections.Names()...); err != nil {
-			return err
-		}
-		return done()
-	}
-}
 
 // Close closes the connections of a service. Run, if it was called, MUST have returned.
 func (s *Service) Close() error { return stopWithin(s.closeAll) }

@@ -14,7 +14,6 @@ import (
 	"linkledger/internal/config"
 	"linkledger/internal/usage"
 	"linkledger/projections"
-	"linkledger/projections/adoption"
 	"linkledger/projections/connection"
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
@@ -75,13 +74,11 @@ func within(try func(context.Context) error) func(context.Context) error {
 // openDatabase connects to the database and migrates its schemas. It waits for a database that does
 // not answer.
 func openDatabase(
-	ctx context.Context, cfg Config, guard *adoption.Guard,
+	ctx context.Context, cfg Config, guards ...connection.Guard,
 ) (db *readmodel.DB, err error) {
 	err = await(ctx, "database", connection.Unavailable, func(ctx context.Context) error {
 		if err := within(func(ctx context.Context) (err error) {
-			db, err = readmodel.Open(
-				ctx, string(cfg.Database), databaseConnections, guard.Watch,
-			)
+			db, err = readmodel.Open(ctx, string(cfg.Database), databaseConnections, guards...)
 			return err
 		})(ctx); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"linkledger/httpapi/fastpath"
@@ -21,6 +22,9 @@ const (
 	idleTimeout    = 2 * time.Minute
 	// DrainTimeout bounds the requests in flight after the server is stopped.
 	DrainTimeout = 10 * time.Second
+	// leaveTimeout is how long connections that are open when the server is stopped may still begin
+	// a request.
+	leaveTimeout = 2 * time.Second
 )
 
 // ServeFast is like Serve, and answers requests for paths for which fast returns true on the fast
@@ -38,11 +42,14 @@ func ServeFast(
 	return errors.Join(Serve(ctx, fail, handler, visits, logger), <-drained)
 }
 
-// Serve serves until ctx ends, then lets the requests in flight finish.
+// Serve serves until ctx ends, then lets the requests in flight finish. A connection that was
+// accepted before may still send a request, for leaveTimeout at most: whoever has just connected
+// does not know of the end.
 func Serve(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener,
 	logger *slog.Logger,
 ) error {
+	open := connections{gone: make(chan struct{}, 1)}
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headTimeout,
@@ -52,18 +59,57 @@ func Serve(
 		// Some clients put the JSON of their last call into the query of the next one.
 		MaxHeaderBytes: 128 << 10,
 		ErrorLog:       errorLog(logger),
+		ConnState:      open.note,
 	}
-	drained := drainAfter(ctx, func(ctx context.Context) error {
-		err := server.Shutdown(ctx)
-		if err != nil {
-			err = errors.Join(err, server.Close())
-		}
-		return err
+	context.AfterFunc(ctx, func() {
+		_ = listener.Close() // Serve says so
+		server.SetKeepAlivesEnabled(false)
 	})
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(listener); ctx.Err() == nil {
 		fail(fmt.Errorf("serve %s: %w", listener.Addr(), err))
 	}
-	return <-drained
+	open.await(leaveTimeout) // Shutdown drops requests that it has not seen
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), DrainTimeout)
+	defer cancel()
+	if err := server.Shutdown(deadline); err != nil {
+		return fmt.Errorf("requests did not end in time: %w", errors.Join(err, server.Close()))
+	}
+	return nil
+}
+
+// connections counts the open connections of a server.
+type connections struct {
+	open atomic.Int64
+	gone chan struct{} // holds a token after the last one was closed
+}
+
+// note is a http.Server.ConnState.
+func (c *connections) note(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		c.open.Add(1)
+	case http.StateHijacked, http.StateClosed:
+		if c.open.Add(-1) == 0 {
+			select {
+			case c.gone <- struct{}{}:
+			default:
+			}
+		}
+	case http.StateActive, http.StateIdle:
+	}
+}
+
+// await waits until none is open.
+func (c *connections) await(timeout time.Duration) {
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	for c.open.Load() > 0 {
+		select {
+		case <-c.gone:
+		case <-late.C:
+			return
+		}
+	}
 }
 
 // drainAfter shuts a server down when ctx ends. The channel receives the result.

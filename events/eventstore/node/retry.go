@@ -3,23 +3,36 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
 	"linkledger/events/eventstore/eventlog"
+	"linkledger/waiting"
 )
 
-// Retry repeats an operation until it returns something other than ErrUnavailable, or until ctx
-// ends. It does not repeat what the event store has refused with ErrRefusesWrites.
-func Retry[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)) (T, error) {
+// Retry repeats an operation until it returns something other than ErrUnavailable, until ctx ends,
+// or until the event store is lost. It does not repeat what the event store has refused with
+// ErrRefusesWrites. The context of the operation ends with ctx and when the event store is lost.
+func Retry[T any](
+	ctx context.Context, logger *slog.Logger, store *waiting.Dependency,
+	op func(context.Context) (T, error),
+) (value T, err error) {
+	ctx, end := store.Bind(ctx)
+	defer end()
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 5*time.Millisecond, 250*time.Millisecond
 	for {
-		value, err := op()
+		if lost := store.Lost(); lost != nil {
+			return value, fmt.Errorf("%w: %w", eventlog.ErrUnavailable, lost)
+		}
+		store.Asked()
+		value, err = op(ctx)
 		if !errors.Is(err, eventlog.ErrUnavailable) ||
 			errors.Is(err, eventlog.ErrRefusesWrites) {
+			store.Answered()
 			return value, err
 		}
 		delay := wait.NextBackOff()
@@ -29,6 +42,9 @@ func Retry[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)
 		)
 		select {
 		case <-ctx.Done():
+			if lost := store.Lost(); lost != nil {
+				err = fmt.Errorf("%w: %w", eventlog.ErrUnavailable, lost)
+			}
 			return value, err
 		case <-time.After(delay):
 		}

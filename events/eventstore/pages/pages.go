@@ -19,6 +19,7 @@ import (
 	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/node"
 	"linkledger/events/eventstore/wire"
+	"linkledger/waiting"
 )
 
 // maxReads is the maximum number of concurrent reads. EventStoreDB accepts 100 calls per
@@ -30,6 +31,7 @@ const maxReads = 64
 type Pages struct {
 	node    node.Node
 	timeout time.Duration // of one attempt
+	store   *waiting.Dependency
 	logger  *slog.Logger
 	ctx     context.Context //nolint:containedctx // ends with Close
 	cancel  context.CancelFunc
@@ -42,11 +44,14 @@ type Pages struct {
 	answered atomic.Int64
 }
 
-// New returns Pages of a node. timeout bounds each attempt of a read.
-func New(node node.Node, timeout time.Duration, logger *slog.Logger) *Pages {
+// New returns Pages of a node. timeout bounds each attempt of a read. store knows whether the event
+// store answers.
+func New(
+	node node.Node, timeout time.Duration, store *waiting.Dependency, logger *slog.Logger,
+) *Pages {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Pages{
-		node: node, timeout: timeout, logger: logger, ctx: ctx, cancel: cancel,
+		node: node, timeout: timeout, store: store, logger: logger, ctx: ctx, cancel: cancel,
 		slots: make(chan struct{}, maxReads), connecting: make(chan struct{}, 1),
 	}
 }
@@ -62,18 +67,22 @@ func (r *Pages) Close() {
 	})
 }
 
+// Reset closes the connection in use, which ends the reads that use it.
+func (r *Pages) Reset() { r.discard(r.conn.Load()) }
+
 // Closed returns a context that ends when Close is called.
 func (r *Pages) Closed() context.Context { return r.ctx }
 
-// Read returns one page. While the event store is unavailable, it retries until ctx ends.
+// Read returns one page. While the event store is unavailable, it retries until ctx ends or the
+// event store is lost.
 func (r *Pages) Read(
 	ctx context.Context, wanted *streams.ReadReq_Options,
 ) ([]eventlog.Recorded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	return node.Retry(
-		ctx, r.logger, func() ([]eventlog.Recorded, error) { return r.Try(ctx, wanted) },
+	return node.Retry(ctx, r.logger, r.store,
+		func(ctx context.Context) ([]eventlog.Recorded, error) { return r.Try(ctx, wanted) },
 	)
 }
 

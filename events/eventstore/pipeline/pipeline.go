@@ -50,6 +50,15 @@ func (p *Pipeline) Close() {
 	p.running.Wait()
 }
 
+// Reset ends the call in use, and with it the appends that wait for an answer.
+func (p *Pipeline) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stream != nil {
+		p.stream.cancel(eventlog.ErrNoAnswer)
+	}
+}
+
 // current returns the stream in use, or opens one.
 func (p *Pipeline) current() (*appendStream, error) {
 	p.mu.Lock()

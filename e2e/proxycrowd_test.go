@@ -1,0 +1,297 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// crowdAt is people at a proxy: visitors, one who reads and one who creates links.
+type crowdAt struct {
+	name, base string
+	of         *proxied
+
+	ctx     context.Context //nolint:containedctx // ends with end
+	stop    context.CancelFunc
+	workers sync.WaitGroup
+
+	during                             atomic.Pointer[string] // the fault of now
+	redirected, read, created          atomic.Int64
+	failedReads, failedCreates, errors atomic.Int64
+	excused                            atomic.Int64 // failed when no node answered in time without a proxy either
+	slowest                            atomic.Int64 // redirect, in nanoseconds
+
+	mu    sync.Mutex
+	links []string // that may be visited
+	made  []string
+}
+
+// proxyPause is between two requests of one person: the faults are to be met, and not the limits of the machine.
+const proxyPause = 20 * time.Millisecond
+
+func (c *crowdAt) begin() {
+	c.ctx, c.stop = context.WithCancel(c.of.t.Context())
+	c.of.newLinks()
+	for range 3 {
+		c.work(c.visit)
+	}
+	c.work(c.list)
+	c.work(c.create)
+}
+
+// work repeats a request until the end, over connections of its own.
+func (c *crowdAt) work(request func(*http.Client)) {
+	transport := &http.Transport{TLSClientConfig: anyCertificate}
+	client := &http.Client{Transport: transport, CheckRedirect: noRedirects.CheckRedirect, Timeout: startTimeout}
+	c.workers.Go(func() {
+		defer transport.CloseIdleConnections()
+		for c.ctx.Err() == nil {
+			request(client)
+			select {
+			case <-c.ctx.Done():
+			case <-time.After(proxyPause):
+			}
+		}
+	})
+}
+
+func (c *crowdAt) end() {
+	c.stop()
+	c.workers.Wait()
+}
+
+// send makes a request that does not end with the crowd.
+func (c *crowdAt) send(client *http.Client, method, path, body string) (*http.Response, string, error) {
+	request, err := http.NewRequestWithContext(
+		context.WithoutCancel(c.ctx), method, c.base+path, strings.NewReader(body),
+	)
+	if err != nil {
+		return nil, "", err
+	}
+	if strings.HasPrefix(path, "/v3") {
+		request.SetBasicAuth(demoUser, c.of.key)
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, "", err
+	}
+	answer, err := io.ReadAll(response.Body)
+	return response, string(answer), errors.Join(err, response.Body.Close())
+}
+
+func (c *crowdAt) visit(client *http.Client) {
+	c.mu.Lock()
+	link := c.links[rand.IntN(len(c.links))]
+	c.mu.Unlock()
+	began := time.Now()
+	response, answer, err := c.send(client, http.MethodGet, "/"+link, "")
+	took := time.Since(began)
+	if err != nil || response.StatusCode != http.StatusFound {
+		if !c.of.oneWorks() {
+			c.excused.Add(1)
+		} else if c.errors.Add(1) <= 5 {
+			c.of.t.Errorf(
+				"%s, node %s: after %s a visitor got %s", c.name, *c.during.Load(), took,
+				describe(response, answer, err),
+			)
+		}
+		return
+	}
+	c.slowest.Store(max(c.slowest.Load(), int64(took)))
+	c.redirected.Add(1)
+}
+
+func describe(response *http.Response, answer string, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s %.300s", response.Status, answer)
+}
+
+func (c *crowdAt) list(client *http.Client) {
+	response, _, err := c.send(client, http.MethodGet, "/v3/urls?limit=5", "")
+	if err != nil || response.StatusCode != http.StatusOK {
+		c.failedReads.Add(1)
+		return
+	}
+	c.read.Add(1)
+}
+
+func (c *crowdAt) create(client *http.Client) {
+	const body = `{"urls":[{"long_url":"https://example.com/"}]}`
+	response, answer, err := c.send(client, http.MethodPost, "/v3/urls", body)
+	hashes := createdHashes(answer)
+	if err != nil || response.StatusCode != http.StatusOK || len(hashes) != 1 {
+		if !c.of.oneWorks() {
+			c.excused.Add(1)
+		} else if c.failedCreates.Add(1) <= 10 {
+			c.of.t.Logf("%s, node %s: a create got %s", c.name, *c.during.Load(), describe(response, answer, err))
+		}
+		return
+	}
+	c.created.Add(1)
+	c.mu.Lock()
+	c.made = append(c.made, hashes[0])
+	c.mu.Unlock()
+}
+
+// createdHashes returns the hashes of an answer to a create.
+func createdHashes(answer string) (hashes []string) {
+	var made struct {
+		URLs []struct {
+			Hash  string `json:"hash"`
+			Error struct {
+				Code int `json:"code"`
+			} `json:"error"`
+		} `json:"urls"`
+	}
+	if json.Unmarshal([]byte(answer), &made) != nil {
+		return nil
+	}
+	for _, url := range made.URLs {
+		if url.Error.Code == 0 && url.Hash != "" {
+			hashes = append(hashes, url.Hash)
+		}
+	}
+	return hashes
+}
+
+// newLinks creates links, and lets the visitors follow them and a few older ones.
+func (p *proxied) newLinks() {
+	p.t.Helper()
+	body := `{"urls":[` + strings.TrimSuffix(strings.Repeat(`{"long_url":"https://example.com/"},`, 50), ",") + "]}"
+	node := &crowdAt{base: p.nodes[0].base, of: p, ctx: p.t.Context()}
+	var links []string
+	p.eventually("links are created", func() bool {
+		_, answer, err := node.send(http.DefaultClient, http.MethodPost, "/v3/urls", body)
+		links = createdHashes(answer)
+		return err == nil && len(links) == 50
+	})
+	for _, n := range p.nodes {
+		at := &crowdAt{base: n.base, of: p, ctx: p.t.Context()}
+		p.eventually("the links are there", func() bool {
+			response, _, err := at.send(noRedirects, http.MethodHead, "/"+links[len(links)-1], "")
+			return err == nil && response.StatusCode == http.StatusFound
+		})
+	}
+	if p.links == nil {
+		p.links = links
+	}
+	for _, c := range p.proxies {
+		c.mu.Lock()
+		c.links = append(links[:len(links):len(links)], c.links[:min(len(c.links), 20)]...)
+		c.made = append(c.made, links...)
+		c.mu.Unlock()
+	}
+}
+
+// awaitVisits waits until each proxy has redirected so many more visitors.
+func (p *proxied) awaitVisits(more int64) {
+	p.t.Helper()
+	for _, c := range p.proxies {
+		want := c.redirected.Load() + more
+		p.eventually(c.name+" redirects", func() bool { return c.redirected.Load() >= want })
+	}
+}
+
+// failedCreates returns how many creates have failed at each proxy.
+func (p *proxied) failedCreates() (failed []int64) {
+	for _, c := range p.proxies {
+		failed = append(failed, c.failedCreates.Load())
+	}
+	return failed
+}
+
+// compare checks that every link that was answered is there, and every click.
+func (p *proxied) compare() {
+	p.t.Helper()
+	visited := int64(0)
+	for _, c := range p.proxies {
+		visited += c.redirected.Load()
+		client := &http.Client{
+			Transport: &http.Transport{TLSClientConfig: anyCertificate}, CheckRedirect: noRedirects.CheckRedirect,
+		}
+		for _, link := range c.made {
+			response, answer, err := c.send(client, http.MethodHead, "/"+link, "")
+			if err != nil || response.StatusCode != http.StatusFound {
+				p.t.Errorf("%s: link %s, which was answered: %s", c.name, link, describe(response, answer, err))
+				break
+			}
+		}
+		client.CloseIdleConnections()
+	}
+	node := &crowdAt{base: p.nodes[0].base, of: p, ctx: p.t.Context()}
+	counted := int64(0)
+	p.eventually(fmt.Sprintf("%d clicks are counted", visited), func() bool {
+		counted = 0
+		for offset := 0; ; offset += 1000 {
+			path := fmt.Sprintf("/v3/urls?limit=1000&offset=%d", offset)
+			_, answer, err := node.send(http.DefaultClient, http.MethodGet, path, "")
+			var page struct {
+				URLs []struct {
+					Clicks int64 `json:"total_clicks"`
+				} `json:"urls"`
+			}
+			if err != nil || json.Unmarshal([]byte(answer), &page) != nil {
+				return false
+			}
+			for _, url := range page.URLs {
+				counted += url.Clicks
+			}
+			if len(page.URLs) < 1000 {
+				return counted >= visited
+			}
+		}
+	})
+	p.t.Logf("%d clicks are counted, %d were answered", counted, visited)
+}
+
+// watchPages watches the page of a link through each proxy, and checks that what changes is shown at once.
+func (p *proxied) watchPages() {
+	p.t.Helper()
+	node := &crowdAt{base: p.nodes[0].base, of: p, ctx: p.t.Context()}
+	started, answer, err := node.send(http.DefaultClient, http.MethodPost, "/v3/sessions", "{}")
+	if err != nil || len(started.Cookies()) != 1 {
+		p.t.Fatalf("a session: %s", describe(started, answer, err))
+	}
+	link := p.proxies[0].links[0]
+	for _, c := range p.proxies {
+		ctx, cancel := context.WithTimeout(p.t.Context(), startTimeout)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/console/links/"+link, nil)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		request.Header.Set("Accept", "text/event-stream")
+		request.AddCookie(started.Cookies()[0])
+		transport := &http.Transport{TLSClientConfig: anyCertificate}
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			p.t.Fatalf("%s: %v", c.name, err)
+		}
+		lines := bufio.NewScanner(response.Body)
+		shown := func(is func(line string) bool) {
+			for lines.Scan() {
+				if is(lines.Text()) {
+					return
+				}
+			}
+			p.t.Fatalf("%s: the live page ends: %s, %v", c.name, response.Status, ctx.Err())
+		}
+		shown(func(line string) bool { return strings.Contains(line, "<dt>Clicks</dt>") })
+		shown(func(line string) bool { return line == "" })
+		shown(func(line string) bool { return line == ":" || strings.HasPrefix(line, "data:") }) // it goes on
+		cancel()
+		_ = response.Body.Close()
+		transport.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,54 @@
+package app
+
+// What waits until the read models show the log.
+
+import (
+	"context"
+	"fmt"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections"
+	"linkledger/waiting"
+)
+
+// CatchUp waits until the read models have the tables of this version, and show the log up to a
+// position. The position MUST be one from
+// before Run: checkpoints pass events that no projection follows only while the projections catch
+// up.
+func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
+	select {
+	case <-s.served:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.awaitProjections(ctx, to, projections.Links, projections.Tags, projections.Accounts)
+}
+
+func (s *Service) awaitProjections(
+	ctx context.Context, to eventstore.Position, names ...string,
+) error {
+	for _, projection := range names {
+		if err := waiting.During(ctx, "projection "+projection,
+			func(context.Context) error { return fmt.Errorf("it is not at position %s yet", to) },
+			func(ctx context.Context) error { return s.Waiter.Wait(ctx, projection, to.Commit) },
+		); err != nil {
+			return fmt.Errorf("wait for the projection %s: %w", projection, err)
+		}
+	}
+	return nil
+}
+
+// HoldUntil makes Run serve no request before all read models show the log up to a position, for
+// which CatchUp's rule holds. Then it calls done. Run MUST be called after it.
+func (s *Service) HoldUntil(to eventstore.Position, done func() error) {
+	s.building.Store(true)
+	s.held = func(ctx context.Context) error {
+		if err := s.CatchUp(ctx, to); err != nil {
+			return err
+		}
+		if err := s.awaitProjections(ctx, to, projections.Names()...); err != nil {
+			return err
+		}
+		return done()
+	}
+}

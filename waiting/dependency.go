@@ -1,0 +1,180 @@
+package waiting
+
+// Which dependency does not answer, so that nobody waits for it.
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"linkledger/condition"
+)
+
+const (
+	// doubt is how long an answer may take before the dependency is tried.
+	doubt = time.Second
+	// tryTimeout bounds one try, and tryPause is the pause between two of them.
+	tryTimeout = time.Second
+	tryPause   = 250 * time.Millisecond
+)
+
+// LostError means that a dependency has not answered for a while, so that calls that need it are
+// refused at once.
+type LostError struct{ What string }
+
+// Error implements error.
+func (e *LostError) Error() string { return "the " + e.What + " does not answer" }
+
+// DependencyConfig configures a Dependency. All fields are required.
+type DependencyConfig struct {
+	What string // such as database
+	// Patience is how long calls wait before the dependency is lost.
+	Patience time.Duration
+	// Try asks the dependency, over no connection that others use. Any answer is one, also a
+	// refusal.
+	Try func(context.Context) error
+	// End ends the calls that wait. They then see the error of Lost.
+	End    func()
+	Logger *slog.Logger
+}
+
+// Dependency knows whether something that calls wait for answers. It learns that from the calls
+// themselves: a dependency that answers somebody is there. If an answer is late, Run tries it, and
+// only if the tries have no answer either, the dependency is lost. The first try that has one finds
+// it again. A process that was suspended, or an answer that takes long, is therefore no outage.
+//
+// It is safe for concurrent use, and without Run never lost.
+type Dependency struct {
+	cfg   DependencyConfig
+	begun time.Time
+	asked atomic.Int64 // when, since begun, an answer was asked for; 0: all have come
+	lost  atomic.Pointer[LostError]
+	there atomic.Pointer[presence] // of now, or the last one
+}
+
+// presence is a time in which the dependency is not lost.
+type presence struct {
+	context.Context //nolint:containedctx // ends when the dependency is lost
+
+	end context.CancelFunc
+}
+
+// NewDependency returns a dependency that answers.
+func NewDependency(cfg DependencyConfig) *Dependency {
+	d := &Dependency{cfg: cfg, begun: time.Now()}
+	d.find()
+	return d
+}
+
+func (d *Dependency) find() {
+	ctx, end := context.WithCancel(context.Background())
+	d.there.Store(&presence{ctx, end})
+	d.lost.Store(nil)
+}
+
+func (d *Dependency) lose() {
+	d.lost.Store(&LostError{What: d.cfg.What})
+	d.there.Load().end()
+	d.cfg.End()
+}
+
+// Bind returns a context that ends with ctx and when the dependency is lost. The caller MUST call
+// end.
+func (d *Dependency) Bind(ctx context.Context) (bound context.Context, end func()) {
+	bound, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(d.there.Load(), cancel)
+	return bound, func() {
+		stop()
+		cancel()
+	}
+}
+
+// Asked says that a call waits for an answer from now on.
+func (d *Dependency) Asked() {
+	if d.asked.Load() == 0 {
+		d.asked.CompareAndSwap(0, int64(max(time.Since(d.begun), 1)))
+	}
+}
+
+// Answered says that an answer has come.
+func (d *Dependency) Answered() {
+	if d.asked.Load() != 0 {
+		d.asked.Store(0)
+	}
+}
+
+// Lost returns a LostError while the dependency is lost, and otherwise nil.
+func (d *Dependency) Lost() error {
+	if lost := d.lost.Load(); lost != nil {
+		return lost
+	}
+	return nil
+}
+
+// late returns for how long an answer has been missing.
+func (d *Dependency) late() time.Duration {
+	asked := d.asked.Load()
+	if asked == 0 {
+		return 0
+	}
+	return time.Since(d.begun) - time.Duration(asked)
+}
+
+// Run tries the dependency while an answer is late, until ctx ends.
+func (d *Dependency) Run(ctx context.Context) {
+	log := condition.New(d.cfg.Logger, "a dependency does not answer: what needs it is refused",
+		"the dependency answers again")
+	name := slog.String("dependency", d.cfg.What)
+	ticks := time.NewTicker(tryPause)
+	defer ticks.Stop()
+	defer func() {
+		if d.Lost() != nil {
+			d.find()
+		}
+	}()
+	var failing time.Time // since when no try has had an answer; zero: the last one had
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		if d.Lost() == nil && d.late() < doubt {
+			failing = time.Time{}
+			continue
+		}
+		began := time.Now()
+		err := d.try(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			failing = time.Time{}
+			if d.Lost() != nil {
+				d.find()
+			}
+			d.Answered()
+			log.Report(ctx, nil, name)
+			continue
+		case failing.IsZero():
+			failing = began
+		}
+		if d.Lost() == nil && d.late() > 0 && time.Since(failing) >= d.cfg.Patience-doubt {
+			d.lose()
+		}
+		if d.Lost() != nil {
+			log.Report(ctx, err, name)
+		}
+	}
+}
+
+// errLateTry is the error of a try that has no other one.
+var errLateTry = errors.New("no answer in time")
+
+func (d *Dependency) try(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errLateTry)
+	defer cancel()
+	return d.cfg.Try(ctx)
+}
