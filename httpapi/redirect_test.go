@@ -112,7 +112,7 @@ func TestLinksThatDoNotRedirect(t *testing.T) {
 		"/quit/qr.png": 410, "/deleted/qr.png": 410,
 		"/once/qr.png": 410, "/past/qr.png": 410, "/old/qr.png": 404, "/today/qr.png": 200, "/archived/qr.png": 200,
 		"/old": 404, "/": 404, "/none": 404, "/favicon.ico": 404, "/a%20b": 404, "/%00": 404, "/%FF": 404,
-		"/new/x": 404, "//new": 404, "/./new": 404,
+		"/new/x": 404, "//new": 302, "/./new": 404,
 		"/consoles": 404, "/v3x": 404, "/none/qr.png": 404,
 	} {
 		for _, method := range []string{"GET", "HEAD"} {

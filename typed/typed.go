@@ -16,8 +16,8 @@ func Trim(text string) string {
 	})
 }
 
-// Invisible reports whether nothing is to be seen of a character, and it is no blank: joiners, marks
-// of direction, variation selectors, fillers and their like, after Unicode's property
+// Invisible reports whether nothing is to be seen of a character, and it is no blank: joiners,
+// marks of direction, variation selectors, fillers and their like, after Unicode's property
 // Default_Ignorable_Code_Point.
 func Invisible(r rune) bool {
 	switch {

@@ -103,7 +103,8 @@ func checkAuthority(long string) (site, error) {
 	}
 	if unreadable != nil {
 		return site{}, domain.Refuse(
-			domain.InvalidURL, "The host of the long URL cannot be used: programs read it differently",
+			domain.InvalidURL,
+			"The host of the long URL cannot be used: programs read it differently",
 		)
 	}
 	return destination, nil

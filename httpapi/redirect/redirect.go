@@ -81,7 +81,7 @@ func Options(allow string) bunrouter.HandlerFunc {
 // Package clicks counts and logs such clicks.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
-	link, err := h.link(c)
+	link, _, err := h.find(c)
 	if err != nil {
 		return err
 	}
@@ -110,9 +110,8 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// link returns the link that the path names.
-func (h *Handler) link(c *request.Context) (queries.Redirect, error) {
-	hash := c.Param("hash")
+// link returns the link that has a hash.
+func (h *Handler) link(c *request.Context, hash string) (queries.Redirect, error) {
 	if !hashes.Valid(hash) {
 		return queries.Redirect{}, errNoLink()
 	}
