@@ -37,7 +37,7 @@ func TestRedirect(t *testing.T) {
 			for _, method := range []string{"GET", "HEAD"} {
 				a := s.visit(t, method, "/"+path)
 				equal(t, method+" "+path, a.status, http.StatusFound)
-				equal(t, "Location", a.header.Get("Location"), long)
+				equal(t, "Location", a.header.Get("Location"), strings.ReplaceAll(long, "ü", "%C3%BC"))
 				equal(t, "Cache-Control", a.header.Get("Cache-Control"), "private, no-store")
 				equal(t, "Referrer-Policy", a.header.Get("Referrer-Policy"), "strict-origin-when-cross-origin")
 				equal(t, "body", a.body, "")
@@ -112,7 +112,7 @@ func TestLinksThatDoNotRedirect(t *testing.T) {
 		"/quit/qr.png": 410, "/deleted/qr.png": 410,
 		"/once/qr.png": 410, "/past/qr.png": 410, "/old/qr.png": 404, "/today/qr.png": 200, "/archived/qr.png": 200,
 		"/old": 404, "/": 404, "/none": 404, "/favicon.ico": 404, "/a%20b": 404, "/%00": 404, "/%FF": 404,
-		"/new/x": 404, "//new": 404, "/./new": 404,
+		"/new/x": 404, "//new": 302, "/./new": 404,
 		"/consoles": 404, "/v3x": 404, "/none/qr.png": 404,
 	} {
 		for _, method := range []string{"GET", "HEAD"} {

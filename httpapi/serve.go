@@ -47,6 +47,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// A redirect gets no deadline here: what it waits for has deadlines of its own, and redirects
 	// are many.
 	if path != r.URL {
+		if short, ok := shortlink.Address(r.URL); ok {
+			path, known = short, true
+		}
 		rename(c, path)
 	}
 	defer s.recoverPanic(c, redirect.WriteFailure)

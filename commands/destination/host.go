@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"linkledger/typed"
 )
 
 // site is the host and port that a browser connects to for a URL. A host has many spellings, and
@@ -134,7 +136,7 @@ const (
 
 // canonicalName converts a host name to ASCII in lower case.
 func canonicalName(host string) (string, error) {
-	if isASCII(host) {
+	if typed.IsASCII(host) {
 		name := strings.ToLower(host)
 		if !strings.Contains(name, punycode) {
 			return name, nil
@@ -181,15 +183,6 @@ func tooLong(host string) bool {
 		}
 	}
 	return false
-}
-
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // checkName refuses a converted host name that browsers refuse, or that DNS cannot have.

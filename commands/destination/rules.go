@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"linkledger/commands/domain"
+	"linkledger/typed"
 )
 
 const (
@@ -28,8 +29,8 @@ type Rules struct {
 }
 
 // Check refuses destinations that are not absolute http or https URLs with InvalidURL, and those
-// that are not allowed with URLNotAllowed. Browsers get the URL unchanged, so Check reads its host
-// as browsers do. shortHost is a further one of ShortHosts; empty: none.
+// that are not allowed with URLNotAllowed. It reads the host as browsers do. The URL MUST be in the
+// form of Trim. shortHost is a further one of ShortHosts; empty: none.
 func (r Rules) Check(long, shortHost string) error {
 	if n := utf8.RuneCountInString(long); n < minLongURL || n > maxLongURL {
 		return domain.Refuse(
@@ -37,33 +38,12 @@ func (r Rules) Check(long, shortHost string) error {
 			minLongURL, maxLongURL, n,
 		)
 	}
-	if !utf8.ValidString(long) ||
-		strings.ContainsFunc(
-			long, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) },
-		) {
-		return domain.Refuse(
-			domain.InvalidURL,
-			"The long URL must not contain spaces or control characters, percent-encode them",
-		)
+	if err := checkCharacters(long); err != nil {
+		return err
 	}
-	parsed, err := url.Parse(long)
+	destination, err := checkAuthority(long)
 	if err != nil {
-		return domain.Refuse(domain.InvalidURL, "The long URL cannot be read as a URL")
-	}
-	if scheme := strings.ToLower(parsed.Scheme); scheme != "http" && scheme != "https" {
-		return domain.Refuse(domain.InvalidURL, "The long URL must begin with http:// or https://")
-	}
-	if parsed.Hostname() == "" {
-		return domain.Refuse(domain.InvalidURL, "The long URL must name a host")
-	}
-	if parsed.User != nil {
-		return domain.Refuse(
-			domain.InvalidURL, "The long URL must not carry a user name or password",
-		)
-	}
-	destination, err := readSite(long)
-	if err != nil {
-		return domain.Refuse(domain.InvalidURL, "The host of the long URL cannot be used: %s", err)
+		return err
 	}
 	if short := destination.shortHost(); short == shortHost ||
 		slices.Contains(r.ShortHosts, short) {
@@ -73,4 +53,59 @@ func (r Rules) Check(long, shortHost string) error {
 		return domain.Refuse(domain.URLNotAllowed, "The host of the long URL is blocked here")
 	}
 	return nil
+}
+
+// checkCharacters refuses characters that no part of a URL may have. Blanks are allowed: browsers
+// escape them.
+func checkCharacters(long string) error {
+	if !utf8.ValidString(long) {
+		return domain.Refuse(domain.InvalidURL, "The long URL is not UTF-8")
+	}
+	if name, r := typed.Direction(long); name != "" {
+		return domain.Refuse(domain.InvalidURL, "The long URL must not contain %U (%s), which "+
+			"makes it look like another one: remove it", r, name)
+	}
+	for _, r := range long {
+		if unicode.IsControl(r) {
+			return domain.Refuse(domain.InvalidURL,
+				"The long URL must not contain the control character %U, percent-encode it", r)
+		}
+	}
+	return nil
+}
+
+// checkAuthority returns the site of a URL. It refuses also what browsers accept before the path
+// and other clients read differently, such as a backslash.
+func checkAuthority(long string) (site, error) {
+	scheme, rest, _ := strings.Cut(long, "://")
+	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {
+		return site{}, domain.Refuse(
+			domain.InvalidURL, "The long URL must begin with http:// or https://",
+		)
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	parsed, unreadable := url.Parse(scheme + "://" + rest)
+	if unreadable == nil && parsed.Hostname() == "" {
+		return site{}, domain.Refuse(domain.InvalidURL, "The long URL must name a host")
+	}
+	if strings.Contains(rest, "@") {
+		return site{}, domain.Refuse(
+			domain.InvalidURL, "The long URL must not carry a user name or password",
+		)
+	}
+	destination, err := readSite(long)
+	if err != nil {
+		return site{}, domain.Refuse(
+			domain.InvalidURL, "The host of the long URL cannot be used: %s", err,
+		)
+	}
+	if unreadable != nil {
+		return site{}, domain.Refuse(
+			domain.InvalidURL,
+			"The host of the long URL cannot be used: programs read it differently",
+		)
+	}
+	return destination, nil
 }

@@ -34,7 +34,7 @@ func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	if !known {
 		return apierror.WrongInput("size must be small or big, not %q", size)
 	}
-	link, err := h.link(c)
+	link, hash, err := h.find(c)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	if err := h.checkLimit(c, link, false); err != nil {
 		return err
 	}
-	short := h.cfg.Base.Of(c.Request) + "/" + c.Param("hash")
+	short := h.cfg.Base.Of(c.Request) + "/" + hash
 	encoded, err := encodeQR(short, side)
 	if err != nil {
 		return err

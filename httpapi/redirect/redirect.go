@@ -14,6 +14,7 @@ import (
 
 	"linkledger/commands/clicklimit"
 	"linkledger/commands/clicks"
+	"linkledger/commands/destination"
 	"linkledger/commands/hashes"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/peer"
@@ -80,18 +81,13 @@ func Options(allow string) bunrouter.HandlerFunc {
 // Package clicks counts and logs such clicks.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
-	link, err := h.link(c)
+	link, _, err := h.find(c)
 	if err != nil {
 		return err
 	}
 	now := h.cfg.Now().UTC()
 	if err := checkAvailable(link, now); err != nil {
 		return err
-	}
-	if !headerSafe(link.LongURL) {
-		return errors.New(
-			"the destination of link " + link.URLID.String() + " cannot be sent in a header",
-		)
 	}
 	click := h.click(r.Request, link, now)
 	if err := h.checkLimit(c, link, r.Method == http.MethodGet && !click.Bot); err != nil {
@@ -103,7 +99,8 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 		}
 	}
 	header := w.Header()
-	header["Location"] = []string{link.LongURL} // unchanged: http.Redirect would rewrite it
+	// http.Redirect would rewrite what is ASCII already.
+	header["Location"] = []string{destination.Location(link.LongURL)}
 	header["Cache-Control"] = []string{"private, no-store"}
 	// Browsers apply the policy to the request that follows. It keeps the path of the page with the
 	// link from the destination.
@@ -113,9 +110,8 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// link returns the link that the path names.
-func (h *Handler) link(c *request.Context) (queries.Redirect, error) {
-	hash := c.Param("hash")
+// link returns the link that has a hash.
+func (h *Handler) link(c *request.Context, hash string) (queries.Redirect, error) {
 	if !hashes.Valid(hash) {
 		return queries.Redirect{}, errNoLink()
 	}
@@ -167,15 +163,4 @@ func gone(details string) error {
 	return &apierror.Error{
 		Code: apierror.CodeURLNotFound, Details: details, Status: http.StatusGone,
 	}
-}
-
-// headerSafe reports whether a text can be the value of a header. Commands refuse other
-// destinations, so this is a second line of defence.
-func headerSafe(text string) bool {
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] == 0x7f {
-			return false
-		}
-	}
-	return true
 }

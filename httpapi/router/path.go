@@ -8,17 +8,19 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// Canonical returns the URL with the canonical spelling of its path: without a trailing slash, and
-// escaped only where needed. It returns false for a path that no route has, because it has empty or
-// dot segments. The router would redirect such a path or match it with another route.
+// Canonical returns the URL with the canonical spelling of its path: with one slash before it and
+// none after it, and escaped only where needed. It returns false for a path that no route has,
+// because it has empty or dot segments. The router would redirect such a path or match it with
+// another route.
 func Canonical(u *url.URL) (*url.URL, bool) {
 	if shortlink.IsPath(u.Path) && u.RawPath == "" {
 		return u, true
 	}
 	c := *u
 	path, rooted := strings.CutPrefix(u.EscapedPath(), "/")
+	path = strings.TrimLeft(path, "/") // a base URL that ends with a slash makes two
 	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
-	if path == "" || path == "/" {
+	if path == "" {
 		segments = nil
 	}
 	escaped := make([]string, len(segments))
@@ -30,7 +32,7 @@ func Canonical(u *url.URL) (*url.URL, bool) {
 		segments[i], escaped[i] = decoded, url.PathEscape(decoded)
 	}
 	c.Path, c.RawPath = "/"+strings.Join(segments, "/"), "/"+strings.Join(escaped, "/")
-	odd := path == "/" || slices.ContainsFunc(
+	odd := slices.ContainsFunc(
 		segments, func(s string) bool { return s == "" || s == "." || s == ".." },
 	)
 	return &c, rooted && !odd

@@ -1188,14 +1188,14 @@ type Membership struct {
 
 // NewURL defines model for NewURL.
 type NewURL struct {
-	// CustomHash Generated where it is not given or empty.
+	// CustomHash Generated where it is not given or empty. Blanks and invisible characters around it are cut off.
 	CustomHash *string `json:"custom_hash,omitempty"`
 	EmailStats *bool   `json:"email_stats,omitempty"`
 
 	// ExpirationDate YYYY-MM-DD: the last day it works, UTC. Empty: never expires.
 	ExpirationDate *string `json:"expiration_date,omitempty"`
 
-	// LongUrl Absolute http or https URL.
+	// LongUrl Absolute http or https URL. Blanks, line ends and invisible characters around it are cut off.
 	LongUrl string `json:"long_url"`
 
 	// MaxClicks 0: no limit.

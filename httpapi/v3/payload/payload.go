@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"linkledger/commands"
+	"linkledger/commands/destination"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -14,6 +15,7 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
+	"linkledger/typed"
 )
 
 // maxLabels is the most distinct labels of one call. The tags that it creates are appended in one
@@ -34,9 +36,9 @@ type URL struct {
 // null that removes an expiration date is read as an empty text.
 func readURLPayload(item *decode.Object) (URL, error) {
 	p := URL{
-		Hash:       item.Text("hash"),
-		LongURL:    item.Text("long_url"),
-		CustomHash: item.Text("custom_hash"),
+		Hash:       cleaned(item.Text("hash"), typed.Trim),
+		LongURL:    cleaned(item.Text("long_url"), destination.Trim),
+		CustomHash: cleaned(item.Text("custom_hash"), typed.Trim),
 		Note:       item.Text("note"),
 		SettingsChange: events.SettingsChange{
 			EmailStats:     item.Boolean("email_stats"),
@@ -95,6 +97,15 @@ func (p URL) Failed(err *response.ItemError) record.Failed {
 	return record.Failed{
 		Hash: given(p.Hash), LongURL: p.LongURL, CustomHash: p.CustomHash, Error: err,
 	}
+}
+
+// cleaned returns a field without what a paste adds to it. A field of nothing else stays, so that it
+// is refused and not taken for an empty one.
+func cleaned(field *string, trim func(string) string) *string {
+	if field == nil || trim(*field) == "" {
+		return field
+	}
+	return new(trim(*field))
 }
 
 // given returns the value of a field, or the zero value if it is not given.

@@ -16,6 +16,7 @@ import (
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/tagexpr"
+	"linkledger/typed"
 )
 
 // URLs is a selection of URLs by parameters.
@@ -61,7 +62,7 @@ func readHashes(list string, limit int) ([]string, error) {
 	}
 	chosen := []string{}
 	for hash := range strings.SplitSeq(list, ",") {
-		hash = strings.TrimSpace(hash)
+		hash = typed.Trim(hash)
 		if hash == "" || slices.Contains(chosen, hash) {
 			continue
 		}

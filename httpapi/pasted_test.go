@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"linkledger/commands/destination"
+)
+
+// readTable returns the lines "given -> wanted" of a table of texts that people type and paste.
+func readTable(t testing.TB, path string) (rows [][2]string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		given, want, ok := strings.Cut(line, " -> ")
+		given, err := strconv.Unquote(given)
+		if !ok || err != nil {
+			t.Fatalf("%s: the line %s: %v", path, line, err)
+		}
+		if unquoted, err := strconv.Unquote(want); err == nil {
+			want = unquoted
+		}
+		rows = append(rows, [2]string{given, want})
+	}
+	return rows
+}
+
+func quoted(t testing.TB, text string) string {
+	t.Helper()
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(encoded)
+}
+
+// TestPastedDestinations creates and visits a link to each accepted destination of the table.
+func TestPastedDestinations(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.GroupLimit, cfg.MaxPageSize, cfg.PageSize = 500, 500, 500 })
+	c := s.client(t, "alice")
+	var rows [][2]string
+	var items []string
+	for _, row := range readTable(t, "../commands/destination/testdata/pasted.txt") {
+		if !utf8.ValidString(row[0]) {
+			continue // JSON cannot say it
+		}
+		rows = append(rows, row)
+		items = append(items, `{"long_url":`+quoted(t, row[0])+`}`)
+	}
+	a := c.call("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`)
+	if len(a.URLs) != len(rows) {
+		t.Fatalf("%d: %.300s", a.status, a.body)
+	}
+	for i, url := range a.URLs {
+		given, want := rows[i][0], rows[i][1]
+		if strings.HasPrefix(want, "refused: ") {
+			if url.Error.Code == 0 {
+				t.Errorf("%q is accepted", given)
+			}
+			continue
+		}
+		if url.Error.Code != 0 {
+			t.Errorf("%q: %+v", given, url.Error)
+			continue
+		}
+		equal(t, "long_url", *url.LongURL, destination.Trim(given))
+		visit := s.visit(t, "GET", "/"+url.Hash)
+		equal(t, "visit", visit.status, http.StatusFound)
+		equal(t, "Location", visit.header.Get("Location"), want)
+	}
+	edited := c.must("PATCH", "/v3/urls/"+a.URLs[0].Hash, `{"urls":[{"long_url":" https://example.com/é\u200b\n"}]}`)
+	equal(t, "edited", *edited.URLs[0].LongURL, "https://example.com/é")
+}
+
+// TestPastedHashes checks that what a paste adds to a hash is cut off, in every field that names one.
+func TestPastedHashes(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	for given, want := range map[string]string{
+		" one": "one", "two\t": "two", "three\r\n": "three", "\u00a0four\u00a0": "four", "five\u200b": "five",
+		"\ufeffsix": "six", "seven\u2060": "seven", "\u200eeight\u200f": "eight", "nine\u3000": "nine",
+		"\u202aten\u202c": "ten",
+	} {
+		made := c.create(`"long_url":"https://example.com/","custom_hash":` + quoted(t, given))
+		equal(t, given, made.Hash, want)
+	}
+	renamed := c.must("PATCH", "/v3/urls", `{"urls":[{"hash":" one\u200b","custom_hash":"\u00a0eleven\n"}]}`)
+	equal(t, "renamed", renamed.URLs[0].Hash, "eleven")
+	listed := c.must("GET", "/v3/urls?hashes=%C2%A0two%E2%80%8B,%20three", "")
+	equal(t, "listed", len(listed.URLs), 2)
+	for _, given := range []string{" ", "\u200b", "a b", "a\u200bb", "a\n b", "é"} {
+		a := c.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":`+quoted(t, given)+`}]}`)
+		if len(a.URLs) != 1 || a.URLs[0].Error.Code == 0 {
+			t.Errorf("%q: %d %s", given, a.status, a.body)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package shortlink
+
+import (
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"linkledger/commands/hashes"
+	"linkledger/typed"
+)
+
+const (
+	// maxAddress is the longest path in bytes that may mean a link by what stands around its hash.
+	maxAddress = 1024
+	// maxSpellings bounds the look-ups of a path that leads to no link.
+	maxSpellings = 4
+	// maxEscapes is how often a path may have been escaped.
+	maxEscapes = 4
+)
+
+// Address returns the URL of the short link that a path means, as people type and paste it: a hash
+// with anything around it that no hash can have, such as a full stop, a bracket or a parameter. The
+// path of the URL is /name or /name/qr.png. Hashes says which hashes the name stands for. Address
+// returns false for a path that means no short link.
+func Address(u *url.URL) (*url.URL, bool) {
+	name, qr := split(u.EscapedPath())
+	if len(Hashes(name)) == 0 {
+		return u, false
+	}
+	c := *u
+	c.Path, c.RawPath = "/"+name, "/"+url.PathEscape(name)
+	if qr {
+		c.Path, c.RawPath = c.Path+QRPath, c.RawPath+QRPath
+	}
+	return &c, true
+}
+
+// Hashes returns the hashes that a name stands for, the likeliest first, at most maxSpellings. A
+// link under an earlier one is meant even if there are links under later ones. The name of a plain
+// short link is its hash, and so the first.
+func Hashes(name string) []string {
+	if hashes.Valid(name) && !hasOtherSpelling(name) {
+		return []string{name}
+	}
+	if len(name) > maxAddress {
+		return nil
+	}
+	found := make([]string, 0, maxSpellings)
+	add := func(hash string) {
+		if hashes.Valid(hash) && len(found) < maxSpellings && !slices.Contains(found, hash) &&
+			(hash == name || !hashes.Served(hash)) {
+			found = append(found, hash)
+		}
+	}
+	var within []string
+	// The first text is the longer one, so that a link under it is hardly found by chance.
+	for _, text := range []string{untypeset(name), name} {
+		if hash, ok := hashIn(text); ok {
+			within = append(within, hash)
+		}
+	}
+	for _, hash := range within {
+		add(hash)
+		// Markdown and dashes: a link of exactly this spelling would have been found.
+		add(strings.Trim(hash, "_-"))
+	}
+	for _, hash := range within {
+		add(strings.ToLower(hash)) // generated hashes are in lower case
+		add(strings.ToLower(strings.Trim(hash, "_-")))
+	}
+	return found
+}
+
+// hasOtherSpelling reports whether a valid hash may stand for another one.
+func hasOtherSpelling(hash string) bool {
+	return strings.Trim(hash, "_-") != hash || strings.ToLower(hash) != hash
+}
+
+// split returns the name in an escaped path, without any escapes, and whether the path is that of
+// the QR code.
+func split(escaped string) (name string, qr bool) {
+	if len(escaped) > maxAddress {
+		return "", false
+	}
+	path := strings.TrimLeft(unescape(escaped), "/")
+	if slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool {
+		return s == "." || s == ".."
+	}) {
+		return "", false
+	}
+	if name, rest, ok := strings.Cut(path, QRPath); ok && isTail(rest) {
+		return name, true
+	}
+	return path, false
+}
+
+// unescape returns a text without the escapes of URLs and of HTML, which copies add more than once.
+func unescape(text string) string {
+	for range maxEscapes {
+		plain := text
+		if decoded, err := url.PathUnescape(text); err == nil {
+			plain = decoded
+		}
+		if strings.Contains(plain, "&") {
+			plain = html.UnescapeString(plain)
+		}
+		if plain == text {
+			break
+		}
+		text = plain
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// hashIn returns the first part of a text that may be a hash, if all around it can be ignored. A
+// full stop before it makes it the name of a hidden file.
+func hashIn(text string) (string, bool) {
+	begin := strings.IndexFunc(text, isHashCharacter)
+	if begin < 0 {
+		return "", false
+	}
+	hash, tail := text[begin:], ""
+	if end := strings.IndexFunc(hash, isOther); end >= 0 {
+		hash, tail = hash[:end], hash[end:]
+	}
+	head := text[:begin]
+	return hash, !strings.ContainsFunc(head, isLetter) && !strings.HasSuffix(head, ".") &&
+		isTail(tail)
+}
+
+// isTail reports whether the end of a path can be ignored: nothing, or what does not look as if the
+// path went on. /abc.html and /abc/def are other paths than /abc, and not typed by mistake.
+func isTail(tail string) bool {
+	switch {
+	case tail == "":
+		return true
+	case tail[0] == '.':
+		return len(tail) == 1 || isOther(rune(tail[1]))
+	case tail[0] == '/':
+		return !strings.ContainsFunc(tail, isLetter)
+	}
+	return true
+}
+
+// untypeset returns a text as it was before programs made it prettier: without invisible characters
+// and the backslashes of Markdown, and with ASCII for dashes and for the wide forms of East Asia.
+func untypeset(text string) string {
+	plain := strings.NewReplacer(`\_`, "_", `\-`, "-", "/_", "_", "\u2014", "--").Replace(text)
+	return strings.Map(func(r rune) rune {
+		switch {
+		case typed.Invisible(r):
+			return -1
+		case unicode.Is(unicode.Pd, r), r == '\u2212':
+			return '-'
+		case '\uff01' <= r && r <= '\uff5e':
+			return r - '\uff01' + '!'
+		}
+		return r
+	}, plain)
+}
+
+func isHashCharacter(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+		r == '_' || r == '-'
+}
+
+func isOther(r rune) bool { return !isHashCharacter(r) }
+
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

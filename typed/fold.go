@@ -1,0 +1,31 @@
+package typed
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold returns the same text for all spellings of a text: those that differ in case (STRASSE and
+// straße, ΟΔΟΣ and οδος), in how letters and their marks are composed, and in variation selectors.
+// It is the only definition of "the same" for searches and labels. What it returns is stored in
+// read models, so another result needs another shape of their tables (package readmodel).
+func Fold(text string) string {
+	if IsASCII(text) {
+		return strings.ToLower(text)
+	}
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case Varies(r):
+			return -1
+		case unicode.Is(unicode.Cherokee, r):
+			return unicode.ToUpper(r) // package cases exchanges the cases of this script
+		}
+		return r
+	}, text)
+	// Folding may take a text out of its normal form, and the normal form may change its letters.
+	folder := cases.Fold()
+	return norm.NFC.String(folder.String(norm.NFC.String(text)))
+}
