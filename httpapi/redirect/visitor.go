@@ -19,7 +19,7 @@ func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) c
 	click := clicks.Click{
 		URLID: link.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
 		At:  now.Truncate(time.Microsecond),
-		Bot: sender.Bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
+		Bot: sender.Robot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
 		Browser: sender.Browser, OS: sender.OS, Device: sender.Device, Country: h.country(client),
 	}
 	if h.cfg.Former != nil {
