@@ -52,6 +52,7 @@ func TestClicksAreCounted(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	c.create(`"long_url":"https://example.com/","custom_hash":"two"`)
 	stats := func() shownStats {
 		t.Helper()
 		s.caughtUp(t)
@@ -72,6 +73,12 @@ func TestClicksAreCounted(t *testing.T) {
 	s.visit(t, "GET", "/one", from(ann, iPhone))
 	s.visit(t, "GET", "/one", from(ben, firefox))
 	s.visit(t, "GET", "/one/qr.png", from(ben, iPhone))
+	// an IPv6 network is one visitor, whose addresses change
+	for _, device := range []string{"[2001:db8::1]:1", "[2001:db8::a:2]:1", "[2001:db8:0:0:ffff::1]:1", "[2001:db8:0:1::1]:1"} {
+		s.visit(t, "GET", "/two", from(device, firefox))
+	}
+	s.caughtUp(t)
+	equal(t, "visitors by IPv6", c.must("GET", "/v3/stats/two", "").Stats[0].UniqueClicks, 2)
 	got := stats()
 	equal(t, "total", got.TotalClicks, 6)
 	equal(t, "unique", got.UniqueClicks, 3)

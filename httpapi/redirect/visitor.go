@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linkledger/commands/clicks"
+	"linkledger/httpapi/peer"
 	"linkledger/httpapi/shortlink"
 	"linkledger/queries"
 )
@@ -15,7 +16,7 @@ import (
 // click returns the click of a visit.
 func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) clicks.Click {
 	sender, client := h.agents.read(r.UserAgent()), h.cfg.Proxies.ClientAddress(r)
-	visitor := client + "\n" + r.UserAgent()
+	visitor := peer.NetworkOf(client) + "\n" + r.UserAgent()
 	click := clicks.Click{
 		URLID: link.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
 		At:  now.Truncate(time.Microsecond),
