@@ -43,7 +43,7 @@ func curl(args []string, out io.Writer) error {
 	flags.Bool("sS", false, "")
 	withHeader := flags.Bool("i", false, "")
 	user, method, body := flags.String("u", "", ""), flags.String("X", "", ""), flags.String("d", "", "")
-	header := flags.String("H", "", "")
+	header, agent := flags.String("H", "", ""), flags.String("A", "curl/8.5.0", "")
 	var target string
 	for len(args) > 0 { // the URL may stand between the flags
 		if err := flags.Parse(args); err != nil {
@@ -66,6 +66,7 @@ func curl(args []string, out io.Writer) error {
 	if name, password, ok := strings.Cut(*user, ":"); ok {
 		request.SetBasicAuth(name, password)
 	}
+	request.Header.Set("User-Agent", *agent)
 	if name, value, ok := strings.Cut(*header, ": "); ok {
 		request.Header.Set(name, value)
 	}

@@ -301,13 +301,14 @@ func visit(ctx context.Context, base, hash, agent string) (bool, error) {
 	return status == http.StatusFound, err
 }
 
-// visitStatus follows a short link and returns the status of the response.
+// visitStatus follows a short link with a browser, which the agent tells apart, and returns the
+// status of the response.
 func visitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/"+hash, nil)
 	if err != nil {
 		return 0, err
 	}
-	request.Header.Set("User-Agent", agent)
+	request.Header.Set("User-Agent", "Lynx/2.9 "+agent)
 	response, err := noRedirects.Do(request)
 	if err != nil {
 		return 0, err

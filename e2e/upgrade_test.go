@@ -186,15 +186,15 @@ func upgradeDev(t *testing.T, left leftData, kills int, step time.Duration) *upg
 	left.restore(t)
 	t.Cleanup(func() { removeAll(t, left.folder) })
 	at, admin := freeAddress(t), freeAddress(t)
+	flags := append([]string{
+		"dev", "--data", left.folder, "--base-url=https://sho.rt", "--listen=" + at, "--admin-listen=" + admin,
+	}, asPeople(t, program)...)
 	u := &upgraded{admin: "http://" + admin, filler: filler{
 		t: t, program: program, where: []string{"--data", left.folder}, base: "http://" + at,
 		keys: left.answers.Keys,
 	}}
 	for kill := range kills + 1 {
-		process := startChild(
-			t, program, "dev", "--data", left.folder, "--base-url=https://sho.rt", "--listen="+at,
-			"--admin-listen="+admin, "--eventstore-listen="+freeAddress(t),
-		)
+		process := startChild(t, program, append(flags, "--eventstore-listen="+freeAddress(t))...)
 		within := startTimeout
 		if kill < kills {
 			if within = time.Duration(kill+1) * step; step == 0 {
@@ -220,7 +220,8 @@ func upgradeServe(t *testing.T, left leftData) *upgraded {
 	}
 	master := "--master-key=" + strings.TrimSpace(string(key))
 	i := &installation{
-		t: t, folder: left.folder, program: program, flags: []string{"--base-url=https://sho.rt", master},
+		t: t, folder: left.folder, program: program,
+		flags:        append([]string{"--base-url=https://sho.rt", master}, asPeople(t, program)...),
 		storeAddress: freeAddress(t), base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t),
 	}
 	i.startStore()

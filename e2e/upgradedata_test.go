@@ -111,7 +111,8 @@ func leaveData(t *testing.T, program string, many int) leftData {
 	folder := filepath.Join(t.TempDir(), "data")
 	copyCluster(t, filepath.Join(folder, "postgres"))
 	at := freeAddress(t)
-	first := startDevProgram(t, program, folder, "--base-url=https://sho.rt", "--listen="+at)
+	flags := append([]string{"--base-url=https://sho.rt", "--listen=" + at}, asPeople(t, program)...)
+	first := startDevProgram(t, program, folder, flags...)
 	f := filler{
 		t: t, program: program, where: []string{"--data", folder}, base: "http://" + at,
 		keys: map[string]string{demoUser: first.key},
@@ -120,7 +121,7 @@ func leaveData(t *testing.T, program string, many int) leftData {
 	f.fillMany(many)
 	first.interrupt()
 
-	again := startDevProgram(t, program, folder, "--base-url=https://sho.rt", "--listen="+at)
+	again := startDevProgram(t, program, folder, flags...)
 	left := leftData{folder: filepath.Join(t.TempDir(), "left"), answers: f.answers()}
 	again.interrupt()
 	left.dump, left.relations = dumpDatabase(t, folder)
@@ -329,6 +330,24 @@ func (f *filler) call(username, method, path, body string) (batch string) {
 		f.t.Fatalf("%s %s: %d: %+v", method, path, response.StatusCode, answer)
 	}
 	return response.Header.Get("X-Batch-Id")
+}
+
+// asPeople returns the flags with which a program takes the visitors of a filler for people. Older
+// programs need none: they know fewer robots.
+func asPeople(t *testing.T, program string) []string {
+	t.Helper()
+	help, err := exec.CommandContext(t.Context(), program, "serve", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(help), "--agents=") {
+		return nil
+	}
+	file := filepath.Join(t.TempDir(), "agents.txt")
+	if err := os.WriteFile(file, []byte("[people]\none\ntwo\nthree\nmany\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--agents=" + file}
 }
 
 func (f *filler) visit(hash, agent, referrer string) {

@@ -76,7 +76,7 @@ func TestEveryVisitCounts(t *testing.T) {
 	const visits = 64
 	together(visits, func(i int) {
 		if a := s.visit(
-			t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i%8), "Firefox"),
+			t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i%8), firefox),
 		); a.status != http.StatusFound {
 			t.Errorf("response to visit %d: %d", i, a.status)
 		}

@@ -22,6 +22,7 @@ import (
 	"linkledger/commands/metering"
 	"linkledger/commands/people"
 	"linkledger/commands/proofs"
+	"linkledger/httpapi/agent"
 	"linkledger/httpapi/openid"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/session"
@@ -88,6 +89,8 @@ type Config struct {
 	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If
 	// empty, only pages of the service's own origin may.
 	Origins []string
+	// Agents tells people from robots. If nil, the table of the program does. Only redirects use it.
+	Agents *agent.List
 	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
 	// clicks carry no country. Only redirects use it.
 	Country func(netip.Addr) string
@@ -157,6 +160,9 @@ func (cfg *Config) setDefaults() {
 	setDefault(&cfg.PageSize, 50)
 	setDefault(&cfg.MaxPageSize, 1000)
 	setDefault(&cfg.RedirectStatus, http.StatusFound)
+	if cfg.Agents == nil {
+		cfg.Agents = agent.NewList()
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

@@ -26,7 +26,7 @@ func TestDimensions(t *testing.T) {
 	read("", none)
 	visit("https://a.example/page", firefox)
 	visit("https://b.example/", iPhone)
-	visit("https://b.example/", "curl/8.0")
+	visit("https://b.example/", lynx)
 	visit("https://b.example/", "Googlebot/2.1")
 	all := `{"hash":"one","referrer":[{"value":"b.example","clicks":2},{"value":"a.example","clicks":1}],"country":[],` +
 		`"browser":[{"value":"Firefox","clicks":1},{"value":"Safari","clicks":1}],` +
@@ -43,6 +43,6 @@ func TestDimensions(t *testing.T) {
 		`"device":[{"value":"desktop","clicks":1},{"value":"other","clicks":1}]}`)
 
 	c.must("DELETE", "/v3/stats/one", "")
-	visit("https://c.example/", "curl/8.0") // the read must also wait for the earlier reset
+	visit("https://c.example/", lynx) // the read must also wait for the earlier reset
 	read("", strings.Replace(none, `"referrer":[]`, `"referrer":[{"value":"c.example","clicks":1}]`, 1))
 }

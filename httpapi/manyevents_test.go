@@ -163,7 +163,7 @@ func TestReadsAskForManyAsForFew(t *testing.T) {
 		s.browser(t).signInBy(added)
 		hash := c.create(`"long_url":"https://example.com/"`).Hash
 		c.must("DELETE", "/v3/urls/"+hash, "")
-		s.visit(t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i), "agent"))
+		s.visit(t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i), lynx))
 	}
 	for path, many := range count() {
 		if many > few[path]+5 { // clicks add a few, thirty things would add more

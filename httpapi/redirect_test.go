@@ -14,9 +14,10 @@ import (
 )
 
 // visit follows a short link.
+// visit follows a link, as a person does if no change says otherwise.
 func (s *stack) visit(t testing.TB, method, path string, changes ...with) *answer {
 	t.Helper()
-	return send(t, s.handler, method, path, "", changes...)
+	return send(t, s.handler, method, path, "", append([]with{header("User-Agent", lynx)}, changes...)...)
 }
 
 func TestRedirect(t *testing.T) {
@@ -51,6 +52,7 @@ func TestClicksAreCounted(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	c.create(`"long_url":"https://example.com/","custom_hash":"two"`)
 	stats := func() shownStats {
 		t.Helper()
 		s.caughtUp(t)
@@ -62,15 +64,21 @@ func TestClicksAreCounted(t *testing.T) {
 		t.Errorf("stats of an unvisited link are %s", none.body)
 	}
 	const ann, ben = "192.0.2.1:1000", "192.0.2.2:1000"
-	s.visit(t, "GET", "/one", from(ann, "Firefox"))
-	s.visit(t, "HEAD", "/one", from(ann, "Firefox"))
-	s.visit(t, "GET", "/one/", from("192.0.2.1:2000", "Firefox"))      // the port does not identify a visitor
-	s.visit(t, "GET", "/one", from("[::ffff:192.0.2.1]:9", "Firefox")) // nor does the notation of the address
-	s.visit(t, "GET", "/one", from(ann, "Firefox"), header("X-Forwarded-For", "203.0.113.9"))
+	s.visit(t, "GET", "/one", from(ann, firefox))
+	s.visit(t, "HEAD", "/one", from(ann, firefox))
+	s.visit(t, "GET", "/one/", from("192.0.2.1:2000", firefox))      // the port does not identify a visitor
+	s.visit(t, "GET", "/one", from("[::ffff:192.0.2.1]:9", firefox)) // nor does the notation of the address
+	s.visit(t, "GET", "/one", from(ann, firefox), header("X-Forwarded-For", "203.0.113.9"))
 	s.at(t, "2026-05-15T00:00:00Z")
-	s.visit(t, "GET", "/one", from(ann, "Chrome"))
-	s.visit(t, "GET", "/one", from(ben, "Firefox"))
-	s.visit(t, "GET", "/one/qr.png", from(ben, "Opera"))
+	s.visit(t, "GET", "/one", from(ann, iPhone))
+	s.visit(t, "GET", "/one", from(ben, firefox))
+	s.visit(t, "GET", "/one/qr.png", from(ben, iPhone))
+	// an IPv6 network is one visitor, whose addresses change
+	for _, device := range []string{"[2001:db8::1]:1", "[2001:db8::a:2]:1", "[2001:db8:0:0:ffff::1]:1", "[2001:db8:0:1::1]:1"} {
+		s.visit(t, "GET", "/two", from(device, firefox))
+	}
+	s.caughtUp(t)
+	equal(t, "visitors by IPv6", c.must("GET", "/v3/stats/two", "").Stats[0].UniqueClicks, 2)
 	got := stats()
 	equal(t, "total", got.TotalClicks, 6)
 	equal(t, "unique", got.UniqueClicks, 3)

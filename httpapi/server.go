@@ -174,6 +174,7 @@ func (cfg *Config) newRedirects(visitors *peer.Pseudonyms) (*redirect.Handler, e
 		Cache: cfg.RedirectCache, ClickLimiter: cfg.ClickLimiter, Clicks: cfg.ClickRecorder,
 
 		Pseudonyms: visitors, Former: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
+		Agents: cfg.Agents,
 
 		Base:    shortlink.Base(cfg.BaseURL),
 		Status:  cfg.RedirectStatus,

@@ -120,11 +120,11 @@ func TestUndoStatsReset(t *testing.T) {
 	c := s.client(t, "demo")
 	visit := func(agent string) { send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", agent)) }
 	created := c.must(http.MethodPost, "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
-	visit("Firefox")
-	visit("Safari")
+	visit(firefox)
+	visit(iPhone)
 	reset := c.must(http.MethodDelete, "/v3/stats/one", "")
-	visit("Firefox")
-	visit("Chrome")
+	visit(firefox)
+	visit(lynx)
 	stats := c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
 	equal(t, "after the reset", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{2, 2})
 	for range 2 {

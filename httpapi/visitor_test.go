@@ -14,6 +14,7 @@ import (
 const (
 	iPhone = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
 		"Version/17.0 Mobile/15E148 Safari/604.1"
+	lynx    = "Lynx/2.9" // a person's, without known browser, system and device
 	firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
 )
 
@@ -27,6 +28,12 @@ func TestWhoIsNotCounted(t *testing.T) {
 		header("Sec-Purpose", "prefetch;anonymous-client-ip"), header("Purpose", "Prefetch"),
 		header("X-Moz", "prefetch"),
 		header("X-Purpose", "preview"),
+		header("User-Agent", ""), header("User-Agent", "-"), header("User-Agent", "curl/8.5.0"),
+		func(r *http.Request) { r.Header.Del("User-Agent") },
+		header("User-Agent", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) "+
+			"Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0"), // iMessage
+		header("User-Agent", "Bluesky Cardyb"), header("User-Agent", "meta-externalfetcher/1.1"),
+		header("User-Agent", "Microsoft Office Existence Discovery"),
 	} {
 		equal(t, "status", s.visit(t, "GET", "/one", who).status, http.StatusFound)
 	}
@@ -55,7 +62,7 @@ func TestFieldsOfAClick(t *testing.T) {
 		t, "GET", "/one", from("192.0.2.7:4711", iPhone),
 		header("Referer", "https://user:secret@News.xn--bcher-kva.example:8443/page?secret"),
 	)
-	s.visit(t, "GET", "/one", from("unix", "curl/8.0"))
+	s.visit(t, "GET", "/one", from("unix", lynx))
 	recorded := s.clicks(t)
 	equal(t, "clicks", len(recorded), 2)
 	known := recorded[0]
@@ -86,7 +93,7 @@ func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 				if recorded, ok := event.(events.ClicksRecorded); ok {
 					all = append(all, recorded.Clicks...)
 				}
-				for _, secret := range []string{"192.0.2.7", "secret", "Mozilla", "8443", "curl"} {
+				for _, secret := range []string{"192.0.2.7", "secret", "Mozilla", "8443", "Lynx"} {
 					if strings.Contains(string(r.Data)+string(r.Metadata), secret) {
 						t.Errorf("%q is in the log: %s %s", secret, r.Data, r.Metadata)
 					}
@@ -143,7 +150,7 @@ func TestRotatedVisitorKey(t *testing.T) {
 		{after, "early", 5}, // has not come while both keys were set
 		{after, "early", 5},
 	} {
-		a := send(t, visit.node, http.MethodGet, "/one", "", header("User-Agent", visit.visitor))
+		a := send(t, visit.node, http.MethodGet, "/one", "", header("User-Agent", lynx+" "+visit.visitor))
 		equal(t, "status", a.status, http.StatusFound)
 		stats := c.must("GET", "/v3/stats/one", "").Stats[0]
 		equal(t, "unique clicks after "+visit.visitor, stats.UniqueClicks, visit.unique)

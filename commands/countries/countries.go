@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
@@ -54,16 +53,8 @@ func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
 
 // Run looks every second whether the file has changed, until ctx ends.
 func (c *DB) Run(ctx context.Context) error {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			c.file.Renew(ctx)
-		}
-	}
+	c.file.Run(ctx)
+	return nil
 }
 
 func (c *DB) load() error {

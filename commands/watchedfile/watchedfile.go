@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// interval is the time between two looks of Run at the file.
+const interval = time.Second
+
 // Config of a File.
 type Config struct {
 	Path string
@@ -63,6 +66,20 @@ func (f *File) Renew(ctx context.Context) {
 		f.cfg.Logger.ErrorContext(ctx, "changed file cannot be read, its former content stays in "+
 			"use",
 			slog.String("content", f.cfg.Content), slog.Any("error", err))
+	}
+}
+
+// Run renews the file every second, until ctx ends.
+func (f *File) Run(ctx context.Context) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f.Renew(ctx)
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func (s *site) visit(ctx context.Context, hash, agent string) (location string, 
 	if err != nil {
 		return "", 0, err
 	}
-	request.Header.Set("User-Agent", agent)
+	request.Header.Set("User-Agent", "Lynx/2.9 "+agent)
 	response, err := s.http.Do(request)
 	if err != nil {
 		return "", 0, err

@@ -3,6 +3,7 @@
 package peer
 
 import (
+	"iter"
 	"net"
 	"net/http"
 	"net/netip"
@@ -10,31 +11,132 @@ import (
 	"strings"
 )
 
-// maxForwardings is the most addresses of X-Forwarded-For that are read.
+// maxForwardings is the most elements of X-Forwarded-For or Forwarded that are read.
 const maxForwardings = 20
 
-// Proxies are the networks of the proxies whose X-Forwarded-For is trusted.
+// Proxies are the networks of the proxies whose X-Forwarded-For and Forwarded are trusted.
 type Proxies []netip.Prefix
 
 // ClientAddress returns the address of the client of a request. It follows X-Forwarded-For from the
-// connection backwards, up to the first address that is not a trusted proxy.
+// connection backwards, up to the first address that is not a trusted proxy. Without that header it
+// follows Forwarded (RFC 7239). Never both: a proxy passes on the one that it does not write as the
+// client has sent it.
 func (p Proxies) ClientAddress(r *http.Request) string {
 	client := address(r.RemoteAddr)
 	if !p.trusts(client) {
 		return client
 	}
-	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
-	for i := len(hops) - 1; i >= 0 && i >= len(hops)-maxForwardings; i-- {
-		hop := address(strings.TrimSpace(hops[i]))
-		if _, err := netip.ParseAddr(hop); err != nil {
+	lines, ok := r.Header["X-Forwarded-For"]
+	if !ok {
+		lines = r.Header["Forwarded"]
+	}
+	for element := range forwardings(lines) {
+		hop, ok := node(element)
+		if !ok {
 			return client
 		}
-		client = hop
-		if !p.trusts(client) {
+		if client = hop; !p.trusts(client) {
 			return client
 		}
 	}
 	return client
+}
+
+// forwardings returns the elements of a list in the lines of a header, the last one first, without
+// empty ones. It reads from the end, so nothing that a client has sent changes how the elements are
+// read that proxies have added.
+func forwardings(lines []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		left := maxForwardings
+		for _, rest := range slices.Backward(lines) {
+			for rest != "" && left > 0 {
+				left--
+				var element string
+				rest, element = cutLast(rest)
+				if element != "" && !yield(element) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// cutLast returns a list without its last element, and the element. Commas in quotes are parts of
+// an element. An element that has the end of quotes and not their beginning is a lone quote.
+func cutLast(list string) (before, last string) {
+	quoted := false
+	for i := len(list) - 1; i >= 0; i-- {
+		switch {
+		case list[i] == '"' && !escaped(list, i):
+			quoted = !quoted
+		case list[i] == ',' && !quoted:
+			return list[:i], strings.TrimSpace(list[i+1:])
+		}
+	}
+	if quoted {
+		return "", `"`
+	}
+	return "", strings.TrimSpace(list)
+}
+
+// cutFirst returns the first parameter of an element, and the others. Semicolons in quotes are
+// parts of a parameter.
+func cutFirst(element string) (parameter, rest string) {
+	quoted := false
+	for i := range len(element) {
+		switch {
+		case element[i] == '"' && !escaped(element, i):
+			quoted = !quoted
+		case element[i] == ';' && !quoted:
+			return element[:i], element[i+1:]
+		}
+	}
+	return element, ""
+}
+
+// escaped reports whether an odd number of backslashes stands before a place of a text.
+func escaped(text string, at int) bool {
+	before := strings.TrimRight(text[:at], `\`)
+	return (at-len(before))%2 == 1
+}
+
+// node returns the address of an element: 192.0.2.7, 2001:db8::7 or [2001:db8::7], each with or
+// without a port and quotes, as it is or as the parameter for of RFC 7239. It returns false for
+// other elements, such as unknown.
+func node(element string) (string, bool) {
+	if strings.Contains(element, "=") {
+		element = forParameter(element)
+	}
+	if inside, ok := strings.CutPrefix(element, `"`); ok {
+		element = strings.TrimSpace(strings.TrimSuffix(inside, `"`))
+	}
+	host := element
+	if inside, ok := strings.CutPrefix(element, "["); ok {
+		var port string
+		if host, port, ok = strings.Cut(inside, "]"); !ok || port != "" && port[0] != ':' {
+			return "", false
+		}
+	} else if strings.Count(element, ":") == 1 {
+		host, _, _ = strings.Cut(element, ":")
+	}
+	parsed, err := netip.ParseAddr(host)
+	if err != nil {
+		return "", false
+	}
+	return parsed.Unmap().WithZone("").String(), true
+}
+
+// forParameter returns the value of the parameter for of an element, or an empty string.
+func forParameter(element string) string {
+	for element != "" {
+		var parameter string
+		parameter, element = cutFirst(element)
+		name, value, _ := strings.Cut(parameter, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "for") {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // trusts reports whether an address is that of a trusted proxy.

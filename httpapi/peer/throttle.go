@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"net/netip"
 	"sync"
 	"time"
 
@@ -14,8 +13,6 @@ const (
 	throttleInterval = time.Second
 	// maxNetworks bounds the table. A full table drops half of its networks.
 	maxNetworks = 10_000
-	// networkBits is the length of the IPv6 prefix whose addresses are taken to have one owner.
-	networkBits = 64
 )
 
 // Throttle limits how often something may happen for one network, such as failed logins that state
@@ -31,7 +28,7 @@ func NewThrottle() *Throttle { return &Throttle{limiters: make(map[string]*rate.
 // Exceeded counts one more for the network of a client address. It returns true if there are too
 // many.
 func (t *Throttle) Exceeded(address string, now time.Time) bool {
-	network := networkOf(address)
+	network := NetworkOf(address)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	limiter, known := t.limiters[network]
@@ -49,7 +46,7 @@ func (t *Throttle) Exceeded(address string, now time.Time) bool {
 func (t *Throttle) Full(address string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	limiter, known := t.limiters[networkOf(address)]
+	limiter, known := t.limiters[NetworkOf(address)]
 	return known && limiter.TokensAt(now) < 1
 }
 
@@ -67,14 +64,4 @@ func (t *Throttle) shrink(now time.Time) {
 		}
 		delete(t.limiters, network)
 	}
-}
-
-// networkOf returns what is taken to have one owner: an IPv4 address, or the /64 prefix of an IPv6
-// address.
-func networkOf(address string) string {
-	parsed, err := netip.ParseAddr(address)
-	if err != nil || parsed.Is4() {
-		return address
-	}
-	return netip.PrefixFrom(parsed, networkBits).Masked().String()
 }

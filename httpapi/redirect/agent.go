@@ -6,7 +6,7 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"linkledger/httpapi/peer"
+	"linkledger/httpapi/agent"
 )
 
 const (
@@ -15,33 +15,41 @@ const (
 	agentOverhead = 200 // bytes of a cache entry besides its key
 )
 
-// agents caches parsed User-Agent headers, because parsing one takes longer than the rest of a
+// agents caches what User-Agent headers say, because reading one takes longer than the rest of a
 // redirect.
 type agents struct {
-	cache *otter.Cache[string, *peer.Agent]
+	list  *agent.List
+	cache *otter.Cache[string, *judged]
 }
 
-func newAgents() (agents, error) {
-	cache, err := otter.New(&otter.Options[string, *peer.Agent]{
+// judged is an agent as a table judges it.
+type judged struct {
+	agent.Agent
+	by *agent.Table
+}
+
+func newAgents(list *agent.List) (agents, error) {
+	cache, err := otter.New(&otter.Options[string, *judged]{
 		MaximumWeight: agentsMemory,
-		Weigher: func(header string, _ *peer.Agent) uint32 {
-			return uint32(agentOverhead + len(header)) //nolint:gosec // at most peer.MaxUserAgent
+		Weigher: func(header string, _ *judged) uint32 {
+			return uint32(agentOverhead + len(header)) //nolint:gosec // at most agent.MaxLength
 		},
 	})
 	if err != nil {
 		return agents{}, fmt.Errorf("cache of user agents: %w", err)
 	}
-	return agents{cache}, nil
+	return agents{list, cache}, nil
 }
 
-func (a agents) read(header string) *peer.Agent {
-	if len(header) > peer.MaxUserAgent {
-		header = header[:peer.MaxUserAgent]
+// read returns what a header says by the table that is in use. Entries of former tables are as if
+// they were not there.
+func (a agents) read(header string) agent.Agent {
+	header = header[:min(len(header), agent.MaxLength)]
+	table := a.list.Table()
+	if known, ok := a.cache.GetIfPresent(header); ok && known.by == table {
+		return known.Agent
 	}
-	if known, ok := a.cache.GetIfPresent(header); ok {
-		return known
-	}
-	read := peer.ReadAgent(header)
-	a.cache.Set(strings.Clone(header), &read)
-	return &read
+	read := &judged{table.Read(header), table}
+	a.cache.Set(strings.Clone(header), read)
+	return read.Agent
 }

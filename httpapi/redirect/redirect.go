@@ -16,6 +16,7 @@ import (
 	"linkledger/commands/clicks"
 	"linkledger/commands/destination"
 	"linkledger/commands/hashes"
+	"linkledger/httpapi/agent"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
@@ -34,6 +35,7 @@ type Config struct {
 	Pseudonyms *peer.Pseudonyms // of visitors
 	Former     *peer.Pseudonyms // of visitors, under the former key; nil: none
 	Proxies    peer.Proxies
+	Agents     *agent.List
 	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
 	// clicks carry no country.
 	Country func(netip.Addr) string
@@ -52,7 +54,7 @@ type Handler struct {
 
 // New returns a handler with an empty cache of user agents.
 func New(cfg Config) (*Handler, error) {
-	known, err := newAgents()
+	known, err := newAgents(cfg.Agents)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linkledger/commands/clicks"
+	"linkledger/httpapi/peer"
 	"linkledger/httpapi/shortlink"
 	"linkledger/queries"
 )
@@ -15,11 +16,11 @@ import (
 // click returns the click of a visit.
 func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) clicks.Click {
 	sender, client := h.agents.read(r.UserAgent()), h.cfg.Proxies.ClientAddress(r)
-	visitor := client + "\n" + r.UserAgent()
+	visitor := peer.NetworkOf(client) + "\n" + r.UserAgent()
 	click := clicks.Click{
 		URLID: link.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
 		At:  now.Truncate(time.Microsecond),
-		Bot: sender.Bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
+		Bot: sender.Robot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
 		Browser: sender.Browser, OS: sender.OS, Device: sender.Device, Country: h.country(client),
 	}
 	if h.cfg.Former != nil {

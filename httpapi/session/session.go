@@ -15,6 +15,7 @@ import (
 
 	"linkledger/commands/access"
 	"linkledger/commands/permit"
+	"linkledger/httpapi/agent"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/peer"
@@ -256,7 +257,7 @@ var errNoSession = &apierror.Error{
 // so that a secret never outlives a sign-in.
 func (s *Sessions) Start(c *request.Context, of queries.NewSession) (uuid.UUID, error) {
 	of.Address = s.Pseudonyms.Of(s.Proxies.ClientAddress(c.Request))
-	of.Agent = peer.ReadAgent(c.Request.UserAgent()).String()
+	of.Agent = agent.Describe(c.Request.UserAgent()).String()
 	id, secret, err := s.Store.StartSession(c.Context(), of, s.Now())
 	if err != nil {
 		return uuid.Nil, apierror.Unavailable(err)

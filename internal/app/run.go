@@ -128,6 +128,7 @@ func (s *Service) startParts(
 	if s.has(config.RoleRedirect) {
 		start("clicks", s.clicks.Run)
 	}
+	start("agents", s.agents.Run)
 	if s.countries != nil {
 		start("countries", s.countries.Run)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -28,6 +27,7 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
+	"linkledger/httpapi/agent"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
 	"linkledger/internal/clockcheck"
@@ -74,6 +74,7 @@ type Service struct {
 	commands  *commands.Handler
 	spool     *spool.Spool  // nil without the redirect role
 	countries *countries.DB // nil without --countries
+	agents    *agent.List
 	clicks    *clicks.Recorder
 	calls     *metering.Meter
 	keyUses   *keyuse.Uses
@@ -209,7 +210,7 @@ func (s *Service) wire(ctx context.Context) error {
 			return err
 		}
 	}
-	country, err := s.openCountries()
+	country, err := s.openVisitorFiles()
 	if err != nil {
 		return err
 	}
@@ -245,7 +246,7 @@ func (s *Service) wire(ctx context.Context) error {
 		WaitTimeout: cfg.WaitTimeout, Served: s.served,
 		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
-		Country:      country,
+		Country: country, Agents: s.agents,
 		OperatorsURL: s.operatorsURL(),
 		BaseURL:      strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
 		FormerVisitorKey: formerKey,
@@ -255,21 +256,6 @@ func (s *Service) wire(ctx context.Context) error {
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 	})
 	return err
-}
-
-// openCountries opens the file with the countries of networks. It returns what finds the country of
-// an address, or nil if there is no file.
-func (s *Service) openCountries() (func(netip.Addr) string, error) {
-	if !s.has(config.RoleRedirect) || s.cfg.Countries == "" {
-		return nil, nil //nolint:nilnil // the redirects take nil for none
-	}
-	var err error
-	if s.countries, err = countries.Read(s.cfg.Countries, s.logger); err != nil {
-		return nil, usage.Errorf(
-			"%w; name another file with --countries (%s)", err, usage.Env("countries"),
-		)
-	}
-	return s.countries.Of, nil
 }
 
 // quotas returns what keeps the links of accounts within their plans.

@@ -88,6 +88,7 @@ type Redirecting struct {
 	VisitorKey       string `help:"${visitor_key}" default:"visitor" validate:"key_name"`
 	FormerVisitorKey string `help:"${former_visitor}" placeholder:"NAME" validate:"former_visitor"`
 	Countries        string `help:"${countries}" placeholder:"FILE"`
+	Agents           string `help:"${agents}" placeholder:"FILE"`
 
 	TrustedProxies []netip.Prefix `help:"${trusted_proxies}" placeholder:"CIDR"`
 }

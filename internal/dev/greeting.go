@@ -41,8 +41,8 @@ Try it, in another terminal:
 	`{"long_url":"https://www.postgresql.org/docs/","custom_hash":"pg",` +
 	`"tags":["docs","sql"]}]}'
 
-  # follow one
-  curl -i {{.Base}}/pg
+  # follow one, with the name of a browser: clicks of curl itself do not count
+  curl -i -A Lynx/2.9 {{.Base}}/pg
 
   # list them, read the clicks
   curl -u {{.User}}:{{.Key}} {{.Base}}/v3/urls

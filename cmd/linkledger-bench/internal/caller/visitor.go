@@ -76,7 +76,7 @@ func (v *Visitors) Visit(_ context.Context, worker int) error {
 	one.visits++
 	hash := v.hashes[(one.visits*len(v.all)+worker)*7919%len(v.hashes)]
 	one.request = fmt.Appendf(
-		one.request[:0], "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: visitor %d\r\n\r\n", hash,
+		one.request[:0], "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: Lynx/2.9 %d\r\n\r\n", hash,
 		v.host, worker,
 	)
 	if err := one.SetDeadline(time.Now().Add(answerTimeout)); err != nil {

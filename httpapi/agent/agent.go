@@ -1,14 +1,15 @@
-package peer
+// Package agent reads User-Agent headers: whether a person or a robot sends them, and the browser,
+// system and class of device of a person.
+package agent
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mileusna/useragent"
 )
 
-// MaxUserAgent is how many bytes of a User-Agent header are parsed.
-const MaxUserAgent = 512
+// MaxLength is how many bytes of a User-Agent header are read.
+const MaxLength = 512
 
 const (
 	deviceDesktop = "desktop"
@@ -30,27 +31,24 @@ var (
 	}
 )
 
-// previews are parts of the User-Agent headers of programs that fetch a link to show a preview. The
-// library does not classify them as bots.
-var previews = []string{
-	"WhatsApp/", "SkypeUriPreview", "Google-PageRenderer", "Iframely/", "Embedly/",
-}
-
-// Agent is a parsed User-Agent header.
+// Agent is what a User-Agent header says.
 type Agent struct {
-	Bot                 bool   // it is no person, or a preview
-	Browser, OS, Device string // from a small set of names; empty: unknown
+	Robot               bool   // a program sends it of its own accord, such as a crawler or a preview
+	Browser, OS, Device string // from a small set of names; empty: unknown, or that of a robot
 }
 
-// ReadAgent parses a User-Agent header.
-func ReadAgent(header string) Agent {
-	header = header[:min(len(header), MaxUserAgent)]
-	parsed := useragent.Parse(header)
-	a := Agent{
-		Bot: parsed.Bot || slices.ContainsFunc(
-			previews, func(name string) bool { return strings.Contains(header, name) },
-		),
+// Read reads a User-Agent header. The Browser, OS and Device of a robot stay unknown.
+func (t *Table) Read(header string) Agent {
+	if t.IsRobot(header) {
+		return Agent{Robot: true}
 	}
+	return Describe(header)
+}
+
+// Describe returns the browser, the system and the device that a User-Agent header names, whoever
+// sends it.
+func Describe(header string) (a Agent) {
+	parsed := useragent.Parse(header[:min(len(header), MaxLength)])
 	if slices.Contains(browsers, parsed.Name) {
 		a.Browser = parsed.Name
 	}
@@ -58,7 +56,6 @@ func ReadAgent(header string) Agent {
 		a.OS = parsed.OS
 	}
 	switch {
-	case a.Bot:
 	case parsed.Tablet:
 		a.Device = deviceTablet
 	case parsed.Mobile:

@@ -1,0 +1,141 @@
+package agent
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxWords = 20_000 // of a section
+	maxWord  = 200    // bytes
+	maxShort = 20     // words of one byte, of a section
+)
+
+// The sections of a table.
+const (
+	ofPeople  = "people"
+	ofRobots  = "robots"
+	ofSystems = "systems"
+	ofEngines = "engines"
+)
+
+var sections = []string{ofPeople, ofRobots, ofSystems, ofEngines}
+
+// builtIn is the table of the program, in the form of a file that operators write.
+//
+//go:embed agents.txt
+var builtIn string
+
+// Table tells the agents of people from those of robots by the words that they have. It does not
+// change, and is safe for concurrent use.
+type Table struct {
+	people, robots, systems, engines *words
+}
+
+// BuiltIn returns the table of the program.
+func BuiltIn() *Table {
+	table, err := Parse("")
+	if err != nil {
+		panic("the table of agents in the program: " + err.Error())
+	}
+	return table
+}
+
+// Parse returns the table of the program with the changes of a text. Its error says what to write
+// in which line.
+func Parse(text string) (*Table, error) {
+	entries, err := change(nil, builtIn)
+	if err == nil {
+		entries, err = change(entries, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	lists := make(map[string]*words, len(sections))
+	for _, section := range sections {
+		lists[section] = newWords(slices.Collect(maps.Values(entries[section])))
+		if len(lists[section].short) > maxShort {
+			return nil, fmt.Errorf("[%s] has more than %d words of one byte", section, maxShort)
+		}
+	}
+	return &Table{
+		people: lists[ofPeople], robots: lists[ofRobots], systems: lists[ofSystems],
+		engines: lists[ofEngines],
+	}, nil
+}
+
+// change returns the entries of each section after the changes of a text.
+func change(base map[string]map[string]word, text string) (map[string]map[string]word, error) {
+	entries := make(map[string]map[string]word, len(sections))
+	for _, section := range sections {
+		entries[section] = maps.Clone(base[section])
+		if entries[section] == nil {
+			entries[section] = make(map[string]word)
+		}
+	}
+	if !utf8.ValidString(text) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	var section string
+	number := 0
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		number++
+		line = strings.TrimSpace(line)
+		var err error
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			section, err = begin(entries, line)
+		default:
+			err = enter(entries[section], line)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d, %.40q: %w", number, line, err)
+		}
+	}
+	return entries, nil
+}
+
+// begin returns the section that a line begins. It removes the words of the section if the line
+// says so.
+func begin(entries map[string]map[string]word, line string) (string, error) {
+	name, replaces := strings.CutPrefix(strings.Trim(line, "[]"), "only ")
+	if !slices.Contains(sections, name) {
+		return "", fmt.Errorf(
+			"write [SECTION] or [only SECTION], with one of %s", strings.Join(sections, ", "),
+		)
+	}
+	if replaces {
+		clear(entries[name])
+	}
+	return name, nil
+}
+
+// enter adds the word of a line to a section, or removes it.
+func enter(section map[string]word, line string) error {
+	if section == nil {
+		return errors.New("write a section before the first word, such as [robots]")
+	}
+	entry := strings.ToLower(line)
+	if removed, ok := strings.CutPrefix(entry, "- "); ok {
+		removed = strings.TrimSpace(removed)
+		if _, known := section[removed]; !known {
+			return errors.New("the section has no such word to remove")
+		}
+		delete(section, removed)
+		return nil
+	}
+	of, err := newWord(entry)
+	if err != nil {
+		return err
+	}
+	if section[entry] = of; len(section) > maxWords {
+		return fmt.Errorf("a section has at most %d words", maxWords)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+)
+
+// maxGap is how many bytes a * inside a word stands for at most.
+const maxGap = 64
+
+// word is an entry of a table, in lower case.
+type word struct {
+	text, then string // then: what follows text after at most maxGap other bytes; empty: nothing
+	anchored   bool   // it begins the agent: ^text
+	inside     bool   // letters may stand before it: *text
+	open       bool   // letters may follow it: text*
+}
+
+// newWord reads an entry: a text with a ^ or * before it and a * after it, and at most one * in it.
+func newWord(entry string) (w word, err error) {
+	entry, w.anchored = strings.CutPrefix(entry, "^")
+	entry, w.inside = strings.CutPrefix(entry, "*")
+	entry, w.open = strings.CutSuffix(entry, "*")
+	if len(entry) == 0 || len(entry) > maxWord || w.anchored && w.inside {
+		return word{}, errors.New("write ^ or * before 1 to 200 bytes of text, and * after it")
+	}
+	w.inside = w.inside || !w.anchored && !isLetter(entry[0])
+	w.open = w.open || !isLetter(entry[len(entry)-1])
+	w.text, w.then, _ = strings.Cut(entry, "*")
+	if strings.Contains(w.then, "*") {
+		return word{}, errors.New("a text has at most one * in it")
+	}
+	return w, nil
+}
+
+// match returns where the word ends that begins at a place of an agent.
+func (w word) match(agent string, from int) (end int, ok bool) {
+	if w.anchored && from > 0 || !strings.HasPrefix(agent[from:], w.text) {
+		return 0, false
+	}
+	end = from + len(w.text)
+	if w.then != "" {
+		gap := strings.Index(agent[end:min(len(agent), end+maxGap)], w.then)
+		if gap < 0 {
+			return 0, false
+		}
+		end += gap + len(w.then)
+	}
+	return end, w.open || end == len(agent) || !isLetter(agent[end])
+}
+
+// words finds the entries of one section in an agent.
+type words struct {
+	// heads has for each two bytes, without their highest bits, where in groups the words are that
+	// begin so. Comparing each word at each place of an agent would take too long.
+	heads  [1 << 14]uint16
+	groups [][]word // the first one is empty
+	short  []word   // words of one byte
+}
+
+func newWords(entries []word) *words {
+	w := &words{groups: make([][]word, 1)}
+	for _, of := range entries {
+		if len(of.text) < 2 {
+			w.short = append(w.short, of)
+			continue
+		}
+		group := &w.heads[head(of.text)]
+		if *group == 0 {
+			*group = uint16(len(w.groups)) //nolint:gosec // there are fewer heads
+			w.groups = append(w.groups, nil)
+		}
+		w.groups[*group] = append(w.groups[*group], of)
+	}
+	return w
+}
+
+// head returns the place in heads of a text with at least two bytes.
+func head(text string) int { return int(text[0]&0x7f)<<7 | int(text[1]&0x7f) }
+
+// span is where a word stands in an agent.
+type span struct{ from, to int }
+
+// find calls found for each place of a word in an agent in lower case, until found returns false.
+func (w *words) find(agent string, found func(span) bool) {
+	for i := 0; i+1 < len(agent); i++ {
+		for _, of := range w.groups[w.heads[head(agent[i:])]] {
+			if !of.inside && i > 0 && isLetter(agent[i-1]) && isLetter(agent[i]) {
+				continue
+			}
+			if end, ok := of.match(agent, i); ok && !found(span{i, end}) {
+				return
+			}
+		}
+	}
+	for _, of := range w.short {
+		for i := range len(agent) {
+			if end, ok := of.match(agent, i); ok && !found(span{i, end}) {
+				return
+			}
+		}
+	}
+}
+
+// has reports whether an agent has one of the words.
+func (w *words) has(agent string) (has bool) {
+	w.find(agent, func(span) bool {
+		has = true
+		return false
+	})
+	return has
+}
+
+func isLetter(b byte) bool { return 'a' <= b && b <= 'z' }

@@ -1,0 +1,17 @@
+package peer
+
+import "net/netip"
+
+// networkBits is the length of the IPv6 prefix whose addresses are taken to have one owner.
+const networkBits = 64
+
+// NetworkOf returns what is taken to have one owner: an IPv4 address, or the /64 prefix of an IPv6
+// address, because a device takes another address of its network each day. Texts that are no
+// address are returned as they are.
+func NetworkOf(address string) string {
+	parsed, err := netip.ParseAddr(address)
+	if err != nil || parsed.Is4() {
+		return address
+	}
+	return netip.PrefixFrom(parsed, networkBits).Masked().String()
+}
