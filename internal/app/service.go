@@ -16,6 +16,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/accounts"
+	"linkledger/commands/answered"
 	"linkledger/commands/audit"
 	"linkledger/commands/clicklimit"
 	"linkledger/commands/clicks"
@@ -40,6 +41,7 @@ import (
 	"linkledger/projections/adoption"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/keystore/keyuse"
+	"linkledger/projections/level"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/cache"
@@ -84,6 +86,7 @@ type Service struct {
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 	clocks    *clockcheck.Checker
+	level     *level.Watch
 	held      func(context.Context) error // requests wait for it; nil: for nothing
 	building  atomic.Bool                 // requests wait for held
 }
@@ -156,6 +159,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	}
 	s := &Service{
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
+		level:   level.NewWatch(db, store, projections.Filters(), cfg.Logger),
 		guard:   guard,
 		queries: queries.New(db),
 		served:  make(chan struct{}),
@@ -234,6 +238,7 @@ func (s *Service) wire(ctx context.Context) error {
 		Lists: linklist.New(s.db), SessionLists: sessionlist.New(s.db),
 		Accounts: s.Accounts, People: known, Logins: logins,
 		Sessions: s.db.Keys, SignIn: signIn, RedirectCache: s.redirects,
+		Answered: answered.New(written), Levels: s.levels(),
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
