@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
 	"linkledger/internal/soak"
 	"linkledger/projections"
 	"linkledger/queries"
@@ -44,7 +46,7 @@ func (s *stack) resume(t *testing.T, names ...string) {
 func TestAnsweredIsNeverDenied(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, impatient)
-	c := s.client(t, "alice")
+	c, bob := s.client(t, "alice"), s.client(t, "bob")
 	visits := func(hash string, want int) {
 		t.Helper()
 		if got := s.visit(t, "GET", "/"+hash).status; got != want {
@@ -66,13 +68,18 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 
 	s.pause(t, projections.Links, projections.Accounts)
 	visits("new", http.StatusNotFound)
-	c.create(`"long_url":"https://example.com/new","custom_hash":"new"`)
+	c.create(`"long_url":"https://example.com/new","custom_hash":"new","note":"a note"`)
 	visits("new", http.StatusFound)
 	equal(t, "destination", s.visit(t, "HEAD", "/new").header.Get("Location"), "https://example.com/new")
 	equal(t, "image", s.visit(t, "GET", "/new/qr.png").status, http.StatusOK)
 	generated := c.create(`"long_url":"https://example.com/"`).Hash
 	visits(generated, http.StatusFound)
 	visits("never", http.StatusNotFound)
+
+	read := c.must("GET", "/v3/urls/new", "").URLs[0]
+	equal(t, "record", *read.LongURL+" "+read.Note, "https://example.com/new a note")
+	c.call("GET", "/v3/urls/never", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	bob.call("GET", "/v3/urls/new", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 
 	c.must("POST", "/v3/urls/gone/restore", "")
 	visits("gone", http.StatusFound)
@@ -99,6 +106,83 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 	visits(generated, http.StatusGone)
 	visits("never", http.StatusNotFound)
 	s.resume(t, projections.Links, projections.Accounts)
+}
+
+// TestReadsSayThatTheyAreBehind pauses a projection. It checks that answers say how old the changes are that they lack,
+// and that a single record lacks none.
+func TestReadsSayThatTheyAreBehind(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, impatient)
+	c := s.client(t, "alice")
+	link := c.create(`"long_url":"https://example.com/","tags":["old"]`)
+	s.caughtUp(t)
+	s.pause(t, projections.Links)
+	c.must("PATCH", "/v3/urls/"+link.Hash, `{"urls":[{"note":"changed","tags":["new","-old"]}]}`)
+	deadline := time.Now().Add(testTimeout)
+	for s.level.Behind(projections.Links) == 0 && time.Now().Before(deadline) {
+		if err := s.level.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	list := c.must("GET", "/v3/urls", "")
+	if behind, err := strconv.Atoi(list.header.Get("X-Seconds-Behind")); err != nil || behind < 3 {
+		t.Errorf("the list is %d seconds behind, %v", behind, err)
+	}
+	equal(t, "note in the list", list.URLs[0].Note, "")
+	read := c.must("GET", "/v3/urls/"+link.Hash, "").URLs[0]
+	equal(t, "record", read.Note+" "+strings.Join(read.Tags, " "), "changed new")
+	s.resume(t, projections.Links)
+}
+
+// TestReadModelsAheadOfTheLog gives the read models a link that the log lacks, and a checkpoint that is not in it. It
+// checks that visitors and callers get nothing that the log lacks, and that the service mends itself.
+func TestReadModelsAheadOfTheLog(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, impatient)
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"true"`)
+	s.caughtUp(t)
+	s.pause(t, projections.Links)
+	for _, statement := range []string{
+		"UPDATE linkledger.links SET hash = 'ghost' WHERE hash = 'true'",
+		"UPDATE linkledger.generations SET commit_pos = commit_pos + 1000000, prepare_pos = prepare_pos + 1000000 WHERE name = 'links'",
+	} {
+		if _, err := s.db.NewRaw(statement).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	visits := func(hash string, want int) {
+		t.Helper()
+		if got := s.visit(t, "GET", "/"+hash).status; got != want {
+			t.Errorf("%s is answered %d; want %d", hash, got, want)
+		}
+	}
+	visits("ghost", http.StatusFound) // until it is noticed
+	if err := s.level.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	visits("ghost", http.StatusNotFound)
+	visits("true", http.StatusFound)
+	for _, path := range []string{"/v3/urls", "/v3/urls/true", "/v3/account", "/v3/session"} {
+		c.call("GET", path, "").is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+	}
+	c.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/"}]}`).
+		is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+	s.resume(t, projections.Links)
+	deadline := time.Now().Add(testTimeout)
+	for s.level.Misplaced(projections.Links) && time.Now().Before(deadline) {
+		if err := s.level.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	visits("ghost", http.StatusNotFound)
+	visits("true", http.StatusFound)
+	c.must("GET", "/v3/urls/true", "")
+	created := c.create(`"long_url":"https://example.com/"`)
+	s.caughtUp(t)
+	equal(t, "links in the list", len(c.must("GET", "/v3/urls?hashes="+created.Hash+",true", "").URLs), 2)
 }
 
 // TestAnsweredIsNeverDeniedByAnotherNode creates links on a node, while visitors ask another one for them all the

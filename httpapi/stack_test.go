@@ -177,6 +177,8 @@ func newStackThat(
 		Projections: catchup.Projections{
 			Wait: s.waiter.Wait, WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
 			LacksEffect: s.waiter.LacksEffect, LastChange: s.waiter.LastChange, SetAside: s.waiter.SetAside,
+			Misplaced: func(names ...string) bool { return s.level.Misplaced(names...) },
+			Behind:    func(names ...string) time.Duration { return s.level.Behind(names...) },
 		},
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: testTimeout, RequestTimeout: testTimeout, Now: clock,
@@ -636,8 +638,12 @@ func newStackless() Config {
 		People: people.New(nil, nil, nil), Sessions: keystore.New(nil),
 		Accounts: accounts.New(nil, nil), Logins: cache.NewLogins(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
 		Answered: answered.New(nil), Levels: redirect.Levels{
-			Links:     func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) { return queries.Checkpoint{}, nil },
-			Accounts:  func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) { return queries.Checkpoint{}, nil },
+			Links: func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) {
+				return queries.Checkpoint{}, nil
+			},
+			Accounts: func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) {
+				return queries.Checkpoint{}, nil
+			},
 			Misplaced: func() bool { return false },
 		},
 		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),

@@ -244,7 +244,7 @@ func (s *Service) wire(ctx context.Context) error {
 			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
 			WaitForOthers: s.Waiter.WaitForOthers,
 			LacksEffect:   s.Waiter.LacksEffect, LastChange: s.Waiter.LastChange,
-			SetAside: s.Waiter.SetAside,
+			SetAside: s.Waiter.SetAside, Misplaced: s.level.Misplaced, Behind: s.level.Behind,
 		},
 		WaitTimeout: cfg.WaitTimeout, Served: s.served,
 		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
