@@ -15,6 +15,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/access"
 	"linkledger/commands/accounts"
+	"linkledger/commands/answered"
 	"linkledger/commands/audit"
 	"linkledger/commands/clicklimit"
 	"linkledger/commands/clicks"
@@ -25,6 +26,7 @@ import (
 	"linkledger/httpapi/agent"
 	"linkledger/httpapi/openid"
 	"linkledger/httpapi/peer"
+	"linkledger/httpapi/redirect"
 	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/catchup"
@@ -55,6 +57,8 @@ type Config struct {
 	Sessions      session.Store       // for the API
 	Logins        *cache.Logins       // for the API
 	RedirectCache *cache.Redirects    // for redirects
+	Answered      *answered.Links     // for redirects: links that the read models lack
+	Levels        redirect.Levels     // of the read models
 	// ClickLimiter limits the clicks of links with a limit. Only redirects use it.
 	ClickLimiter *clicklimit.Limiter
 	// ClickRecorder and UsageMeter MUST run until the last request is answered.
@@ -195,8 +199,11 @@ func (cfg *Config) check() error {
 		return errors.New("the API needs commands, lists, accounts, people, logins, sessions, a " +
 			"meter of calls and functions that wait for projections")
 	case cfg.Redirects &&
-		(cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil):
-		return errors.New("redirects need a redirect cache, a click limiter and a click recorder")
+		(cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil ||
+			cfg.Answered == nil || cfg.Levels.Links == nil || cfg.Levels.Accounts == nil ||
+			cfg.Levels.Misplaced == nil):
+		return errors.New("redirects need a redirect cache, a click limiter, a click recorder, " +
+			"links of the log and what compares it with the read models")
 	case len(cfg.VisitorKey) < peer.MinKey,
 		cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
 		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)

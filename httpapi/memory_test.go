@@ -65,8 +65,9 @@ func (s *stack) deactivate(t testing.TB, username string) {
 	s.caughtUp(t)
 }
 
-// TestRedirectsWithoutTheDatabase checks that links in memory redirect while the database is
-// unavailable.
+// TestRedirectsWithoutTheDatabase checks that links redirect while the database is unavailable: those in memory, and
+// others from the log. Without the log too, links in memory redirect no more, because no click would be durable, and
+// nobody is told that a link does not exist.
 func TestRedirectsWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -79,10 +80,11 @@ func TestRedirectsWithoutTheDatabase(t *testing.T) {
 	for range 20 {
 		equal(t, "status of a link in memory", s.visit(t, "GET", "/known").status, http.StatusFound)
 	}
-	equal(
-		t, "status of a link that is not in memory", s.visit(t, "GET", "/unknown").status,
-		http.StatusServiceUnavailable,
-	)
+	equal(t, "status of a link that is not in memory", s.visit(t, "GET", "/unknown").status, http.StatusFound)
+	equal(t, "status of a link that never was", s.visit(t, "GET", "/never").status, http.StatusNotFound)
+	s.events.Stop()
+	equal(t, "status without both stores", s.visit(t, "GET", "/unknown").status, http.StatusServiceUnavailable)
+	equal(t, "status without both stores", s.visit(t, "GET", "/never").status, http.StatusServiceUnavailable)
 }
 
 // awaitNotifications waits until the notifications of all commits so far have been received.

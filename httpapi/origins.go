@@ -79,7 +79,7 @@ func newCORS(origins []string) *cors.Cors {
 		},
 		ExposedHeaders: []string{
 			"Retry-After", "Allow", request.HeaderID, response.HeaderBatchID,
-			response.HeaderPosition,
+			response.HeaderPosition, response.HeaderBehind,
 		},
 		MaxAge: preflightAge,
 	}

@@ -111,7 +111,7 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 	c := s.client(t, "alice")
 	want := []string{
 		"Access-Control-Allow-Origin: " + pageOrigin,
-		"Access-Control-Expose-Headers: Retry-After, Allow, X-Request-Id, X-Batch-Id, X-Event-Position",
+		"Access-Control-Expose-Headers: Retry-After, Allow, X-Request-Id, X-Batch-Id, X-Event-Position, X-Seconds-Behind",
 	}
 	stranger := s.stranger(t, "nobody")
 	calls := map[string]func(...with) *answer{

@@ -425,9 +425,14 @@ func TestOutages(t *testing.T) {
 	// The change makes redirects look the link up again.
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/back"}]}`)
 	s.db.Pool.Close()
-	for _, path := range []string{
-		"/v3/urls", "/v3/urls/one", "/v3/stats/one", "/v3/tags", "/v3/account", "/one", "/one/qr.png",
-	} {
+	equal(t, "status from the log", s.visit(t, "GET", "/one").status, http.StatusFound)
+	for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/stats/one", "/v3/tags", "/v3/account"} {
+		c.call("GET", path, "", header("Accept", "application/json")).is(
+			http.StatusServiceUnavailable, apierror.CodeUnknown,
+		)
+	}
+	s.events.Stop()
+	for _, path := range []string{"/one", "/one/qr.png"} {
 		c.call("GET", path, "", header("Accept", "application/json")).is(
 			http.StatusServiceUnavailable, apierror.CodeUnknown,
 		)

@@ -171,7 +171,8 @@ func (cfg *Config) newRedirects(visitors *peer.Pseudonyms) (*redirect.Handler, e
 		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
 	return redirect.New(redirect.Config{
-		Cache: cfg.RedirectCache, ClickLimiter: cfg.ClickLimiter, Clicks: cfg.ClickRecorder,
+		Cache: cfg.RedirectCache, Answered: cfg.Answered, Levels: cfg.Levels,
+		ClickLimiter: cfg.ClickLimiter, Clicks: cfg.ClickRecorder,
 
 		Pseudonyms: visitors, Former: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
 		Agents: cfg.Agents,

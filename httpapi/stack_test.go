@@ -29,6 +29,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/accounts"
+	"linkledger/commands/answered"
 	"linkledger/commands/audit"
 	"linkledger/commands/clicklimit"
 	"linkledger/commands/clicks"
@@ -43,6 +44,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/redirect"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/pgserver/postgrestest"
@@ -50,6 +52,7 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/keystore"
+	"linkledger/projections/level"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/cache"
@@ -99,6 +102,7 @@ type stack struct {
 	calls    *metering.Meter
 	waiter   *progress.Waiter
 	targets  *cache.Redirects
+	level    *level.Watch
 	logins   *cache.Logins
 	log      *lines
 	queries  *queryLog
@@ -167,11 +171,14 @@ func newStackThat(
 		API: true, Redirects: true, Commands: s.commands,
 		Audit: history, Prover: prover, Queries: queries.New(s.db),
 		Lists: linklist.New(s.db), SessionLists: sessionlist.New(s.db), Accounts: s.accounts, Logins: s.logins, RedirectCache: s.targets,
+		Answered: answered.New(streams), Levels: s.levels(),
 		People: people.New(streams, s.db.Keys, []byte("identities")), Sessions: s.db.Keys,
 		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.waiter.Wait, WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
 			LacksEffect: s.waiter.LacksEffect, LastChange: s.waiter.LastChange, SetAside: s.waiter.SetAside,
+			Misplaced: func(names ...string) bool { return s.level.Misplaced(names...) },
+			Behind:    func(names ...string) time.Duration { return s.level.Behind(names...) },
 		},
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: testTimeout, RequestTimeout: testTimeout, Now: clock,
@@ -189,6 +196,21 @@ func newStackThat(
 		}
 	})
 	return s
+}
+
+// levels compares the read models of the stack with its log.
+func (s *stack) levels() redirect.Levels {
+	latest := func(log *level.Log) func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) {
+		return func(ctx context.Context, at queries.Checkpoint) (queries.Checkpoint, error) {
+			latest, err := log.Latest(ctx, eventstore.Position(at))
+			return queries.Checkpoint(latest), err
+		}
+	}
+	s.level = level.NewWatch(s.db, s.store, projections.Filters(), slog.New(slog.DiscardHandler))
+	return redirect.Levels{
+		Links: latest(level.OfLinks(s.store)), Accounts: latest(level.OfAccounts(s.store)),
+		Misplaced: func() bool { return s.level.Misplaced(projections.Links, projections.Accounts) },
+	}
 }
 
 func (s *stack) openDatabase(t testing.TB) {
@@ -615,6 +637,15 @@ func newStackless() Config {
 		Queries: queries.New(nil), Lists: linklist.New(nil), SessionLists: sessionlist.New(nil),
 		People: people.New(nil, nil, nil), Sessions: keystore.New(nil),
 		Accounts: accounts.New(nil, nil), Logins: cache.NewLogins(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
+		Answered: answered.New(nil), Levels: redirect.Levels{
+			Links: func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) {
+				return queries.Checkpoint{}, nil
+			},
+			Accounts: func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) {
+				return queries.Checkpoint{}, nil
+			},
+			Misplaced: func() bool { return false },
+		},
 		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),
 		Projections: catchup.Projections{
 			Wait: none.Wait, WaitUndelayed: none.WaitUndelayed, WaitForOthers: none.WaitForOthers,

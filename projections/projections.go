@@ -45,6 +45,15 @@ func all() projection.Set {
 	}
 }
 
+// Filters returns the filters of all projections, by their names.
+func Filters() map[string]eventstore.Filter {
+	filters := make(map[string]eventstore.Filter)
+	for _, p := range all() {
+		filters[p.Name] = p.Filter
+	}
+	return filters
+}
+
 // Names returns the names of all projections.
 func Names() []string { return all().Names() }
 

@@ -20,6 +20,21 @@ type Redirect struct {
 	Deleted        bool   `bun:"deleted"`
 	OwnerActive    bool   `bun:"owner_active"`
 	OwnerExpires   string `bun:"owner_expires"` // like ExpirationDate, for the owner's account
+
+	// Links and Accounts are the checkpoints of the read models in the snapshot that this is from.
+	Links    Checkpoint `bun:"embed:links_"`
+	Accounts Checkpoint `bun:"embed:accounts_"`
+}
+
+// Checkpoint is the position up to which a read model has the log.
+type Checkpoint struct {
+	Commit  uint64 `bun:"commit"`
+	Prepare uint64 `bun:"prepare"`
+}
+
+// After reports whether a checkpoint lies after another one.
+func (c Checkpoint) After(other Checkpoint) bool {
+	return c.Commit > other.Commit || c.Commit == other.Commit && c.Prepare > other.Prepare
 }
 
 // Expired reports whether the last day of the link is over.
@@ -29,14 +44,17 @@ func (r Redirect) Expired(now time.Time) bool { return dayIsOver(r.ExpirationDat
 func (r Redirect) OwnerExpired(now time.Time) bool { return dayIsOver(r.OwnerExpires, now) }
 
 // Redirect returns the live link that has the hash, of any account. If there is none, it returns
-// the link that had the hash and was deleted last, or else ErrNotFound. If the owner's account is
-// not in the read model yet, the owner counts as active, because accounts are opened active.
+// the link that had the hash and was deleted last, or else ErrNotFound with the checkpoints alone.
+// If the owner's account is not in the read model yet, the owner counts as active, because accounts
+// are opened active.
+//
+// Checkpoints and link are of one snapshot, so an event at or before a checkpoint is in the link,
+// or is what makes it missing.
 func (q *DB) Redirect(ctx context.Context, hash string) (Redirect, error) {
 	if !Storable(hash) {
 		return Redirect{}, failed("redirect", ErrNotFound)
 	}
-	var redirect Redirect
-	err := q.db.NewSelect().TableExpr(linkTables).
+	found := q.db.NewSelect().TableExpr(linkTables).
 		ColumnExpr("link.id, link.account_id, link.long_url, link.max_clicks").
 		ColumnExpr("link.deleted_at IS NOT NULL AS deleted").
 		ColumnExpr("coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
@@ -46,9 +64,23 @@ func (q *DB) Redirect(ctx context.Context, hash string) (Redirect, error) {
 		Join("LEFT JOIN linkledger.accounts AS owner ON owner.id = link.account_id").
 		Where("link.hash = ?", hash).
 		OrderExpr("link.deleted_at DESC NULLS FIRST, link.position DESC").
-		Limit(1).Scan(ctx, &redirect)
+		Limit(1)
+	var redirect Redirect
+	err := q.db.NewSelect().TableExpr("linkledger.generations AS links").
+		ColumnExpr("links.commit_pos AS links_commit, links.prepare_pos AS links_prepare").
+		ColumnExpr("accounts.commit_pos AS accounts_commit").
+		ColumnExpr("accounts.prepare_pos AS accounts_prepare").
+		ColumnExpr("found.*").
+		Join(`JOIN linkledger.generations AS accounts
+			ON accounts.name = 'accounts' AND accounts.serving`).
+		Join("LEFT JOIN LATERAL (?) AS found ON true", found).
+		Where("links.name = 'links' AND links.serving").
+		Scan(ctx, &redirect)
 	if err != nil {
 		return Redirect{}, failed("redirect", err)
+	}
+	if redirect.URLID == uuid.Nil {
+		return redirect, failed("redirect", ErrNotFound)
 	}
 	return redirect, nil
 }

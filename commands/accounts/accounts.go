@@ -121,6 +121,12 @@ func Load(ctx context.Context, streams *streams.Streams, account string) (Accoun
 	return fold(loaded.Events), err
 }
 
+// LoadSealed is Load without what is sealed, so it needs no keys.
+func LoadSealed(ctx context.Context, streams *streams.Streams, account string) (Account, error) {
+	loaded, err := streams.LoadSealed(ctx, events.StreamAccount+account)
+	return fold(loaded.Events), err
+}
+
 // RotateKey ends all API keys of an account and adds one that may do everything. It refuses with
 // AccountNotFound and AccountGone.
 func (s *Accounts) RotateKey(

@@ -34,14 +34,11 @@ func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	if !known {
 		return apierror.WrongInput("size must be small or big, not %q", size)
 	}
-	link, hash, err := h.find(c)
+	link, hash, err := h.find(c, h.cfg.Now().UTC())
 	if err != nil {
 		return err
 	}
-	if err := checkAvailable(link, h.cfg.Now().UTC()); err != nil {
-		return err
-	}
-	if err := h.checkLimit(c, link, false); err != nil {
+	if _, err := h.checkLimit(c, hash, link, false); err != nil {
 		return err
 	}
 	short := h.cfg.Base.Of(c.Request) + "/" + hash

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"time"
 
 	"github.com/uptrace/bunrouter"
 
+	"linkledger/commands/answered"
 	"linkledger/commands/clicklimit"
 	"linkledger/commands/clicks"
 	"linkledger/commands/destination"
@@ -29,6 +31,8 @@ import (
 // Config of a Handler. All fields are required, but for Former, Proxies, Country and Base.
 type Config struct {
 	Cache        *cache.Redirects
+	Answered     *answered.Links // finds what the read models lack
+	Levels       Levels
 	ClickLimiter *clicklimit.Limiter // for links with a limit
 	Clicks       *clicks.Recorder
 
@@ -50,6 +54,7 @@ type Config struct {
 type Handler struct {
 	cfg    Config
 	agents agents
+	denied *confirmations
 }
 
 // New returns a handler with an empty cache of user agents.
@@ -58,7 +63,10 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{cfg: cfg, agents: known}, nil
+	return &Handler{cfg: cfg, agents: known, denied: &confirmations{
+		cache: cfg.Cache, links: cfg.Answered, levels: cfg.Levels,
+		of: make(map[string]*confirmation),
+	}}, nil
 }
 
 // Routes returns the routes of short links.
@@ -83,16 +91,14 @@ func Options(allow string) bunrouter.HandlerFunc {
 // Package clicks counts and logs such clicks.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
-	link, _, err := h.find(c)
+	now := h.cfg.Now().UTC()
+	link, hash, err := h.find(c, now)
 	if err != nil {
 		return err
 	}
-	now := h.cfg.Now().UTC()
-	if err := checkAvailable(link, now); err != nil {
-		return err
-	}
 	click := h.click(r.Request, link, now)
-	if err := h.checkLimit(c, link, r.Method == http.MethodGet && !click.Bot); err != nil {
+	counts := r.Method == http.MethodGet && !click.Bot
+	if link, err = h.checkLimit(c, hash, link, counts); err != nil {
 		return err
 	}
 	if r.Method == http.MethodGet {
@@ -112,16 +118,28 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// link returns the link that has a hash.
-func (h *Handler) link(c *request.Context, hash string) (queries.Redirect, error) {
+// link returns the link that has a hash, if visitors may follow it. Nobody is denied a link because
+// the read models are late: before that, the log is asked.
+func (h *Handler) link(
+	c *request.Context, hash string, now time.Time,
+) (queries.Redirect, error) {
 	if !hashes.Valid(hash) {
 		return queries.Redirect{}, errNoLink()
 	}
 	link, err := h.cfg.Cache.Find(c.Context(), hash)
+	if err == nil && checkAvailable(link, now) == nil && !h.cfg.Levels.Misplaced() {
+		return link, nil
+	}
+	link, err = h.denied.find(c.Context(), hash, hash, func(link queries.Redirect) bool {
+		return checkAvailable(link, h.cfg.Now().UTC()) == nil
+	})
 	if errors.Is(err, queries.ErrNotFound) {
 		return queries.Redirect{}, errNoLink()
 	}
-	return link, apierror.Unavailable(err)
+	if err != nil {
+		return queries.Redirect{}, late(err)
+	}
+	return link, checkAvailable(link, now)
 }
 
 func errNoLink() error {
@@ -140,10 +158,43 @@ func checkAvailable(link queries.Redirect, now time.Time) error {
 }
 
 // checkLimit returns an error if a link has reached its limit of clicks. If the visit counts, it
-// takes one click of the limit.
-func (h *Handler) checkLimit(c *request.Context, link queries.Redirect, counts bool) error {
+// takes one click of the limit. It returns the link with the limit that it has by now.
+func (h *Handler) checkLimit(
+	c *request.Context, hash string, link queries.Redirect, counts bool,
+) (queries.Redirect, error) {
+	allowed, err := h.withinLimit(c, link, counts)
+	if err != nil || allowed {
+		return link, err
+	}
+	// The limit may have been raised since, which the read models may lack.
+	former := link.MaxClicks
+	key := strconv.FormatInt(former, 10) + "!" + hash // no hash has this character
+	link, err = h.denied.find(c.Context(), key, hash, func(now queries.Redirect) bool {
+		return now.MaxClicks != former && checkAvailable(now, h.cfg.Now().UTC()) == nil
+	})
+	if err == nil && link.MaxClicks != former {
+		if err := checkAvailable(link, h.cfg.Now().UTC()); err != nil {
+			return link, err
+		}
+		allowed, err = h.withinLimit(c, link, counts)
+	}
+	switch {
+	case errors.Is(err, queries.ErrNotFound):
+		return link, errNoLink()
+	case err != nil:
+		return link, late(err)
+	case !allowed:
+		return link, gone("This link has been used as often as it may be")
+	}
+	return link, nil
+}
+
+// withinLimit reports whether a link may be followed once more.
+func (h *Handler) withinLimit(
+	c *request.Context, link queries.Redirect, counts bool,
+) (bool, error) {
 	if link.MaxClicks == 0 {
-		return nil
+		return true, nil
 	}
 	check := h.cfg.ClickLimiter.Left
 	if counts {
@@ -151,14 +202,7 @@ func (h *Handler) checkLimit(c *request.Context, link queries.Redirect, counts b
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), h.cfg.Timeout)
 	defer cancel()
-	allowed, err := check(ctx, link.URLID.String(), link.MaxClicks, link.TotalClicks)
-	if err != nil {
-		return err
-	}
-	if !allowed {
-		return gone("This link has been used as often as it may be")
-	}
-	return nil
+	return check(ctx, link.URLID.String(), link.MaxClicks, link.TotalClicks)
 }
 
 func gone(details string) error {

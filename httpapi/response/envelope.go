@@ -14,6 +14,8 @@ const (
 	HeaderBatchID = "X-Batch-Id"
 	// HeaderPosition has the position of a write in the log.
 	HeaderPosition = "X-Event-Position"
+	// HeaderBehind has the age in seconds of the oldest change that an answer may lack.
+	HeaderBehind = "X-Seconds-Behind"
 )
 
 // version is the version in every envelope. Clients of this API refuse responses without it.

@@ -56,6 +56,9 @@ func (a *API) endpointAt(
 ) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
+		if err := a.waiter.CheckPlace(); err != nil {
+			return err
+		}
 		if err := a.auth.Authenticate(c); err != nil {
 			return err
 		}
@@ -68,7 +71,23 @@ func (a *API) endpointAt(
 		if err := a.domains.checkDomain(c); err != nil {
 			return err
 		}
+		if c.Request.Method == http.MethodGet {
+			a.waiter.SayBehind(c)
+		}
 		return answer(c, handle)
+	}
+}
+
+// from makes a call need another projection than those that every call needs.
+func (a *API) from(
+	projection string, handle func(c *request.Context) (any, error),
+) func(c *request.Context) (any, error) {
+	return func(c *request.Context) (any, error) {
+		if err := a.waiter.CheckPlace(projection); err != nil {
+			return nil, err
+		}
+		a.waiter.SayBehind(c, projection)
+		return handle(c)
 	}
 }
 
@@ -81,6 +100,9 @@ func (a *API) ofSession(
 ) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
+		if err := a.waiter.CheckPlace(); err != nil {
+			return err
+		}
 		if err := resume(a.sessions.Sessions, c); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/router"
 	"linkledger/httpapi/session"
+	"linkledger/httpapi/v3/catchup"
 )
 
 // anyScope is for calls that every key may make.
@@ -28,9 +29,11 @@ func (a *API) Routes() []router.Route {
 		router.Get("/v3/urls/:hash", a.endpointAt(access.LinksRead, a.urls.Read)),
 		router.Patch("/v3/urls/:hash", a.endpoint(access.LinksWrite, a.urls.EditOne)),
 		router.Delete("/v3/urls/:hash", a.endpoint(access.LinksWrite, a.urls.DeleteOne)),
-		router.Get("/v3/urls/:hash/dimensions", a.endpoint(access.StatsRead, a.stats.Dimensions)),
+		router.Get("/v3/urls/:hash/dimensions", a.endpoint(access.StatsRead,
+			a.from(catchup.Dimensions, a.stats.Dimensions))),
 		router.Get("/v3/urls/:hash/history", a.unbound(access.HistoryRead, a.stats.History)),
-		router.Get("/v3/urls/:hash/proof", a.unbound(access.HistoryRead, a.proofs.OfLink)),
+		router.Get("/v3/urls/:hash/proof", a.unbound(access.HistoryRead,
+			a.from(catchup.Tree, a.proofs.OfLink))),
 		router.Post("/v3/urls/:hash/restore", a.unbound(access.LinksWrite, a.urls.Restore)),
 		router.Get("/v3/deleted", a.unbound(access.HistoryRead, a.urls.Deleted)),
 		router.Get("/v3/batches/:id", a.unbound(access.HistoryRead, a.urls.ChangedBy)),
@@ -61,9 +64,11 @@ func (a *API) Routes() []router.Route {
 		router.Patch("/v3/session", a.ofSession(resume, a.sessions.Move)),
 		router.Delete("/v3/session", a.ofSession(resumeToEnd, a.sessions.EndCurrent)),
 
-		router.Get("/v3/head", a.unbound(access.HistoryRead, a.proofs.Head)),
-		router.Post("/v3/proofs", reading(a.unbound(access.HistoryRead, a.proofs.Check))),
-		router.Get("/v3/activity", a.unbound(access.HistoryRead, a.activity.List)),
+		router.Get("/v3/head", a.unbound(access.HistoryRead, a.from(catchup.Tree, a.proofs.Head))),
+		router.Post("/v3/proofs", reading(a.unbound(access.HistoryRead,
+			a.from(catchup.Tree, a.proofs.Check)))),
+		router.Get("/v3/activity", a.unbound(access.HistoryRead,
+			a.from(catchup.Activity, a.activity.List))),
 	}
 }
 

@@ -42,8 +42,12 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 
 	serving := s.drainLater(ctx, public)
 	parts.Go(func() error {
-		if err := s.openGate(background, public); err != nil && background.Err() == nil {
+		err := s.openGate(background, public)
+		if err != nil && background.Err() == nil {
 			fail(err)
+		}
+		if err == nil {
+			s.level.Run(background)
 		}
 		return nil
 	})
@@ -67,6 +71,8 @@ func (s *Service) openGate(ctx context.Context, public *Public) error {
 		s.building.Store(false)
 	}
 	s.clocks.Check(ctx)
+	// Without an answer of both stores nothing says that the log is older than the read models.
+	_ = s.level.Check(ctx)
 	public.gate.Open(s.handler, s.clocks.Problem)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/accounts"
+	"linkledger/commands/answered"
 	"linkledger/commands/audit"
 	"linkledger/commands/clicklimit"
 	"linkledger/commands/clicks"
@@ -36,10 +37,12 @@ import (
 	"linkledger/internal/signinlink"
 	"linkledger/internal/telemetry"
 	"linkledger/internal/usage"
+	"linkledger/projections"
 	"linkledger/projections/adoption"
 	"linkledger/projections/connection"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/keystore/keyuse"
+	"linkledger/projections/level"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/cache"
@@ -85,6 +88,7 @@ type Service struct {
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 	clocks    *clockcheck.Checker
+	level     *level.Watch
 	held      func(context.Context) error // requests wait for it; nil: for nothing
 	building  atomic.Bool                 // requests wait for held
 }
@@ -159,6 +163,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	s := &Service{
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
 		guard: guard, database: watch,
+		level:   level.NewWatch(db, store, projections.Filters(), cfg.Logger),
 		queries: queries.New(db),
 		served:  make(chan struct{}),
 		clocks: clockcheck.New(
@@ -236,12 +241,13 @@ func (s *Service) wire(ctx context.Context) error {
 		Lists: linklist.New(s.db), SessionLists: sessionlist.New(s.db),
 		Accounts: s.Accounts, People: known, Logins: logins,
 		Sessions: s.db.Keys, SignIn: signIn, RedirectCache: s.redirects,
+		Answered: answered.New(written), Levels: s.levels(),
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
 		Projections: catchup.Projections{
 			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
 			WaitForOthers: s.Waiter.WaitForOthers,
 			LacksEffect:   s.Waiter.LacksEffect, LastChange: s.Waiter.LastChange,
-			SetAside: s.Waiter.SetAside,
+			SetAside: s.Waiter.SetAside, Misplaced: s.level.Misplaced, Behind: s.level.Behind,
 		},
 		WaitTimeout: cfg.WaitTimeout, Served: s.served,
 		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),

@@ -36,6 +36,7 @@ type leaseholder struct {
 	stopped     <-chan struct{} // receives when the projector has stopped
 	resume      chan<- struct{} // makes a stopped projector try again
 	resumptions int64           // last seen by observe
+	misplaced   misplacement    // of the goroutine of the subscription
 	end         context.CancelFunc
 	//nolint:containedctx // end ends it; run derives its own context from it
 	ended context.Context
@@ -103,7 +104,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 		Delayable:  p.Delayable, NeverAwaited: p.NeverAwaited, SendParts: p.Buffered,
 		Demand: l.demand, MinDelay: p.MinDelay, MaxDelay: p.MaxDelay,
 		Logger:  l.cfg.Logger,
-		OnError: l.status.Interrupt,
+		OnError: func(err error) { l.interrupted(ctx, err) },
 	})
 	handler := router.AddConsumerHandler(p.Name, p.Name, subscriber, l.projector.Handle)
 	report := func(events int, took time.Duration, err error) {

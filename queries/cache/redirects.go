@@ -138,6 +138,21 @@ func (r *Redirects) renew(
 	return entry.redirect, entry.err
 }
 
+// Refresh returns the redirect of a hash as the database has it now: its look-up begins after the
+// call. Its errors are those of DB.Redirect.
+func (r *Redirects) Refresh(ctx context.Context, hash string) (queries.Redirect, error) {
+	r.mu.Lock()
+	delete(r.lookups, hash) // it began before the call
+	r.mu.Unlock()
+	return r.lookUp(ctx, hash)
+}
+
+// Away reports whether the database gave no answer to the last look-up, less than StaleBound ago.
+func (r *Redirects) Away() bool {
+	at := r.retryAt.Load()
+	return at != 0 && time.Now().UnixNano() < at
+}
+
 // lookUp waits for the look-up of a hash, or begins it. The look-up goes on after ctx ends, because
 // other callers may wait for it.
 func (r *Redirects) lookUp(ctx context.Context, hash string) (queries.Redirect, error) {

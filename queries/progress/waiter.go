@@ -86,6 +86,10 @@ func (w *Waiter) Committed(projection string, position uint64, changed []string)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.state(projection)
+	if slices.Contains(changed, readmodel.Everything) {
+		// Another generation serves. One that was built from an older log is at a lower position.
+		p.position, p.cachesUpTo, p.lastChange = min(p.position, position), 0, 0
+	}
 	p.cachesUpTo = max(p.cachesUpTo, position)
 	if len(changed) > 0 {
 		p.lastChange = max(p.lastChange, position)
@@ -294,8 +298,22 @@ func (w *Waiter) readCheckpoints(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.forgetHigher(reached)
 	w.advanceAll(reached)
 	return nil
+}
+
+// forgetHigher forgets positions above the checkpoints in the database: it has lost commits in a
+// crash, or is another one. They come again, and with them the changes of keys.
+func (w *Waiter) forgetHigher(checkpoints map[string]uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, p := range w.projections {
+		if position := checkpoints[name]; position < p.position {
+			p.position = position
+		}
+		p.cachesUpTo = min(p.cachesUpTo, p.position)
+	}
 }
 
 func (w *Waiter) checkpoints(ctx context.Context) (map[string]uint64, error) {

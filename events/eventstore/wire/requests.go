@@ -55,6 +55,18 @@ func EventAt(position eventlog.Position) *streams.ReadReq_Options {
 	}
 }
 
+// SelectedFrom requests up to count events that a filter selects, from a position on.
+func SelectedFrom(
+	position eventlog.Position, filter eventlog.Filter, count uint64,
+) *streams.ReadReq_Options {
+	options := &streams.ReadReq_Options{
+		StreamOption: FromPosition(position),
+		CountOption:  &streams.ReadReq_Options_Count{Count: count},
+	}
+	ApplyFilter(filter, options)
+	return options
+}
+
 // searchWindow is how many events the server examines between two pages of a filtered subscription.
 // The default of the official client, 32, would cost a round of paging for every 32 events that do
 // not match.

@@ -61,5 +61,5 @@ func (r Reader) Time(c *request.Context, query url.Values) (time.Time, error) {
 	case at.After(now.Add(-recently)):
 		r.Waiter.AwaitHistory(c)
 	}
-	return at, nil
+	return at, r.Waiter.CheckPlace(catchup.History)
 }

@@ -22,12 +22,12 @@ import (
 const (
 	Links      = "links"
 	Dimensions = "dimensions"
+	Activity   = "activity"
+	History    = "history"
+	Tree       = "tree"
 
 	accounts = "accounts"
-	activity = "activity"
 	tags     = "tags"
-	history  = "history"
-	tree     = "tree"
 )
 
 // Projections are the functions that wait for projections. In the service they are WaitOwned,
@@ -47,6 +47,9 @@ type Projections struct {
 	SetAside    func(
 		ctx context.Context, projection string, positions ...uint64,
 	) (map[uint64]struct{}, error)
+	// Misplaced and Behind are those of level.Watch; nil: the read models always fit the log.
+	Misplaced func(projections ...string) bool
+	Behind    func(projections ...string) time.Duration
 }
 
 // Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
@@ -171,7 +174,7 @@ var (
 
 // AwaitTree is AwaitLinks for the tree projection.
 func (w *Waiter) AwaitTree(c *request.Context, position uint64) bool {
-	return w.await(c, tree, position)
+	return w.await(c, Tree, position)
 }
 
 func (w *Waiter) await(c *request.Context, projection string, position uint64) bool {
@@ -199,10 +202,10 @@ func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 
 // AwaitHistory waits until the history projection has all changes that other projections may have
 // shown already.
-func (w *Waiter) AwaitHistory(c *request.Context) { w.awaitOthers(c, history) }
+func (w *Waiter) AwaitHistory(c *request.Context) { w.awaitOthers(c, History) }
 
 // AwaitActivity is AwaitHistory for the activity projection.
-func (w *Waiter) AwaitActivity(c *request.Context) { w.awaitOthers(c, activity) }
+func (w *Waiter) AwaitActivity(c *request.Context) { w.awaitOthers(c, Activity) }
 
 func (w *Waiter) awaitOthers(c *request.Context, projection string) {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"linkledger/commands"
 	"linkledger/commands/access"
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
@@ -123,10 +124,10 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	h.awaitClicksUntil(c, at)
 	var link queries.Link
 	switch {
+	case at.IsZero():
+		link, err = h.present(c, hash)
 	case c.Bound != nil:
 		link, err = h.visible(c, hash, at)
-	case at.IsZero():
-		link, err = h.Queries.LinkByHash(c.Context(), c.Account.ID, hash)
 	default:
 		link, err = h.Queries.LinkAt(c.Context(), c.Account.ID, hash, at)
 		if errors.Is(err, queries.ErrNotFound) {
@@ -140,6 +141,33 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)},
 		Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
 	}, nil
+}
+
+// present returns the URL that has a hash now, if the caller sees it. What the read models lack, the
+// log has.
+func (h *Handler) present(c *request.Context, hash string) (queries.Link, error) {
+	if !h.Waiter.LinksBehind() {
+		var link queries.Link
+		var err error
+		if c.Bound != nil {
+			link, err = h.visible(c, hash, time.Time{})
+		} else {
+			link, err = h.Queries.LinkByHash(c.Context(), c.Account.ID, hash)
+		}
+		if !errors.Is(err, queries.ErrNotFound) {
+			return link, err
+		}
+	}
+	found, err := h.Commands.FindURL(
+		c.Context(), domain.Request{Account: c.Account.ID.String(), Bound: c.Bound}, hash,
+	)
+	if apierror.RefusedAs(err, domain.URLNotFound) {
+		return queries.Link{}, queries.ErrNotFound
+	}
+	if err != nil {
+		return queries.Link{}, err
+	}
+	return h.Records.WithClicks(c, []commands.URLOutcome{found})[0], nil
 }
 
 // visible returns the URL that has a hash, if the key of the call, which is bound to tags, sees it.

@@ -100,6 +100,44 @@ func CreateNext(
 	return next, WakeElections(ctx, tx, name)
 }
 
+// CreateBeside returns the generation that is being built beside the one that serves. If there is
+// none, it begins one for an owner, which may be empty. It fails with ErrPaused and ErrOtherShape.
+func CreateBeside(
+	ctx context.Context, db *readmodel.DB, name, owner string,
+) (g readmodel.Generation, begun bool, err error) {
+	shape, err := readmodel.Shape(name)
+	if err != nil {
+		return g, false, err
+	}
+	err = db.Locked(ctx, func(ctx context.Context) error {
+		serving, err := Serving(ctx, db, name)
+		switch {
+		case err != nil:
+			return err
+		case serving.Paused:
+			return ErrPaused
+		case serving.Shape != shape:
+			return ErrOtherShape
+		}
+		var building []readmodel.Generation
+		if err := db.NewSelect().Model(&building).Where(
+			"name = ? AND NOT built AND shape = ?", name, shape,
+		).Scan(ctx); err != nil {
+			return err
+		}
+		if len(building) > 0 {
+			g = building[0]
+			return nil
+		}
+		begun = true
+		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			g, err = CreateNext(ctx, tx, name, shape, owner)
+			return err
+		})
+	})
+	return g, begun, err
+}
+
 func insertGeneration(
 	ctx context.Context, tx bun.Tx, g readmodel.Generation, lease time.Duration,
 ) error {

@@ -98,35 +98,7 @@ func beginBuild(
 	if _, err := projections.Named(name); err != nil {
 		return g, err
 	}
-	shape, err := readmodel.Shape(name)
-	if err != nil {
-		return g, err
-	}
-	err = db.Locked(ctx, func(ctx context.Context) error {
-		serving, err := generation.Serving(ctx, db, name)
-		switch {
-		case err != nil:
-			return err
-		case serving.Paused:
-			return generation.ErrPaused
-		case serving.Shape != shape:
-			return generation.ErrOtherShape
-		}
-		var begun []readmodel.Generation
-		if err := db.NewSelect().Model(&begun).Where(
-			"name = ? AND NOT built AND shape = ?", name, shape,
-		).Scan(ctx); err != nil {
-			return err
-		}
-		if len(begun) > 0 {
-			g = begun[0]
-			return nil
-		}
-		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			g, err = generation.CreateNext(ctx, tx, name, shape, owner)
-			return err
-		})
-	})
+	g, _, err = generation.CreateBeside(ctx, db, name, owner)
 	return g, err
 }
 

@@ -1,0 +1,220 @@
+package redirect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/answered"
+	"linkledger/httpapi/apierror"
+	"linkledger/queries"
+	"linkledger/queries/cache"
+)
+
+// Levels compare the read models with the log. Their functions return a position at or after the
+// given one, after which the log, read after the call, has no event of that kind.
+type Levels struct {
+	Links, Accounts func(ctx context.Context, at queries.Checkpoint) (queries.Checkpoint, error)
+	// Misplaced reports whether the read models have events that the log does not have. It MUST be
+	// quick: each visit asks.
+	Misplaced func() bool
+}
+
+// confirmTimeout bounds a confirmation. A visitor who is not answered by then gets status 503.
+const confirmTimeout = 4 * time.Second
+
+// confirmations look for links that visitors would be denied, and for those that the database
+// cannot be asked for. A link may have been answered and not be in the read models yet.
+//
+// Visitors of one hash share a confirmation, but only one that began after each of them came: the
+// link may have been answered after an earlier one began. Those that come while one runs share the
+// one that follows.
+type confirmations struct {
+	cache  *cache.Redirects
+	links  *answered.Links
+	levels Levels
+
+	mu sync.Mutex
+	of map[string]*confirmation // by key
+}
+
+// confirmation is one confirmation, with those who wait for it.
+type confirmation struct {
+	done chan struct{} // closed when the rest is valid
+	link queries.Redirect
+	err  error
+
+	next *confirmation // of those that came after it began; nil: nobody
+}
+
+// find returns the link of a hash, as the log and the read models together have it. Its errors are
+// those of DB.Redirect. usable reports whether visitors may follow a link. Calls with the same key
+// share their confirmations.
+func (f *confirmations) find(
+	ctx context.Context, key, hash string, usable func(queries.Redirect) bool,
+) (queries.Redirect, error) {
+	joined := f.join(ctx, key, hash, usable)
+	select {
+	case <-joined.done:
+		return joined.link, joined.err
+	case <-ctx.Done():
+		return queries.Redirect{}, ctx.Err()
+	}
+}
+
+// join returns a confirmation that begins after the call.
+func (f *confirmations) join(
+	ctx context.Context, key, hash string, usable func(queries.Redirect) bool,
+) *confirmation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	running, ok := f.of[key]
+	if ok {
+		if running.next == nil {
+			running.next = &confirmation{done: make(chan struct{})}
+		}
+		return running.next
+	}
+	// Texts of a request would keep all of it in memory.
+	key, hash = strings.Clone(key), strings.Clone(hash)
+	begun := &confirmation{done: make(chan struct{})}
+	f.of[key] = begun
+	go f.run(context.WithoutCancel(ctx), key, begun, func(
+		ctx context.Context, c *confirmation,
+	) {
+		f.confirm(ctx, hash, c, usable)
+	})
+	return begun
+}
+
+// run runs a confirmation, and those that follow it.
+func (f *confirmations) run(
+	ctx context.Context, key string, c *confirmation,
+	confirm func(context.Context, *confirmation),
+) {
+	for c != nil {
+		confirm(ctx, c)
+		close(c.done)
+		f.mu.Lock()
+		if c = c.next; c != nil {
+			f.of[key] = c
+		} else {
+			delete(f.of, key)
+		}
+		f.mu.Unlock()
+	}
+}
+
+func (f *confirmations) confirm(
+	ctx context.Context, hash string, c *confirmation, usable func(queries.Redirect) bool,
+) {
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
+	defer cancel()
+	shown, err := f.shown(ctx, hash)
+	known := err == nil || errors.Is(err, queries.ErrNotFound)
+	if known && !f.levels.Misplaced() {
+		if err == nil && usable(shown) { // the read model has it by now
+			c.link = shown
+			return
+		}
+		if shown, err = f.level(ctx, hash, shown, err, usable); !errors.Is(err, errBehind) {
+			c.link, c.err = shown, err
+			return
+		}
+	}
+	c.link, c.err = f.fromLog(ctx, hash, shown)
+}
+
+// databasePatience is how long a confirmation waits for the database: the log has the link too.
+const databasePatience = 300 * time.Millisecond
+
+// shown returns the redirect that the read models show.
+func (f *confirmations) shown(ctx context.Context, hash string) (queries.Redirect, error) {
+	if f.cache.Away() {
+		return queries.Redirect{}, errBehind
+	}
+	ctx, cancel := context.WithTimeout(ctx, databasePatience)
+	defer cancel()
+	return f.cache.Find(ctx, hash)
+}
+
+// errBehind means that the read models are not known to have all events of a link.
+var errBehind = errors.New("the read models are behind the log")
+
+// level returns what the read models show of a hash, if they have everything that the log had when
+// the call began. Otherwise it fails with errBehind.
+func (f *confirmations) level(
+	ctx context.Context, hash string, shown queries.Redirect, shownErr error,
+	usable func(queries.Redirect) bool,
+) (queries.Redirect, error) {
+	links, err := f.levels.Links(ctx, shown.Links)
+	if err != nil {
+		return shown, errBehind
+	}
+	accounts := shown.Accounts
+	if shownErr == nil { // the account may be the reason
+		if accounts, err = f.levels.Accounts(ctx, shown.Accounts); err != nil {
+			return shown, errBehind
+		}
+	}
+	has := func(r queries.Redirect) bool {
+		return !links.After(r.Links) && !accounts.After(r.Accounts)
+	}
+	if has(shown) {
+		return shown, shownErr
+	}
+	// What was shown may be from memory, and older than the read models.
+	ctx, cancel := context.WithTimeout(ctx, databasePatience)
+	defer cancel()
+	now, err := f.cache.Refresh(ctx, hash)
+	switch {
+	case err != nil && !errors.Is(err, queries.ErrNotFound):
+		return shown, errBehind
+	case err == nil && usable(now), has(now):
+		return now, err
+	}
+	return now, errBehind
+}
+
+// fromLog returns the link that the log has. It fails with ErrNotFound only if the log has none.
+func (f *confirmations) fromLog(
+	ctx context.Context, hash string, shown queries.Redirect,
+) (queries.Redirect, error) {
+	link, err := f.links.Find(ctx, hash)
+	if errors.Is(err, answered.ErrNone) {
+		return queries.Redirect{}, fmt.Errorf("redirect: %w", queries.ErrNotFound)
+	}
+	if err != nil {
+		return queries.Redirect{}, fmt.Errorf("redirect from the log: %w", err)
+	}
+	id, err := uuid.Parse(link.ID)
+	if err != nil {
+		id = shown.URLID // nobody else has written such a link
+	}
+	found := queries.Redirect{
+		URLID: id, LongURL: link.LongURL, ExpirationDate: link.ExpirationDate,
+		MaxClicks: link.MaxClicks, Deleted: link.Deleted,
+		OwnerActive:  link.Owner.ID == "" || link.Owner.Active,
+		OwnerExpires: link.Owner.ExpirationDate,
+	}
+	if found.Owner, err = uuid.Parse(link.Account); err != nil {
+		return queries.Redirect{}, fmt.Errorf("redirect from the log: %w", err)
+	}
+	if shown.URLID == found.URLID {
+		found.TotalClicks = shown.TotalClicks
+	}
+	return found, nil
+}
+
+// late refuses a visit of which nothing is known. It is what visitors get in an outage.
+func late(err error) error {
+	if errors.Is(err, answered.ErrBusy) {
+		return apierror.Late("Too many unknown short links are asked for: repeat the call later")
+	}
+	return apierror.Unavailable(err)
+}

@@ -1,0 +1,41 @@
+package catchup
+
+import (
+	"strconv"
+	"time"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+)
+
+// CheckPlace fails with status 503 while the read models that every call needs, or those of the
+// given projections, have events that the log does not have. They are being built anew.
+func (w *Waiter) CheckPlace(projections ...string) error {
+	if w.Misplaced == nil ||
+		!w.Misplaced(Links, tags, accounts) && !w.Misplaced(projections...) {
+		return nil
+	}
+	return apierror.Late("The read models have what the log lacks, and are built anew from it: " +
+		"repeat the call later")
+}
+
+// SayBehind sets a header with the age of the oldest change that an answer may lack, if that is
+// more than a few seconds.
+func (w *Waiter) SayBehind(c *request.Context, projections ...string) {
+	if behind := w.behind(append(projections, Links, tags)...); behind > 0 {
+		c.Header().Set(
+			response.HeaderBehind, strconv.FormatInt(int64(behind/time.Second), 10),
+		)
+	}
+}
+
+// LinksBehind reports whether links may have changes that the read models lack.
+func (w *Waiter) LinksBehind() bool { return w.behind(Links, tags) > 0 }
+
+func (w *Waiter) behind(projections ...string) time.Duration {
+	if w.Behind == nil {
+		return 0
+	}
+	return w.Behind(projections...)
+}

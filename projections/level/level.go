@@ -1,0 +1,159 @@
+// Package level tells up to which position of the log read models have to be, so that what they do
+// not show is not there: it compares them with the log as it is now.
+//
+// A read model that lacks a link proves nothing by itself. The link may have been answered, and its
+// event not be applied yet: the projection may be paused, have no owner, or be unable to write. The
+// proof takes two things. One is the checkpoint of the read model in the very snapshot that lacks
+// the link. The other is that the log, read after the visitor came, has no event about links after
+// that checkpoint.
+package level
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+const (
+	// Timeout is how long a caller waits for the log.
+	Timeout = 1500 * time.Millisecond
+	// pause is the least time between two looks at the log, whoever asks for them.
+	pause = 4 * time.Millisecond
+)
+
+// Log looks at the events of the log that concern one kind of things, such as links. It is safe for
+// concurrent use. Calls that arrive while it looks share the next look, so their number does not
+// matter.
+type Log struct {
+	follow func(context.Context, eventstore.Position) (eventstore.Following, error)
+
+	mu      sync.Mutex
+	running bool
+	next    *look // of callers that came while a look runs
+	// All events up to seen are at or before latest.
+	latest, seen eventstore.Position
+}
+
+// look is one look at the log, with those who wait for it.
+type look struct {
+	from   eventstore.Position // the highest checkpoint of a caller
+	done   chan struct{}       // closed when the rest is valid
+	latest eventstore.Position
+	err    error
+}
+
+// OfLinks returns the Log of the events that change where a hash leads to.
+func OfLinks(store *eventstore.Store) *Log {
+	return newLog(store, eventstore.Filter{
+		Streams: []string{events.StreamURL, events.StreamHash},
+	})
+}
+
+// OfAccounts returns the Log of the events that change accounts.
+func OfAccounts(store *eventstore.Store) *Log {
+	return newLog(store, eventstore.Filter{Streams: []string{events.StreamAccount}})
+}
+
+func newLog(store *eventstore.Store, filter eventstore.Filter) *Log {
+	return &Log{follow: func(
+		ctx context.Context, behind eventstore.Position,
+	) (eventstore.Following, error) {
+		return store.Following(ctx, behind, filter)
+	}}
+}
+
+// Latest returns a position at or after the one that is given, after which the log has none of the
+// events. If it is the given one, whatever has the log up to there has all of the events that were
+// recorded before the call. Otherwise the log may have more of them, also after the position that
+// is returned.
+//
+// It fails with eventstore.ErrPositionInvalid if the given position is not in the log, and with
+// eventstore.ErrUnavailable if the event store does not answer within Timeout.
+func (l *Log) Latest(
+	ctx context.Context, checkpoint eventstore.Position,
+) (eventstore.Position, error) {
+	look := l.join(ctx, checkpoint)
+	select {
+	case <-look.done:
+	case <-ctx.Done():
+		return eventstore.Position{}, ctx.Err()
+	}
+	if look.err != nil {
+		return eventstore.Position{}, look.err
+	}
+	if checkpoint.After(look.latest) {
+		return checkpoint, nil
+	}
+	return look.latest, nil
+}
+
+// join returns a look that begins after the call.
+func (l *Log) join(ctx context.Context, checkpoint eventstore.Position) *look {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next == nil {
+		l.next = &look{done: make(chan struct{})}
+	}
+	if joined := l.next; checkpoint.After(joined.from) {
+		joined.from = checkpoint
+	}
+	joined := l.next
+	if !l.running {
+		l.running = true
+		go l.run(context.WithoutCancel(ctx))
+	}
+	return joined
+}
+
+// run looks at the log until nobody waits.
+func (l *Log) run(ctx context.Context) {
+	for {
+		l.mu.Lock()
+		look := l.next
+		l.next = nil
+		if look == nil {
+			l.running = false
+			l.mu.Unlock()
+			return
+		}
+		l.mu.Unlock()
+		began := time.Now()
+		l.look(ctx, look)
+		close(look.done)
+		l.mu.Lock()
+		waited := l.next != nil
+		l.mu.Unlock()
+		if waited {
+			<-time.After(pause - time.Since(began))
+		}
+	}
+}
+
+// look reads the log after what is known of it already.
+func (l *Log) look(ctx context.Context, of *look) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	if of.from.After(l.seen) {
+		// What lies between is not known, and all of it is at or before the checkpoint.
+		l.latest, l.seen = of.from, of.from
+	}
+	found, err := l.follow(ctx, l.seen)
+	if err != nil && l.seen != of.from {
+		// The log may be another one than before, such as an older copy.
+		l.latest, l.seen = of.from, of.from
+		found, err = l.follow(ctx, l.seen)
+	}
+	switch {
+	case err != nil:
+		of.err = err
+		return
+	case found.First != (eventstore.Position{}):
+		l.latest, l.seen = found.First, found.First
+	case found.Head.After(l.seen):
+		l.seen = found.Head
+	}
+	of.latest = l.latest
+}

@@ -1,0 +1,133 @@
+package level
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"linkledger/condition"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// watchInterval is how often a Watch compares the read models with the log.
+const watchInterval = time.Second
+
+// late is how old an event is that a read model lacks before callers are told. Clicks may wait for
+// two seconds to be counted together.
+const late = 3 * time.Second
+
+// Watch watches whether the read models that serve fit the log: whether the log has the events that
+// they were built from, and how far they are behind it. It is safe for concurrent use.
+type Watch struct {
+	db      *readmodel.DB
+	store   *eventstore.Store
+	filters map[string]eventstore.Filter // of the projections
+	log     *condition.Log
+
+	state atomic.Pointer[state]
+}
+
+// state is what the last check has found.
+type state struct {
+	misplaced map[string]bool      // by projection
+	behind    map[string]time.Time // when the first event was recorded that is lacking
+}
+
+// NewWatch returns a Watch over the projections with these filters.
+func NewWatch(
+	db *readmodel.DB, store *eventstore.Store, filters map[string]eventstore.Filter,
+	logger *slog.Logger,
+) *Watch {
+	w := &Watch{
+		db: db, store: store, filters: filters,
+		log: condition.New(logger,
+			"the log is older than the read models: what it lacks is refused, and the read models "+
+				"are built anew from it",
+			"the read models fit the log again"),
+	}
+	w.state.Store(&state{})
+	return w
+}
+
+// Misplaced reports whether the read model of one of the projections has events that the log does
+// not have. It takes no lock.
+func (w *Watch) Misplaced(projections ...string) bool {
+	now := w.state.Load()
+	if len(now.misplaced) == 0 {
+		return false
+	}
+	for _, name := range projections {
+		if now.misplaced[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// Behind returns how old the oldest event is that the read models of projections lack; 0: they are
+// up to date, or are about to be.
+func (w *Watch) Behind(projections ...string) (behind time.Duration) {
+	now := w.state.Load()
+	for _, name := range projections {
+		if at, ok := now.behind[name]; ok {
+			behind = max(behind, time.Since(at))
+		}
+	}
+	return behind
+}
+
+// Run checks until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		// While a store is away, the last result stays.
+		_ = w.Check(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Check compares the read models with the log once. It MUST NOT be called while another Check runs.
+func (w *Watch) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*Timeout)
+	defer cancel()
+	var serving []readmodel.Generation
+	if err := w.db.NewSelect().Model(&serving).Where("serving").Scan(ctx); err != nil {
+		return fmt.Errorf("compare the read models with the log: %w", err)
+	}
+	next := &state{misplaced: make(map[string]bool), behind: make(map[string]time.Time)}
+	var invalid error
+	for _, g := range serving {
+		filter, known := w.filters[g.Name]
+		if !known {
+			continue
+		}
+		found, err := w.store.Following(ctx, checkpointOf(g), filter)
+		switch {
+		case errors.Is(err, eventstore.ErrPositionInvalid):
+			next.misplaced[g.Name], invalid = true, err
+		case err != nil:
+			return err
+		case found.First != (eventstore.Position{}) && time.Since(found.At) > late:
+			next.behind[g.Name] = found.At
+		}
+	}
+	w.state.Store(next)
+	w.log.Report(ctx, invalid)
+	return nil
+}
+
+func checkpointOf(g readmodel.Generation) eventstore.Position {
+	return eventstore.Position{
+		Commit:  uint64(g.CommitPos),  //nolint:gosec // never negative
+		Prepare: uint64(g.PreparePos), //nolint:gosec // never negative
+	}
+}
