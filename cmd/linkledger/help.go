@@ -96,10 +96,16 @@ var helpTexts = config.HelpTexts{
 
 	// eventstoreCopy and eventstorePrepare.
 	"copy_from":    "Event store to read from.",
+	"copy_check": "Compare the two logs and copy nothing. It fails if the copy ends before the " +
+		"source does.",
 	"service_user": "EventStoreDB user as whom the service connects.",
 	"copy_to":      "Event store to copy into. It is empty or has the events of an earlier copy.",
 	"admin": "Connection string with the name and password of an administrator, such as " +
 		"esdb://admin:PASSWORD@HOST:2113.",
+
+	// eventstoreBackup.
+	"backup_to": "Folder of the copy, on which a store can run. An earlier backup of the same log " +
+		"there is replaced, and only what is new is read.",
 
 	// storeFolder.
 	"store_folder": "Data folder of the event store. With linkledger dev it is the folder events " +

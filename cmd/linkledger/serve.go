@@ -33,6 +33,10 @@ func (c *serveCommand) Run(
 	if err := c.check(); err != nil {
 		return err
 	}
+	redirecting := c.WithSpool(filepath.Join("data", "spool"))
+	if err := makeDefaultFolder(redirecting.Spool, filepath.Join("data", "spool")); err != nil {
+		return err
+	}
 	public, err := address.Listen(c.Listen, "listen")
 	if err != nil {
 		return err
@@ -47,7 +51,7 @@ func (c *serveCommand) Run(
 	defer func() { err = errors.Join(err, internal.Close()) }()
 	s, err := app.Open(ctx, app.Config{
 		Serving: c.Serving, Backends: c.Backends,
-		Redirecting: c.WithSpool(filepath.Join("data", "spool")), Projecting: c.Projecting,
+		Redirecting: redirecting, Projecting: c.Projecting,
 		Origins: c.CORSOrigins, Roles: c.Roles, Version: version,
 		Settings: settings(call), Getenv: p.getenv, Logger: p.Logger, LostLines: p.Lost,
 	}, internal)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -73,7 +74,7 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	public := app.ServePublic(open.public, roles, out.Logger)
 	defer func() { err = errors.Join(err, public.Close()) }()
 	//nolint:gosec // the folders within it protect their own secrets
-	if err := os.MkdirAll(c.Data, 0o755); err != nil {
+	if err := os.Mkdir(c.Data, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return usage.Errorf(
 			"cannot create the data folder: %w; choose another with --data (%s)", err,
 			usage.Env("data"),

@@ -163,7 +163,7 @@ func (c *Copy) replace(name string, rows []string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.folder, 0o700); err != nil {
+	if err := os.Mkdir(c.folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	// The name is always the same, so that a file that a killed process left does not stay: it may

@@ -75,9 +75,12 @@ func (c *checker) reportf(pos uint64, stream, format string, args ...any) {
 	c.report(Problem{Position: pos, Stream: stream, What: fmt.Sprintf(format, args...)})
 }
 
-func (c *checker) report(p Problem) {
-	if c.Problems++; len(c.First) < maxProblems {
-		c.First = append(c.First, p)
+func (c *checker) report(p Problem) { c.Add(p) }
+
+// Add adds a problem to the report.
+func (r *Report) Add(p Problem) {
+	if r.Problems++; len(r.First) < maxProblems {
+		r.First = append(r.First, p)
 	}
 }
 
