@@ -52,6 +52,11 @@ func shardOf(account string) string {
 	return accountKeys + "." + strings.ToLower(account[max(0, len(account)-2):])
 }
 
+// erasedWins is what an insertion of keys does with a key that is there: an erased one stays so.
+const erasedWins = `
+	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = ''
+	WHERE EXCLUDED.wrapped IS NULL AND k.wrapped IS NOT NULL`
+
 // change is what a transaction changes of the copy.
 type change struct {
 	account string   // whose key; empty: none
@@ -211,9 +216,7 @@ func (c *Copy) mergeAccountKeys(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if len(missing) > 0 {
-		if err := insert(ctx, tx, accountKeys, missing, `
-			ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = ''
-			WHERE EXCLUDED.wrapped IS NULL AND k.wrapped IS NOT NULL`); err != nil {
+		if err := insert(ctx, tx, accountKeys, missing, erasedWins); err != nil {
 			return err
 		}
 		if _, shards, err = storedKeys(ctx, tx); err != nil {
@@ -308,7 +311,7 @@ type Restored struct {
 	Sessions int
 }
 
-// Restore creates the schema from its copy if the database lacks the schema. It reports whether it
+// Restore creates the schema from its copy if the database lacks the schema or its content. It reports whether it
 // did: not if the server names no copy, or one that is not complete. No other process may change
 // schemas meanwhile.
 func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err error) {
@@ -330,11 +333,16 @@ func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err e
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "CREATE SCHEMA linkledger_keys;"+tables); err != nil {
+		const schema = "CREATE SCHEMA IF NOT EXISTS linkledger_keys;"
+		if _, err := tx.Exec(ctx, schema+tables); err != nil {
 			return err
 		}
 		for _, file := range content {
-			if err := insert(ctx, tx, file.table, file.rows, ""); err != nil {
+			conflict := " ON CONFLICT DO NOTHING" // with what a load that has failed has left
+			if file.table == accountKeys {
+				conflict = erasedWins
+			}
+			if err := insert(ctx, tx, file.table, file.rows, conflict); err != nil {
 				return fmt.Errorf("%s: %w", file.table, err)
 			}
 			switch file.table {
