@@ -131,7 +131,14 @@ func (s *storeProcess) interrupt() {
 // command runs the program until it ends.
 func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return commandIn(t, nil, args...)
+}
+
+// commandIn is command with additional environment variables.
+func commandIn(t *testing.T, environment []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	process := exec.CommandContext(t.Context(), program, args...)
+	process.Env = append(os.Environ(), environment...)
 	var out, log bytes.Buffer
 	process.Stdout, process.Stderr = &out, &log
 	_ = process.Run() // the exit code is returned

@@ -60,6 +60,9 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 			state["spool"] += "; degraded: takes no clicks: " + err.Error()
 		}
 	}
+	if s.Backup != nil {
+		state["backup"] = strings.ReplaceAll(s.Backup(), "\n", "; ")
+	}
 	if fault, offered := s.SignIn(); fault != nil {
 		state["sign-in"] = "degraded: " + strings.ReplaceAll(fault.Error(), "\n", "; ")
 	} else if offered {

@@ -73,6 +73,7 @@ type Wanted struct {
 	Folder  string // of the store
 	To      string // path of the backup
 	Former  string // path of an earlier backup, to share its files with; empty: that in To
+	Draft   bool   // To is an empty folder that is part of a draft
 	Version string // of the program
 }
 
@@ -91,6 +92,9 @@ func Backup(ctx context.Context, w Wanted) (made backup.Manifest, err error) {
 		return made, err
 	}
 	made.Version, made.Time = w.Version, source.at.UTC()
+	if w.Draft {
+		return backup.WriteInto(ctx, source.path, w.To, w.Former, made)
+	}
 	if w.Former == "" {
 		w.Former = w.To
 	}

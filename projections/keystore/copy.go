@@ -33,6 +33,7 @@ const (
 	copyLock int64 = 0x6c696e6b6b657973
 	// completeFile is written once the copy has everything. It lists the tables.
 	completeFile = "complete"
+	shardsFile   = "shards" // lists the files of account_keys
 	accountKeys  = "account_keys"
 	sessions     = "sessions"
 	signInLinks  = "sign_in_links"
@@ -115,7 +116,8 @@ func (c *Copy) writeAccountKey(ctx context.Context, tx pgx.Tx, account string) e
 		return err
 	}
 	rows, err := c.read(shardOf(account))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	first := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !first {
 		return err
 	}
 	changed, err := parseKey(row)
@@ -132,7 +134,10 @@ func (c *Copy) writeAccountKey(ctx context.Context, tx pgx.Tx, account string) e
 			kept = append(kept, other)
 		}
 	}
-	return c.replace(shardOf(account), append(kept, row))
+	if err := c.replace(shardOf(account), append(kept, row)); err != nil || !first {
+		return err
+	}
+	return errors.Join(c.sync(), c.listShards())
 }
 
 // keyRow is what the copy reads of a row of account_keys.
@@ -329,6 +334,14 @@ func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err e
 	if exist, err := k.Exist(ctx); exist || err != nil { // another process was faster
 		return Restored{}, false, err
 	}
+	if restored, err = k.load(ctx, content); err != nil {
+		return Restored{}, false, fmt.Errorf("restore the keys from %s: %w", from.folder, err)
+	}
+	return restored, true, nil
+}
+
+// load creates the schema with the content of a copy.
+func (k *Keys) load(ctx context.Context, content []tableRows) (restored Restored, err error) {
 	err = pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
@@ -354,8 +367,5 @@ func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err e
 		}
 		return nil
 	})
-	if err != nil {
-		return Restored{}, false, fmt.Errorf("restore the keys from %s: %w", from.folder, err)
-	}
-	return restored, true, nil
+	return restored, err
 }

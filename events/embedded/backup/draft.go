@@ -90,7 +90,11 @@ func clearFolder(path string) error {
 
 // Finish makes the folder durable and gives it its name. If there is a folder of that name, both
 // change places in one step, and the former one is removed.
-func (d *Draft) Finish() error {
+func (d *Draft) Finish() error { return d.FinishAs(d.to) }
+
+// FinishAs is Finish with another name in the same folder.
+func (d *Draft) FinishAs(to string) error {
+	d.to = to
 	if err := SyncTree(d.Path); err != nil {
 		return err
 	}

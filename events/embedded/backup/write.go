@@ -28,24 +28,29 @@ func Write(ctx context.Context, from, to, former string, m Manifest) (Manifest, 
 	if err := checkReplaced(to, m); err != nil {
 		return m, err
 	}
-	err = Gently(func() (err error) {
-		m.Files, err = fill(ctx, from, draft.Path, former)
+	if m, err = WriteInto(ctx, from, draft.Path, former, m); err != nil {
+		return m, fmt.Errorf("backup to %s: %w", to, err)
+	}
+	return m, draft.Finish()
+}
+
+// WriteInto is Write for an empty folder, which is part of a draft.
+func WriteInto(ctx context.Context, from, folder, former string, m Manifest) (Manifest, error) {
+	err := Gently(func() (err error) {
+		m.Files, err = fill(ctx, from, folder, former)
 		return err
 	})
 	if err != nil {
-		return m, fmt.Errorf("backup to %s: %w", to, err)
+		return m, err
 	}
 	text, err := Encode(m)
 	if err != nil {
 		return m, err
 	}
-	if err := errors.Join(
-		WriteFile(filepath.Join(draft.Path, ManifestFile), text),
-		WriteFile(filepath.Join(draft.Path, FormatFile), []byte(FormatText)),
-	); err != nil {
-		return m, fmt.Errorf("backup to %s: %w", to, err)
-	}
-	return m, draft.Finish()
+	return m, errors.Join(
+		WriteFile(filepath.Join(folder, ManifestFile), text),
+		WriteFile(filepath.Join(folder, FormatFile), []byte(FormatText)),
+	)
 }
 
 // checkReplaced refuses to replace what is no backup, or has what the new one would lack.
