@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"linkledger/commands/clicks"
