@@ -131,7 +131,14 @@ func (s *storeProcess) interrupt() {
 // command runs the program until it ends.
 func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return commandIn(t, nil, args...)
+}
+
+// commandIn is command with additional environment variables.
+func commandIn(t *testing.T, environment []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	process := exec.CommandContext(t.Context(), program, args...)
+	process.Env = append(os.Environ(), environment...)
 	var out, log bytes.Buffer
 	process.Stdout, process.Stderr = &out, &log
 	_ = process.Run() // the exit code is returned
@@ -191,9 +198,16 @@ func TestEventStoreTools(t *testing.T) {
 		if code != 0 || !strings.Contains(out, backup) {
 			t.Errorf("backup of %s: %d %s%s", dir, code, out, log)
 		}
-		if out, log, code = command(t, "eventstore", "backup", dir, backup); code == 0 ||
+		if out, log, code = command(t, "eventstore", "backup", dir, backup); code != 0 {
+			t.Errorf("another backup of %s to the same folder: %d %s%s", dir, code, out, log)
+		}
+		if out, log, code = command(t, "eventstore", "check", backup); code != 0 ||
+			!strings.Contains(out, "backup of 20") {
+			t.Errorf("check of the backup of %s: %d %s%s", dir, code, out, log)
+		}
+		if out, log, code = command(t, "eventstore", "backup", dir, dir); code == 0 ||
 			strings.Count(log, "\n") != 1 {
-			t.Errorf("backup of %s to a folder that exists: %d %s%s", dir, code, out, log)
+			t.Errorf("backup of %s to a folder that is no backup: %d %s%s", dir, code, out, log)
 		}
 	}
 	tools(folder, filepath.Join(parent, "copy"), true)
@@ -321,11 +335,7 @@ func TestEventStoreCheckFindsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.interrupt()
-	backup := filepath.Join(filepath.Dir(folder), "flushed")
-	// Opening the store has moved the log into a table.
-	if _, log, code := command(t, "eventstore", "backup", folder, backup); code != 0 {
-		t.Fatal(log)
-	}
+	startStore(t, folder).interrupt() // opening the store moves the log into a table
 	damaged := 0
 	tables, err := filepath.Glob(filepath.Join(folder, "*.sst"))
 	if err != nil {

@@ -33,6 +33,10 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	target := startStore(t, filepath.Join(t.TempDir(), "events"))
 	copying := []string{"eventstore", "copy", "--from", from, "--to", target.url}
 	i.killHalfWay(copying, target.url)
+	if out, log, code := command(t, append(copying, "--check")...); code != exitFailed ||
+		!strings.Contains(log, "the copy is not complete") {
+		t.Errorf("the check of half a copy ended with %d: %s%s", code, out, log)
+	}
 	out, log, code := command(t, append(copying, "--json")...)
 	var first copiedLog
 	if err := json.Unmarshal([]byte(out), &first); err != nil || code != 0 || first.New == 0 ||
@@ -50,6 +54,10 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	if out, log, code := command(t, copying...); code != 0 ||
 		!strings.Contains(out, " are the same in both: hash chain ") {
 		t.Fatalf("the last copy ended with %d: %s%s", code, out, log)
+	}
+	if out, log, code := command(t, append(copying, "--check")...); code != 0 ||
+		!strings.Contains(out, " 0 of them new, are the same") {
+		t.Errorf("the check of the copy ended with %d: %s%s", code, out, log)
 	}
 
 	serve := []string{

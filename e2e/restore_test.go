@@ -59,12 +59,24 @@ func TestOnlyLogAndKeysRemain(t *testing.T) {
 	i.exec(database, "DROP SCHEMA linkledger CASCADE")
 
 	i.exec(database, "ALTER SCHEMA linkledger_keys RENAME TO kept")
+	i.exec(database, "CREATE TABLE half AS TABLE kept.account_keys")
 	serve := append([]string{
 		"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(), "--log-level=error",
 	}, backends...)
-	if out, log, code := command(t, serve...); code != exitUsage ||
-		!strings.Contains(log, "has no schema linkledger_keys, but the log has links: restore") {
-		t.Errorf("without keys serve ended with %d: %s%s", code, out, log)
+	for name, what := range map[string]string{
+		"no schema":    "",
+		"an empty one": "CREATE SCHEMA linkledger_keys",
+		"half of it": "CREATE SCHEMA linkledger_keys; ALTER TABLE half SET SCHEMA linkledger_keys; " +
+			"ALTER TABLE linkledger_keys.half RENAME TO account_keys",
+		"tables alone": "CREATE SCHEMA linkledger_keys; CREATE TABLE linkledger_keys.account_keys " +
+			"(LIKE kept.account_keys INCLUDING ALL); CREATE TABLE linkledger_keys.secrets (LIKE kept.secrets INCLUDING ALL)",
+	} {
+		i.exec(database, what)
+		if out, log, code := command(t, serve...); code != exitUsage ||
+			!strings.Contains(log, "is not complete, but the log has links: restore") {
+			t.Errorf("with %s serve ended with %d: %s%s", name, code, out, log)
+		}
+		i.exec(database, "DROP SCHEMA IF EXISTS linkledger_keys CASCADE")
 	}
 	i.exec(database, "ALTER SCHEMA kept RENAME TO linkledger_keys")
 

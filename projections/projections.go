@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -148,7 +149,11 @@ func AwaitShape(ctx context.Context, db *readmodel.DB) error {
 	return rebuild.AwaitShapes(ctx, db, Names())
 }
 
-// Verify compares a projection with a replay of the log, as verify.Run does.
+// ErrNothingCompared means that a verification had nothing to compare although the log has events.
+var ErrNothingCompared = errors.New("nothing was compared")
+
+// Verify compares a projection with a replay of the log, as verify.Run does. It returns
+// ErrNothingCompared if the projection stands at the beginning of a log that has events for it.
 func Verify(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 	report func([]status.Progress),
@@ -157,7 +162,16 @@ func Verify(
 	if err != nil {
 		return verify.Result{}, err
 	}
-	return verify.Run(ctx, db, store, p, report)
+	result, err := verify.Run(ctx, db, store, p, report)
+	if err != nil || result.Events > 0 {
+		return result, err
+	}
+	missing, err := store.Backlog(ctx, eventstore.Position{}, p.Filter, 1)
+	if err == nil && missing.Events > 0 {
+		err = fmt.Errorf("%w: the tables of %s have none of its events, and the log has some",
+			ErrNothingCompared, name)
+	}
+	return result, err
 }
 
 // DeadLetters lists the events that a projection has set aside, oldest first. With an empty name it

@@ -423,3 +423,27 @@ func TestVerifyRefusals(t *testing.T) {
 		t.Errorf("an impossible event: %v", err)
 	}
 }
+
+// TestVerifyOfNothing checks that empty tables are no success if the log has events for them.
+func TestVerifyOfNothing(t *testing.T) {
+	t.Parallel()
+	ctx, db, store := withTimeout(t), openDatabase(t), eventstoretest.New(t)
+	verified := func(name string) error {
+		_, err := Verify(ctx, db, store, name, func([]status.Progress) {})
+		return err
+	}
+	if err := verified(Tags); err != nil {
+		t.Errorf("with an empty log: %v", err)
+	}
+	if _, err := store.Append(ctx, eventstoretest.TagWrite(
+		events.StreamTags+uuid.NewString(), eventstore.NoStream, uuid.New(), "a",
+	)); err != nil {
+		t.Fatal(err)
+	}
+	if err := verified(Tags); !errors.Is(err, ErrNothingCompared) {
+		t.Errorf("with events: %v, want ErrNothingCompared", err)
+	}
+	if err := verified(Dimensions); err != nil {
+		t.Errorf("without events of the projection: %v", err)
+	}
+}

@@ -21,6 +21,9 @@ type commandLine struct {
 	Person     personCommand     `cmd:"" help:"List and erase the persons who sign in."`
 	Console    consoleCommand    `cmd:"" help:"Make links to sign in, and end sessions."`
 
+	Backup  backupCommand  `cmd:"" help:"${backup_command}"`
+	Restore restoreCommand `cmd:"" help:"${restore_command}"`
+
 	Projections projectionsCommand `cmd:"" help:"Show and operate the projections."`
 	Audit       auditCommand       `cmd:"" help:"Show what happened, when, and who caused it."`
 	Config      configCommand      `cmd:"" passthrough:"" help:"${config_command}"`

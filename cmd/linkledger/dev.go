@@ -14,6 +14,7 @@ type devCommand struct {
 	config.Serving
 	config.Redirecting
 	config.Projecting
+	config.BackingUp
 
 	CORSOrigins config.Origins `help:"${cors}" default:"*" placeholder:"ORIGINS" validate:"origins"`
 
@@ -29,8 +30,9 @@ func (c *devCommand) Run(ctx context.Context, p *process, call *kong.Context) er
 	}
 	return dev.Run(ctx, dev.Config{
 		Serving: c.Serving, Redirecting: c.Redirecting, Projecting: c.Projecting,
-		Origins: c.CORSOrigins,
-		Data:    c.Data, EventStoreListen: c.EventstoreListen, PostgresBin: c.PostgresBin,
+		BackingUp: c.BackingUp,
+		Origins:   c.CORSOrigins,
+		Data:      c.Data, EventStoreListen: c.EventstoreListen, PostgresBin: c.PostgresBin,
 		Version: version, Settings: settings(call), Getenv: p.getenv,
 	}, p.Console)
 }

@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"linkledger/internal/config"
 	"linkledger/internal/secret"
 	"linkledger/internal/storeserver"
+	"linkledger/internal/usage"
 )
 
 // eventstoreCommand groups the commands of the event store.
@@ -17,6 +22,22 @@ type eventstoreCommand struct {
 	Copy   eventstoreCopy   `cmd:"" help:"${copy_command}"`
 
 	Prepare eventstorePrepare `cmd:"" help:"${prepare_command}"`
+}
+
+// defaultEvents is the default folder of the log.
+const defaultEvents = "./data/events"
+
+// makeDefaultFolder makes the folder above a default one. Above others none is made: where a disk
+// is not mounted, its mount point is not filled.
+func makeDefaultFolder(folder, byDefault string) error {
+	if folder != byDefault {
+		return nil
+	}
+	//nolint:gosec // the folders within it protect their own secrets
+	if err := os.Mkdir(filepath.Dir(folder), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return usage.Errorf("cannot make the folder of the data: %w", err)
+	}
+	return nil
 }
 
 // eventstoreServe runs the embedded event store alone.
@@ -39,6 +60,9 @@ type eventstoreServe struct {
 // Run serves the event store until ctx ends.
 func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
 	if err := c.check(); err != nil {
+		return err
+	}
+	if err := makeDefaultFolder(c.Data, defaultEvents); err != nil {
 		return err
 	}
 	return storeserver.Run(ctx, c.config(), p.Logger)

@@ -13,6 +13,8 @@ type eventstoreCopy struct {
 	From secret.Connection `help:"${copy_from}" placeholder:"${esdb}" validate:"required,esdb"`
 	To   secret.Connection `help:"${copy_to}" placeholder:"${esdb}" validate:"required,esdb"`
 	JSON bool              `help:"Print JSON."`
+
+	Check bool `help:"${copy_check}"`
 }
 
 // Run copies the log, or continues a copy, and prints the hash chain of both logs.
@@ -20,7 +22,9 @@ func (c *eventstoreCopy) Run(ctx context.Context, p *process) error {
 	if err := config.Validate(c); err != nil {
 		return err
 	}
-	return migration.Copy(ctx, p.Console, c.From, c.To, c.JSON)
+	return migration.Copy(ctx, p.Console, migration.Wanted{
+		From: c.From, To: c.To, Check: c.Check, JSON: c.JSON,
+	})
 }
 
 // eventstorePrepare grants a user of EventStoreDB the right to read the log of all streams, which

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"linkledger/internal/console"
 	"linkledger/internal/storeserver"
@@ -37,14 +38,20 @@ func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	kind := "folder of a store"
+	if checked.Backup != nil {
+		kind = "backup of " + checked.Backup.Time.Format(time.RFC3339)
+	}
 	rows := [][2]any{
+		{"checked", kind},
 		{"events", checked.Events}, {"streams", checked.Streams}, {"problems", checked.Problems},
 	}
 	for _, found := range checked.First {
-		rows = append(rows, [2]any{
-			fmt.Sprintf("position %d", found.Position),
-			fmt.Sprintf("stream %q: %s", found.Stream, found.What),
-		})
+		what := found.What
+		if found.Stream != "" {
+			what = fmt.Sprintf("stream %q: %s", found.Stream, what)
+		}
+		rows = append(rows, [2]any{fmt.Sprintf("position %d", found.Position), what})
 	}
 	if err := console.Pairs(p.Stdout, c.JSON, checked, rows); err != nil {
 		return err
@@ -61,18 +68,27 @@ func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 // eventstoreBackup copies a store.
 type eventstoreBackup struct {
 	storeFolder
-	To string `arg:"" help:"Folder to create for the copy. A store can run on it."`
+	To string `arg:"" help:"${backup_to}"`
 }
 
-// Run creates the copy and prints its counts and positions.
+// Run creates or replaces the copy and prints what it holds.
 func (c *eventstoreBackup) Run(ctx context.Context, p *process) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
 		return usage.Wrap(err)
 	}
-	stat, err := storeserver.Backup(ctx, c.Dir, to, p.Logger)
+	made, err := storeserver.Backup(
+		ctx, storeserver.Wanted{Folder: c.Dir, To: to, Version: version},
+	)
 	if err != nil {
 		return err
 	}
-	return console.Pairs(p.Stdout, c.JSON, stat, append([][2]any{{"backup", to}}, stat.Rows()...))
+	bytes := int64(0)
+	for _, f := range made.Files {
+		bytes += f.Size
+	}
+	return console.Pairs(p.Stdout, c.JSON, made, [][2]any{
+		{"backup", to}, {"events", made.Events}, {"streams", made.Streams},
+		{"head", made.Head}, {"files", len(made.Files)}, {"bytes", bytes},
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"linkledger/internal/address"
 	"linkledger/internal/admin"
 	"linkledger/internal/app"
+	"linkledger/internal/backups"
 	"linkledger/internal/config"
 	"linkledger/internal/usage"
 )
@@ -21,6 +22,8 @@ type serveCommand struct {
 	config.Redirecting
 	config.Projecting
 	config.Backends
+	config.BackingUp
+	BackupEvents string `help:"${serve_backup_events}" placeholder:"DIR"`
 
 	CORSOrigins config.Origins `help:"${cors}" placeholder:"ORIGINS" validate:"origins"`
 	Roles       []config.Role  `help:"${roles}" default:"api,redirect,projector" validate:"roles"`
@@ -31,6 +34,10 @@ func (c *serveCommand) Run(
 	ctx context.Context, p *process, call *kong.Context,
 ) (err error) {
 	if err := c.check(); err != nil {
+		return err
+	}
+	redirecting := c.WithSpool(filepath.Join("data", "spool"))
+	if err := makeDefaultFolder(redirecting.Spool, filepath.Join("data", "spool")); err != nil {
 		return err
 	}
 	public, err := address.Listen(c.Listen, "listen")
@@ -45,12 +52,19 @@ func (c *serveCommand) Run(
 	defer func() { err = errors.Join(err, served.Close()) }()
 	internal := admin.Serve(private, p.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
-	s, err := app.Open(ctx, app.Config{
+	cfg := app.Config{
 		Serving: c.Serving, Backends: c.Backends,
-		Redirecting: c.WithSpool(filepath.Join("data", "spool")), Projecting: c.Projecting,
+		Redirecting: redirecting, Projecting: c.Projecting,
 		Origins: c.CORSOrigins, Roles: c.Roles, Version: version,
 		Settings: settings(call), Getenv: p.getenv, Logger: p.Logger, LostLines: p.Lost,
-	}, internal)
+	}
+	if c.Backup != "" {
+		cfg.Backups = backups.NewSchedule(backups.ScheduleConfig{
+			BackingUp: c.BackingUp, Events: c.BackupEvents, Database: c.Database,
+			Sealing: c.Sealing, Version: version, Logger: p.Logger,
+		})
+	}
+	s, err := app.Open(ctx, cfg, internal)
 	if err != nil {
 		if ctx.Err() != nil { // stopped while it waited for a backend
 			return nil
@@ -78,6 +92,12 @@ func (c *serveCommand) check() error {
 				"linkledger dev",
 			usage.Env("database"),
 		)
+	}
+	if (c.Backup == "") != (c.BackupEvents == "") {
+		return usage.Errorf("--backup (%s) and --backup-events (%s) go together: a backup is made of "+
+			"the folder of the embedded event store, which must be on this machine. EventStoreDB, "+
+			"and a store on another machine, are backed up by their own means: see "+
+			"docs/backup-and-upgrade.md", usage.Env("backup"), usage.Env("backup-events"))
 	}
 	return config.Validate(c)
 }

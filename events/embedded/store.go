@@ -237,8 +237,9 @@ func (s *Store) Check(ctx context.Context) (storecheck.Report, error) {
 	return s.storage.Check(ctx)
 }
 
-// Backup copies the store to dir while the store continues to serve. The copy is itself a data
-// folder and holds every event that was acknowledged before the call. dir appears once the copy is
-// complete. On the same disk the copy shares the immutable files of the store. It then takes little
-// time and space, but does not protect against the loss of the disk.
-func (s *Store) Backup(dir string) error { return s.storage.Backup(dir) }
+// Freeze makes a folder within the data folder with every event that was acknowledged before the
+// call, from which a backup can be made while the store continues to serve. It returns the path of
+// the folder there. The caller MUST call release.
+func (s *Store) Freeze() (name string, release func() error, err error) {
+	return s.storage.Freeze()
+}

@@ -2,8 +2,10 @@ package eventstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
@@ -12,11 +14,42 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
+// ErrNoUser means that an event store has no user of a name who could sign in.
+var ErrNoUser = errors.New("the event store has no such user")
+
+// userStream begins the name of the stream in which EventStoreDB keeps a user.
+const userStream = "$user-"
+
+// builtInRoles are the roles that each EventStoreDB has.
+var builtInRoles = []string{"$admins", "$ops", "$all"}
+
+// checkUser returns ErrNoUser unless the event store has the user or role.
+func (s *Store) checkUser(ctx context.Context, name string) error {
+	if slices.Contains(builtInRoles, name) {
+		return nil
+	}
+	last, err := s.Last(ctx, userStream+name)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: %s", ErrNoUser, name)
+	}
+	if err != nil {
+		return fmt.Errorf("look for the user %s: %w", name, err)
+	}
+	var user struct{ Disabled bool }
+	if err := json.Unmarshal(last.Data, &user); err == nil && user.Disabled {
+		return fmt.Errorf("%w: %s is disabled", ErrNoUser, name)
+	}
+	return nil
+}
+
 // GrantLog gives a user or role the right to read the log of all streams, which by default only
 // administrators of EventStoreDB have. It keeps the other rights, and retries if they are changed
 // concurrently. It returns ErrDenied if the credentials of the Store are not those of an
-// administrator.
+// administrator, and ErrNoUser if there is no such user or role.
 func (s *Store) GrantLog(ctx context.Context, reader string) (metadata.LogReaders, error) {
+	if err := s.checkUser(ctx, reader); err != nil {
+		return metadata.LogReaders{}, err
+	}
 	for {
 		readers, err := s.tryGrantLog(ctx, reader)
 		if errors.Is(err, ErrWrongRevision) {

@@ -135,6 +135,9 @@ func (s *Service) ready(ctx context.Context) state {
 			found.parts["spool"] += "; degraded: takes no clicks: " + err.Error()
 		}
 	}
+	if s.Backup != nil {
+		state["backup"] = strings.ReplaceAll(s.Backup(), "\n", "; ")
+	}
 	if fault, offered := s.SignIn(); fault != nil {
 		found.parts["sign-in"] = "degraded: " + strings.ReplaceAll(fault.Error(), "\n", "; ")
 	} else if offered {

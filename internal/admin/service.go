@@ -25,12 +25,14 @@ type Service struct {
 	MaxLag   time.Duration   // the service is not ready while a projection lags by more
 	// SignIn returns what keeps people from signing in with OpenID Connect, and whether they can at
 	// all.
-	SignIn    func() (fault error, offered bool)
-	Metrics   http.Handler
-	Clocks    *clockcheck.Checker
-	Console   http.Handler // of operators
-	Building  func() bool  // requests wait until the read models are built
-	Profiling bool         // serve profiles
+	SignIn   func() (fault error, offered bool)
+	Metrics  http.Handler
+	Clocks   *clockcheck.Checker
+	Console  http.Handler // of operators
+	Building func() bool  // requests wait until the read models are built
+	// Backup returns the state of the backups. It is nil if this process makes none.
+	Backup    func() string
+	Profiling bool // serve profiles
 	Logger    *slog.Logger
 }
 

@@ -131,6 +131,9 @@ func (s *Service) startParts(
 	start("copy of the keys", func(ctx context.Context) error {
 		return s.db.Keys.Follow(ctx, s.logger)
 	})
+	if s.cfg.Backups != nil {
+		start("backups", s.cfg.Backups.Run)
+	}
 	if s.has(config.RoleRedirect) {
 		start("clicks", s.clicks.Run)
 	}
@@ -159,14 +162,19 @@ func (s *Service) startParts(
 // adminService returns what the internal address shows of the service. It is not ready after
 // stopping ends.
 func (s *Service) adminService(stopping context.Context) *admin.Service {
+	var backupState func() string
+	var backupAge func() (time.Duration, bool)
+	if s.cfg.Backups != nil {
+		backupState, backupAge = s.cfg.Backups.State, s.cfg.Backups.Age
+	}
 	return &admin.Service{
 		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
 		API: s.has(config.RoleAPI), Served: s.served,
 		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks, SignIn: s.handler.SignInFault,
-		Building: s.building.Load,
+		Building: s.building.Load, Backup: backupState,
 		Metrics: s.metrics.Handler(telemetry.Sources{
 			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
-			Store: s.Store, Logger: s.logger, LostLines: s.cfg.LostLines,
+			Store: s.Store, Logger: s.logger, LostLines: s.cfg.LostLines, BackupAge: backupAge,
 		}),
 		Console: s.operators, Profiling: s.cfg.Profiling, Logger: s.logger,
 	}

@@ -109,6 +109,17 @@ type Config struct {
 	Getenv    func(string) string // environment, for traces
 	Logger    *slog.Logger
 	LostLines func() uint64 // how many lines of the log could not be written
+	Backups   Backups       // nil: this process makes none
+}
+
+// Backups makes backups of the installation at intervals.
+type Backups interface {
+	// Run makes them until ctx ends.
+	Run(ctx context.Context) error
+	// Age returns how old the newest one is, if there is one.
+	Age() (age time.Duration, known bool)
+	// State returns a line for a probe.
+	State() string
 }
 
 // SignInLink makes a one-time link that signs a browser in.

@@ -108,6 +108,13 @@ type Projecting struct {
 	WaitTimeout  time.Duration `help:"${wait_timeout}" default:"1s" validate:"min=1ms,max=8s"`
 }
 
+// BackingUp configures when backups are made.
+type BackingUp struct {
+	Backup      string        `help:"${backup}" placeholder:"DIR"`
+	BackupEvery time.Duration `help:"${backup_every}" default:"1h" validate:"min=0s,max=8760h"`
+	BackupKeep  int           `help:"${backup_keep}" default:"24" validate:"min=1,max=100000"`
+}
+
 // Role is a part of the service that a process runs.
 type Role string
 

@@ -77,15 +77,25 @@ func storedOrNew(
 	if err != nil {
 		return "", err
 	}
-	file, err := os.OpenFile(
-		filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600,
-	)
-	if err != nil {
-		return "", usage.Errorf("cannot write the key %s: %w", name, err)
-	}
-	_, err = file.WriteString(generated + "\n")
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return "", usage.Errorf("cannot write the key %s: %w", name, err)
-	}
-	return secret.Text(generated), nil
+	return secret.Text(generated), save(folder, name, generated)
 }
+
+// save writes a key to a new file of the folder.
+func save(folder, name, key string) error {
+	if err := writeFile(filepath.Join(folder, name), []byte(key+"\n")); err != nil {
+		return usage.Errorf("cannot write the key %s: %w", name, err)
+	}
+	return nil
+}
+
+// SaveMasterKey writes the master key of a new data folder.
+func SaveMasterKey(folder string, key secret.Text) error {
+	return save(folder, masterKeyFile, string(key))
+}
+
+// SaveSigningKey writes the key of a new data folder that signs heads of the log.
+func SaveSigningKey(folder, key string) error { return save(folder, signingKeyFile, key) }
+
+// StoredSigningKey returns the key in a data folder that signs heads of the log. It is empty if
+// there is none.
+func StoredSigningKey(folder string) (secret.Text, error) { return stored(folder, signingKeyFile) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"linkledger/internal/address"
 	"linkledger/internal/admin"
 	"linkledger/internal/app"
+	"linkledger/internal/backups"
 	"linkledger/internal/config"
 	"linkledger/internal/console"
 	"linkledger/internal/datafolder"
@@ -52,6 +54,7 @@ type Config struct {
 	config.Serving
 	config.Redirecting
 	config.Projecting
+	config.BackingUp
 	Origins          config.Origins
 	Data             string // folder of all data
 	EventStoreListen string
@@ -73,7 +76,7 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	public := app.ServePublic(open.public, roles, out.Logger)
 	defer func() { err = errors.Join(err, public.Close()) }()
 	//nolint:gosec // the folders within it protect their own secrets
-	if err := os.MkdirAll(c.Data, 0o755); err != nil {
+	if err := os.Mkdir(c.Data, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return usage.Errorf(
 			"cannot create the data folder: %w; choose another with --data (%s)", err,
 			usage.Env("data"),
@@ -131,11 +134,16 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	defer stop(nil)
 	watch(ctx, stop, "event store", store.Done(), store.Failure)
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
+	schedule := backups.NewSchedule(backups.ScheduleConfig{
+		BackingUp: c.BackingUp, Events: filepath.Join(c.Data, "events"),
+		Database: running.Database, Sealing: config.Sealing{MasterKey: key},
+		SigningKey: c.SigningKey, Version: c.Version, Logger: out.Logger,
+	})
 	// The service connects to the store through memory, so it needs no TLS.
 	running.EventStore = secret.Connection(
 		"esdb://" + address.ForClient(open.events) + "?tls=false",
 	)
-	return c.serve(ctx, stop, out, running, key, store.Dialer(), open, public)
+	return c.serve(ctx, stop, out, running, key, store.Dialer(), open, public, schedule)
 }
 
 // watch calls stop if a part ends before ctx does.
@@ -158,10 +166,11 @@ func (c Config) serve(
 	ctx context.Context, stop context.CancelCauseFunc, out console.Console,
 	running datafolder.Running, key secret.Text,
 	dialStore func(context.Context) (net.Conn, error), open *openListeners, public *app.Public,
+	schedule *backups.Schedule,
 ) (err error) {
 	internal := admin.Serve(open.admin, out.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
-	s, err := app.Open(ctx, app.Config{
+	cfg := app.Config{
 		Serving: c.Serving, Redirecting: c.WithSpool(filepath.Join(c.Data, "spool")),
 		Projecting: c.Projecting,
 		Backends: config.Backends{
@@ -172,7 +181,11 @@ func (c Config) serve(
 		Roles:   roles,
 		Version: c.Version, Settings: c.Settings, Getenv: c.Getenv, Logger: out.Logger,
 		LostLines: out.Lost,
-	}, internal)
+	}
+	if schedule != nil {
+		cfg.Backups = schedule
+	}
+	s, err := app.Open(ctx, cfg, internal)
 	if err != nil {
 		return err
 	}

@@ -24,11 +24,17 @@ type printedCopy struct {
 	Chain  string `json:"chain"`
 }
 
+// Wanted says what to copy.
+type Wanted struct {
+	From, To secret.Connection
+	Check    bool // compare both logs, and copy nothing
+	JSON     bool // print JSON
+}
+
 // Copy copies the log of an event store into another one, or continues that, and prints the hash
 // chain of both.
-func Copy(
-	ctx context.Context, out console.Console, source, target secret.Connection, asJSON bool,
-) error {
+func Copy(ctx context.Context, out console.Console, w Wanted) error {
+	source, target := w.From, w.To
 	from, err := eventstore.Open(eventstore.Config{URL: string(source), Logger: out.Logger})
 	if err != nil {
 		return usage.Wrap(err)
@@ -42,13 +48,19 @@ func Copy(
 	if err := checkTarget(ctx, source, target, from, to); err != nil {
 		return err
 	}
-	copied, err := copyLog(ctx, out, from, to)
+	copyOrCheck := logcopy.Copy
+	if w.Check {
+		copyOrCheck = logcopy.Check
+	}
+	copied, err := copyLog(ctx, out, from, to, copyOrCheck)
 	switch {
+	case err != nil && ctx.Err() != nil && w.Check:
+		return usage.Errorf("interrupted: nothing was changed, and nothing is known of the rest")
 	case err != nil && ctx.Err() != nil:
 		return usage.Errorf("interrupted: the same command continues")
 	case err != nil:
 		return err
-	case asJSON:
+	case w.JSON:
 		return console.JSON(out.Stdout, printedCopy(copied))
 	}
 	err = console.Printf(
@@ -80,12 +92,15 @@ func checkTarget(
 
 func copyLog(
 	ctx context.Context, out console.Console, from, to *eventstore.Store,
+	run func(
+		context.Context, *eventstore.Store, *eventstore.Store, func(logcopy.Progress),
+	) (logcopy.Result, error),
 ) (copied logcopy.Result, err error) {
 	show, end := console.Progress(out.Stderr)
 	defer func() { end(err == nil) }()
 	var stage logcopy.Stage
 	var began, reported time.Time
-	return logcopy.Copy(ctx, from, to, func(at logcopy.Progress) {
+	return run(ctx, from, to, func(at logcopy.Progress) {
 		now := time.Now()
 		if at.Stage != stage {
 			stage, began, reported = at.Stage, now, now

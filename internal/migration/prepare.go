@@ -39,6 +39,12 @@ func Prepare(
 			"%w; --eventstore (%s) must name an administrator", err, usage.Env("eventstore"),
 		)
 	}
+	if errors.Is(err, eventstore.ErrNoUser) {
+		return usage.Errorf(
+			"%w: nothing was changed; create the user in EventStoreDB first, or correct --user (%s)",
+			err, usage.Env("user"),
+		)
+	}
 	if err != nil {
 		return err
 	}

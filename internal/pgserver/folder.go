@@ -3,6 +3,7 @@ package pgserver
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -37,7 +38,8 @@ type folder struct {
 	temp    string   // equals socket if that is outside the data folder, else ""
 }
 
-// openFolder locks the folder. It creates the folder if it does not exist.
+// openFolder locks the folder. It creates the folder if it does not exist, and
+// none above it.
 func openFolder(dir string) (*folder, error) {
 	if dir == "" {
 		return nil, errors.New("no data folder given")
@@ -46,11 +48,8 @@ func openFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find data folder %s: %w", dir, err)
 	}
-	//nolint:gosec // G301: the server's user passes through the folders above its own
-	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
-		return nil, fmt.Errorf("create data folder, choose one that you may write: %w", err)
-	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	// None above it: where a disk is not mounted, its mount point is not filled.
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("create data folder, choose one that you may write: %w", err)
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {

@@ -121,7 +121,7 @@ func TestSharedBuffers(t *testing.T) {
 
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(dataDir(t), "data", "postgres")
+	dir := dataDir(t)
 	s := start(t, config(dir))
 	for setting, want := range map[string]string{
 		"listen_addresses": "", "server_encoding": "UTF8",

@@ -45,9 +45,9 @@ func newStat(st embedded.Stat, running bool) Stat {
 	return shown
 }
 
-// backupRequest is the request for a backup.
-type backupRequest struct {
-	To string `json:"to"` // absolute path
+// frozen is a state of a running store from which a backup is made.
+type frozen struct {
+	Folder string `json:"folder"` // within the data folder
 }
 
 // socketServer serves the socket of a running store.
@@ -77,13 +77,8 @@ func serveSocket(
 		checked, err := store().Check(r.Context())
 		writeJSON(w, checked, err)
 	})
-	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
-		var request backupRequest
-		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&request)
-		if err == nil {
-			err = store().Backup(request.To)
-		}
-		writeJSON(w, newStat(store().Stat(), true), err)
+	mux.HandleFunc("POST /freeze", func(w http.ResponseWriter, r *http.Request) {
+		freeze(w, r, store())
 	})
 	a := &socketServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
 	// The server ends with stop, which also removes the socket.
@@ -109,6 +104,19 @@ func (a *socketServer) stop() {
 	a.serving.Wait()
 }
 
+// freeze answers with the state of now, and keeps it until the client closes the connection, as the
+// end of its process does.
+func freeze(w http.ResponseWriter, r *http.Request, store *embedded.Store) {
+	folder, release, err := store.Freeze()
+	writeJSON(w, frozen{Folder: folder}, err)
+	if err != nil {
+		return
+	}
+	_ = http.NewResponseController(w).Flush() // an error means that the client has left
+	<-r.Context().Done()
+	_ = release() // what stays is removed when the store is opened
+}
+
 func writeJSON(w http.ResponseWriter, value any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -119,9 +127,18 @@ func writeJSON(w http.ResponseWriter, value any, err error) {
 }
 
 // callSocket calls the process that runs the store in a folder.
-func callSocket[T any](
-	ctx context.Context, folder, method, path string, question any,
-) (answer T, err error) {
+func callSocket[T any](ctx context.Context, folder, method, path string) (answer T, err error) {
+	answer, end, err := openCall[T](ctx, folder, method, path)
+	if err == nil {
+		end()
+	}
+	return answer, err
+}
+
+// openCall is callSocket, and keeps the call until end.
+func openCall[T any](
+	ctx context.Context, folder, method, path string,
+) (answer T, end func(), err error) {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var dialer net.Dialer
@@ -129,30 +146,26 @@ func callSocket[T any](
 		},
 		DisableKeepAlives: true,
 	}}
-	body, err := json.Marshal(question)
+	request, err := http.NewRequestWithContext(ctx, method, "http://eventstore"+path, nil)
 	if err != nil {
-		return answer, err
-	}
-	request, err := http.NewRequestWithContext(
-		ctx, method, "http://eventstore"+path, bytes.NewReader(body),
-	)
-	if err != nil {
-		return answer, err
+		return answer, nil, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return answer, fmt.Errorf(
+		return answer, nil, fmt.Errorf(
 			"ask the process that runs the event store in %s: %w; or stop that process", folder,
 			err,
 		)
 	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.StatusCode != http.StatusOK {
-		message, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-		if err != nil {
-			return answer, err
+	if response.StatusCode == http.StatusOK {
+		if err = json.NewDecoder(response.Body).Decode(&answer); err == nil {
+			return answer, func() { _ = response.Body.Close() }, nil // ends the call
 		}
-		return answer, errors.New(string(bytes.TrimSpace(message)))
+	} else {
+		var message []byte
+		if message, err = io.ReadAll(io.LimitReader(response.Body, 64<<10)); err == nil {
+			err = errors.New(string(bytes.TrimSpace(message)))
+		}
 	}
-	return answer, json.NewDecoder(response.Body).Decode(&answer)
+	return answer, nil, errors.Join(err, response.Body.Close())
 }

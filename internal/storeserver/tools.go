@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 
 	"linkledger/events/embedded"
 	"linkledger/events/embedded/disk"
 	"linkledger/events/embedded/storage"
-	"linkledger/events/embedded/storecheck"
 	"linkledger/internal/usage"
 )
 
@@ -40,35 +38,6 @@ func (s Stat) Rows() [][2]any {
 	}
 }
 
-// Check verifies every record of the store in a folder.
-func Check(ctx context.Context, dir string) (storecheck.Report, error) {
-	return readFolder(
-		ctx, dir, http.MethodPost, "/check",
-		func(f *storage.Folder) (storecheck.Report, error) { return f.Check(ctx) },
-	)
-}
-
-// Backup copies the store in a folder to a new folder, whose path MUST be absolute.
-func Backup(ctx context.Context, dir, to string, logger *slog.Logger) (stat Stat, err error) {
-	// OpenFolder fails if there is no store. embedded.Open would create one.
-	folder, err := storage.OpenFolder(storage.Config{Dir: dir})
-	if errors.Is(err, disk.ErrLocked) {
-		return callSocket[Stat](ctx, dir, http.MethodPost, "/backup", backupRequest{To: to})
-	}
-	if err != nil {
-		return stat, usage.Wrap(err)
-	}
-	if err := folder.Close(); err != nil {
-		return stat, err
-	}
-	store, err := embedded.Open(embedded.Config{Dir: dir, Logger: logger})
-	if err != nil {
-		return stat, usage.Wrap(err)
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return newStat(store.Stat(), false), store.Backup(to)
-}
-
 // readFolder reads the folder of a stopped store with offline. If the store runs, it asks its
 // process.
 func readFolder[T any](
@@ -77,7 +46,7 @@ func readFolder[T any](
 	// No logger: the result has all that it would log.
 	folder, err := storage.OpenFolder(storage.Config{Dir: dir})
 	if errors.Is(err, disk.ErrLocked) {
-		return callSocket[T](ctx, dir, method, path, nil)
+		return callSocket[T](ctx, dir, method, path)
 	}
 	if err != nil {
 		return value, usage.Wrap(err)

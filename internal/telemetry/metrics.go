@@ -105,6 +105,7 @@ type Sources struct {
 	Store       *eventstore.Store
 	Logger      *slog.Logger
 	LostLines   func() uint64
+	BackupAge   func() (age time.Duration, known bool) // nil: this process makes no backups
 }
 
 // Handler returns a handler that answers scrapes with the metrics of a service and its process.
@@ -116,6 +117,7 @@ func (m *Metrics) Handler(s Sources) http.Handler {
 		newStatusCollector(s.Projections), newOverviewCollector(s),
 		newRedirectsCollector(s.Redirects), newClicksCollector(s.Clicks),
 		newDisksCollector(s.Store, s.Clicks), newLogCollector(s.LostLines),
+		newBackupCollector(s.BackupAge),
 		m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins,
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

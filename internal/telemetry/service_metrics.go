@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"linkledger/commands/clicks"
@@ -94,6 +96,24 @@ func newLogCollector(lost func() uint64) prometheus.Collector {
 			"Lines that could not be written to standard output and error: nobody reads them, or "+
 				"the disk is full.",
 			func(lines uint64) float64 { return float64(lines) }),
+	}}
+}
+
+// newBackupCollector exports the age of the newest backup, if there is one.
+func newBackupCollector(newest func() (time.Duration, bool)) prometheus.Collector {
+	rows := func() []time.Duration {
+		if newest == nil {
+			return nil
+		}
+		if age, known := newest(); known {
+			return []time.Duration{age}
+		}
+		return nil
+	}
+	return collector[time.Duration]{rows: rows, metrics: []metric[time.Duration]{
+		unlabelled[time.Duration]().gauge("linkledger_backup_age_seconds",
+			"How old the newest backup is: what was made since then is lost with the disks.",
+			time.Duration.Seconds),
 	}}
 }
 

@@ -17,10 +17,13 @@ const (
 	askServer = `SELECT s.system_identifier, d.oid, pg_is_in_recovery(),
 		CASE WHEN pg_is_in_recovery() THEN 0
 			ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END,
-		to_regnamespace('linkledger_keys') IS NOT NULL,
+		to_regclass('linkledger_keys.account_keys') IS NOT NULL
+			AND to_regclass('linkledger_keys.secrets') IS NOT NULL,
 		to_regclass('linkledger_keys.adoption') IS NOT NULL,
 		to_regclass('linkledger.generations') IS NOT NULL
 		FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_database()`
+	// A service stores its first secrets before it serves: see keystore.Keys.Exist.
+	askKeys  = "SELECT EXISTS (SELECT FROM linkledger_keys.secrets)"
 	askBuilt = "SELECT EXISTS (SELECT FROM linkledger.generations WHERE commit_pos > 0)"
 	//nolint:gosec // a query and no credential
 	askToken = "SELECT token, former, timeline FROM linkledger_keys.adoption"
@@ -70,6 +73,13 @@ func look(ctx context.Context, conn *pgconn.PgConn) (found Found, err error) {
 	found = Found{
 		System: string(server[0]), Database: database, Standby: is(2), Timeline: timeline,
 		Keys: is(4), Prepared: is(5), Address: conn.Conn().RemoteAddr().String(),
+	}
+	if found.Keys {
+		stored, err := row(ctx, conn, askKeys)
+		if err != nil {
+			return found, fmt.Errorf("ask for the keys: %w", err)
+		}
+		found.Keys = string(stored[0]) == "t"
 	}
 	if is(6) {
 		built, err := row(ctx, conn, askBuilt)

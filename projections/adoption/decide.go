@@ -28,7 +28,7 @@ type Found struct {
 	Timeline uint32
 	Address  string // at which the node reaches it
 	Standby  bool   // it follows a primary
-	Keys     bool   // it has the schema of keys
+	Keys     bool   // it has the schema of keys, and that has content
 	Prepared bool   // it can keep a token
 	Built    bool   // its read models contain events
 

@@ -33,6 +33,7 @@ const (
 	copyLock int64 = 0x6c696e6b6b657973
 	// completeFile is written once the copy has everything. It lists the tables.
 	completeFile = "complete"
+	shardsFile   = "shards" // lists the files of account_keys
 	accountKeys  = "account_keys"
 	sessions     = "sessions"
 	signInLinks  = "sign_in_links"
@@ -51,6 +52,11 @@ var wholeTables = []string{secrets, sessions, signInLinks, keyUses, signOuts, di
 func shardOf(account string) string {
 	return accountKeys + "." + strings.ToLower(account[max(0, len(account)-2):])
 }
+
+// erasedWins is what an insertion of keys does with a key that is there: an erased one stays so.
+const erasedWins = `
+	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = ''
+	WHERE EXCLUDED.wrapped IS NULL AND k.wrapped IS NOT NULL`
 
 // change is what a transaction changes of the copy.
 type change struct {
@@ -110,7 +116,8 @@ func (c *Copy) writeAccountKey(ctx context.Context, tx pgx.Tx, account string) e
 		return err
 	}
 	rows, err := c.read(shardOf(account))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	first := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !first {
 		return err
 	}
 	changed, err := parseKey(row)
@@ -127,7 +134,10 @@ func (c *Copy) writeAccountKey(ctx context.Context, tx pgx.Tx, account string) e
 			kept = append(kept, other)
 		}
 	}
-	return c.replace(shardOf(account), append(kept, row))
+	if err := c.replace(shardOf(account), append(kept, row)); err != nil || !first {
+		return err
+	}
+	return errors.Join(c.sync(), c.listShards())
 }
 
 // keyRow is what the copy reads of a row of account_keys.
@@ -211,9 +221,7 @@ func (c *Copy) mergeAccountKeys(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if len(missing) > 0 {
-		if err := insert(ctx, tx, accountKeys, missing, `
-			ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = ''
-			WHERE EXCLUDED.wrapped IS NULL AND k.wrapped IS NOT NULL`); err != nil {
+		if err := insert(ctx, tx, accountKeys, missing, erasedWins); err != nil {
 			return err
 		}
 		if _, shards, err = storedKeys(ctx, tx); err != nil {
@@ -308,7 +316,7 @@ type Restored struct {
 	Sessions int
 }
 
-// Restore creates the schema from its copy if the database lacks the schema. It reports whether it
+// Restore creates the schema from its copy if the database lacks the schema or its content. It reports whether it
 // did: not if the server names no copy, or one that is not complete. No other process may change
 // schemas meanwhile.
 func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err error) {
@@ -326,15 +334,28 @@ func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err e
 	if exist, err := k.Exist(ctx); exist || err != nil { // another process was faster
 		return Restored{}, false, err
 	}
+	if restored, err = k.load(ctx, content); err != nil {
+		return Restored{}, false, fmt.Errorf("restore the keys from %s: %w", from.folder, err)
+	}
+	return restored, true, nil
+}
+
+// load creates the schema with the content of a copy.
+func (k *Keys) load(ctx context.Context, content []tableRows) (restored Restored, err error) {
 	err = pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "CREATE SCHEMA linkledger_keys;"+tables); err != nil {
+		const schema = "CREATE SCHEMA IF NOT EXISTS linkledger_keys;"
+		if _, err := tx.Exec(ctx, schema+tables); err != nil {
 			return err
 		}
 		for _, file := range content {
-			if err := insert(ctx, tx, file.table, file.rows, ""); err != nil {
+			conflict := " ON CONFLICT DO NOTHING" // with what a load that has failed has left
+			if file.table == accountKeys {
+				conflict = erasedWins
+			}
+			if err := insert(ctx, tx, file.table, file.rows, conflict); err != nil {
 				return fmt.Errorf("%s: %w", file.table, err)
 			}
 			switch file.table {
@@ -346,8 +367,5 @@ func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err e
 		}
 		return nil
 	})
-	if err != nil {
-		return Restored{}, false, fmt.Errorf("restore the keys from %s: %w", from.folder, err)
-	}
-	return restored, true, nil
+	return restored, err
 }

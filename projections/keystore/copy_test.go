@@ -415,3 +415,53 @@ func TestCopyOfAnEarlierVersion(t *testing.T) {
 		t.Errorf("got %s", tables)
 	}
 }
+
+// TestCopyCompletesHalfASchema restores over what a load that has failed has left.
+func TestCopyCompletesHalfASchema(t *testing.T) {
+	t.Parallel()
+	ctx, folder := withTimeout(t), t.TempDir()
+	db := createCopied(t, folder)
+	account, erased := uuid.NewString(), uuid.NewString()
+	for _, made := range []string{account, erased} {
+		if _, err := db.MakeAccountKey(ctx, made); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stale := db.content(t)["account_keys"]
+	if _, err := db.Secret(ctx, "visitor", 32); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.EraseAccountKey(ctx, erased); err != nil {
+		t.Fatal(err)
+	}
+	for name, half := range map[string][]string{
+		"empty":  {"CREATE SCHEMA linkledger_keys"},
+		"tables": {"CREATE SCHEMA linkledger_keys", "CREATE TABLE linkledger_keys.secrets (name text PRIMARY KEY, value bytea NOT NULL)"},
+		"stale": {
+			"CREATE SCHEMA linkledger_keys",
+			"CREATE TABLE linkledger_keys.account_keys (account_id uuid PRIMARY KEY, wrapped bytea, master text NOT NULL)",
+			"INSERT INTO linkledger_keys.account_keys SELECT (a).* FROM (SELECT unnest(string_to_array($1, E'\n'))" +
+				"::linkledger_keys.account_keys AS a) AS s",
+		},
+	} {
+		restored := openCopied(t, folder)
+		for _, statement := range half {
+			if strings.Contains(statement, "$1") {
+				restored.exec(t, statement, stale)
+			} else {
+				restored.exec(t, statement)
+			}
+		}
+		if exist, err := restored.Exist(ctx); exist || err != nil {
+			t.Errorf("%s: it counts as complete: %t, %v", name, exist, err)
+		}
+		if err := restored.Update(ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, done, err := restored.Restore(ctx); !done || err != nil {
+			t.Errorf("%s: restored: %t, %v", name, done, err)
+			continue
+		}
+		wantContent(t, restored, db.content(t))
+	}
+}

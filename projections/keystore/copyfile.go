@@ -28,6 +28,7 @@ const copyFormat = 1
 type Copy struct {
 	folder string
 	master *MasterKey
+	plain  bool // without a master key the files are not sealed
 }
 
 // copyFile is the form of a file.
@@ -75,7 +76,7 @@ func (c *Copy) readAll() ([]tableRows, error) {
 		}
 		names := []string{table}
 		if table == accountKeys {
-			if names, err = c.shards(); err != nil {
+			if names, err = c.allShards(); err != nil {
 				return nil, err
 			}
 		}
@@ -108,6 +109,43 @@ func (c *Copy) shards() ([]string, error) {
 	return names, nil
 }
 
+// allShards returns the names of the files of account_keys: those that are there, and those that
+// were there once, which the caller then misses.
+func (c *Copy) allShards() ([]string, error) {
+	names, err := c.shards()
+	if err != nil {
+		return nil, err
+	}
+	listed, err := c.read(shardsFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a copy of before has no list
+		return nil, err
+	}
+	for _, quoted := range listed {
+		var name string
+		if err := json.Unmarshal([]byte(quoted), &name); err != nil {
+			return nil, fmt.Errorf("%s in the copy of the keys: %w", shardsFile, err)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// listShards writes which files account_keys has. A file is there before it is listed: a process
+// that is killed in between has not committed the key.
+func (c *Copy) listShards() error {
+	names, err := c.shards()
+	if err != nil {
+		return err
+	}
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = `"` + name + `"`
+	}
+	return c.replace(shardsFile, quoted)
+}
+
 // read returns the rows of a file.
 func (c *Copy) read(name string) ([]string, error) {
 	path := filepath.Join(c.folder, name)
@@ -131,7 +169,10 @@ func (c *Copy) open(name string, content []byte) ([]string, error) {
 	if file.Format > copyFormat {
 		return nil, errNewerCopy
 	}
-	text, err := c.master.open(label(name), file.Master, file.Sealed)
+	text, err := file.Sealed, error(nil)
+	if !c.plain || file.Master != "" {
+		text, err = c.master.open(label(name), file.Master, file.Sealed)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +189,7 @@ func (c *Copy) open(name string, content []byte) ([]string, error) {
 
 // replace writes the rows of a file unless it has them. sync makes that durable.
 func (c *Copy) replace(name string, rows []string) error {
-	if c.master == nil {
+	if c.master == nil && !c.plain {
 		return ErrNoMasterKey
 	}
 	slices.Sort(rows)
@@ -156,14 +197,15 @@ func (c *Copy) replace(name string, rows []string) error {
 	if errors.Is(err, errNewerCopy) || err == nil && slices.Equal(now, rows) {
 		return err
 	}
-	content, err := json.Marshal(copyFile{
-		Format: copyFormat, Master: c.master.name,
-		Sealed: c.master.wrap(label(name), []byte("["+strings.Join(rows, ",")+"]")),
-	})
+	form := copyFile{Format: copyFormat, Sealed: []byte("[" + strings.Join(rows, ",") + "]")}
+	if c.master != nil {
+		form.Master, form.Sealed = c.master.name, c.master.wrap(label(name), form.Sealed)
+	}
+	content, err := json.Marshal(form)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.folder, 0o700); err != nil {
+	if err := os.Mkdir(c.folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	// The name is always the same, so that a file that a killed process left does not stay: it may
@@ -182,7 +224,7 @@ func (c *Copy) replace(name string, rows []string) error {
 
 // finish notes that the copy is complete.
 func (c *Copy) finish() error {
-	if err := c.sync(); err != nil {
+	if err := errors.Join(c.listShards(), c.sync()); err != nil {
 		return err
 	}
 	var tables []string
@@ -193,6 +235,12 @@ func (c *Copy) finish() error {
 		return err
 	}
 	return c.sync()
+}
+
+// has reports whether the copy has a file.
+func (c *Copy) has(name string) bool {
+	_, err := os.Lstat(filepath.Join(c.folder, name))
+	return err == nil
 }
 
 // sync makes the names of the files durable, also those that a killed process has changed.

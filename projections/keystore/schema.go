@@ -11,8 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrMissing means that the database has no schema linkledger_keys.
-var ErrMissing = errors.New("the database has no schema linkledger_keys")
+// ErrMissing means that the database has no schema linkledger_keys, or one that is empty or half, as
+// after a load that has failed.
+var ErrMissing = errors.New(
+	"the database has no schema linkledger_keys, or one that is not complete",
+)
 
 // Keys are the stored keys of one database. They are safe for concurrent use.
 type Keys struct {
@@ -40,16 +43,32 @@ func (k *Keys) Update(ctx context.Context) error {
 	if _, err := k.pool.Exec(ctx, adoption); err != nil {
 		return fmt.Errorf("move the keys to the schema linkledger_keys: %w", err)
 	}
-	exist, err := k.Exist(ctx)
+	exist, err := k.haveTables(ctx)
 	if err != nil || !exist {
 		return err
 	}
 	return k.Create(ctx)
 }
 
-// Exist reports whether the database has the schema.
+// haveTables reports whether the schema has the tables that each version has. Others are those of
+// later versions.
+func (k *Keys) haveTables(ctx context.Context) (have bool, err error) {
+	const query = "SELECT to_regclass('linkledger_keys.account_keys') IS NOT NULL " +
+		"AND to_regclass('linkledger_keys.secrets') IS NOT NULL"
+	if err := k.pool.QueryRow(ctx, query).Scan(&have); err != nil {
+		return false, fmt.Errorf("look for the keys: %w", err)
+	}
+	return have, nil
+}
+
+// Exist reports whether the database has the schema with its content. A service stores its first
+// secrets before it serves, so a schema without a secret is one that was never used, or what a load
+// that has failed has left.
 func (k *Keys) Exist(ctx context.Context) (exist bool, err error) {
-	const query = "SELECT to_regnamespace('linkledger_keys') IS NOT NULL"
+	if have, err := k.haveTables(ctx); !have || err != nil {
+		return false, err
+	}
+	const query = "SELECT EXISTS (SELECT FROM linkledger_keys.secrets)"
 	if err := k.pool.QueryRow(ctx, query).Scan(&exist); err != nil {
 		return false, fmt.Errorf("look for the keys: %w", err)
 	}

@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -53,7 +54,8 @@ type Spool struct {
 	unsettled map[string]int64 // sizes that files must get, which the disk has refused so far
 }
 
-// Open locks the folder and reads its segments. It creates a missing folder.
+// Open locks the folder and reads its segments. It creates a missing folder,
+// and none above it.
 func Open(cfg Config) (_ *Spool, err error) {
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 1 << 30
@@ -61,7 +63,8 @@ func Open(cfg Config) (_ *Spool, err error) {
 	if cfg.SegmentBytes == 0 {
 		cfg.SegmentBytes = 16 << 20
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+	// None above it: where a disk is not mounted, its mount point is not filled.
+	if err := os.Mkdir(cfg.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("open the spool: %w", err)
 	}
 	s := &Spool{

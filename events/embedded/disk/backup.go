@@ -1,52 +1,89 @@
 package disk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+
+	"linkledger/events/embedded/backup"
 )
 
-// ErrExists is returned if the folder of a backup exists. The remedy is to choose another one.
-var ErrExists = errors.New("exists already")
+// frozenFolder has the states of a data folder from which backups are being made. What a killed
+// process has left there is removed when the folder is opened.
+const frozenFolder = "backup.tmp"
 
-// Backup copies the database to dir while the database remains in use. The copy is itself a data
-// folder and holds every event that was acknowledged before the call. dir appears once the copy is
-// complete. On the same disk the copy shares the immutable files of the database. It then takes
-// little time and space, but does not protect against the loss of the disk.
-func (d *DB) Backup(dir string) (err error) {
-	fsys := d.fsys
-	// Pebble creates its folder readable by everyone. The draft's mode protects the copy until its
-	// own mode is set.
-	draft := dir + ".partial"
-	for _, path := range []string{dir, draft} {
-		if _, err := fsys.Stat(path); err == nil {
-			return fmt.Errorf("%s %w", path, ErrExists)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+// frozenBytes is the free space that Freeze demands, beside that of writes, for its copies of logs.
+const frozenBytes = 3 * MemTableBytes
+
+// Freeze makes a folder with the state of now, with every event that was acknowledged before the
+// call. The tables in it are shared with the database, which remains in use. It returns the path of
+// the folder within the data folder. The caller MUST call Release with it.
+func (d *DB) Freeze() (name string, err error) {
+	if err := checkFree(d.fsys, d.dir, ReserveBytes+d.spare+frozenBytes); err != nil {
+		return "", err
 	}
-	if err := fsys.MkdirAll(draft, folderMode); err != nil {
+	name = d.fsys.PathJoin(frozenFolder, uuid.NewString())
+	path := d.fsys.PathJoin(d.dir, name)
+	if err := d.Checkpoint(path, pebble.WithFlushedWAL()); err != nil {
+		return "", err
+	}
+	if err := writeFormat(path, d.fsys); err != nil {
+		return "", errors.Join(err, d.Release(name))
+	}
+	return name, nil
+}
+
+// Release removes a folder of Freeze.
+func (d *DB) Release(name string) error {
+	return d.fsys.RemoveAll(d.fsys.PathJoin(d.dir, name))
+}
+
+// adoptBackup makes a backup the folder of a store, which may end anywhere from now on. A backup
+// that is not as its manifest says is refused.
+func adoptBackup(dir string, fsys vfs.FS) error {
+	m, err := backup.Read(fsys, dir)
+	if errors.Is(err, backup.ErrNone) {
+		return fsys.RemoveAll(fsys.PathJoin(dir, backup.ManifestFile)) // of a start that was killed
+	}
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, fsys.RemoveAll(draft)) }()
-	full := fsys.PathJoin(draft, "events")
-	if err := d.Checkpoint(full, pebble.WithFlushedWAL()); err != nil {
+	if err := quickCheck(dir, fsys, m); err != nil {
 		return err
 	}
-	if err := writeFormat(full, fsys); err != nil {
+	if err := replaceFormat(dir, fsys); err != nil {
 		return err
 	}
-	if fsys == vfs.Default { // other file systems have no modes
-		if err := os.Chmod(full, folderMode); err != nil {
-			return err
-		}
-	}
-	if err := fsys.Rename(full, dir); err != nil {
+	return fsys.RemoveAll(fsys.PathJoin(dir, backup.ManifestFile))
+}
+
+// checkBackup refuses a backup that is not as its manifest says. It takes any other folder.
+func checkBackup(dir string, fsys vfs.FS) error {
+	m, err := backup.Read(fsys, dir)
+	switch {
+	case errors.Is(err, backup.ErrNone), errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
 		return err
 	}
-	return syncFolder(fsys, fsys.PathDir(dir))
+	return quickCheck(dir, fsys, m)
+}
+
+func quickCheck(dir string, fsys vfs.FS, m *backup.Manifest) error {
+	problems, err := m.Compare(context.Background(), fsys, dir, true)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf(
+			"%w: %s (linkledger eventstore check lists all): use another backup",
+			backup.ErrDamaged, problems[0],
+		)
+	}
+	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"linkledger/condition"
+	"linkledger/events/embedded/backup"
 )
 
 var (
@@ -49,7 +50,7 @@ const (
 	MinFreeBytes = 2 * MemTableBytes
 
 	formatVersion  = 1
-	formatFile     = "FORMAT"
+	formatFile     = backup.FormatFile
 	formatTempFile = "FORMAT.new"
 	formatPrefix   = "linkledger events "
 	folderMode     = 0o700 // other users of the machine must not read events
@@ -141,6 +142,12 @@ func Open(dir string, fsys vfs.FS, spare uint64, log *slog.Logger) (d *DB, err e
 			err = errors.Join(err, lock.Close())
 		}
 	}()
+	if err := adoptBackup(dir, fsys); err != nil {
+		return nil, err
+	}
+	if err := fsys.RemoveAll(fsys.PathJoin(dir, frozenFolder)); err != nil {
+		return nil, err
+	}
 	if err := writeFormat(dir, fsys); err != nil {
 		return nil, err
 	}
@@ -182,6 +189,9 @@ func OpenReadOnly(dir string, fsys vfs.FS, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkBackup(dir, fsys); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	d := newDB(dir, fsys, lock, log)
 	logger := newPebbleLogger(log, d.Fail)
 	d.DB, err = pebble.Open(dir, &pebble.Options{
@@ -207,7 +217,7 @@ func newDB(dir string, fsys vfs.FS, lock *pebble.Lock, log *slog.Logger) *DB {
 // checkFolder creates the folder if it is missing, and reports whether it holds a store. It returns
 // an error, and writes nothing, if this version cannot use the folder.
 func checkFolder(dir string, fsys vfs.FS) (exists bool, err error) {
-	if err := fsys.MkdirAll(dir, folderMode); err != nil {
+	if err := makeFolder(dir, fsys); err != nil {
 		return false, err
 	}
 	names, err := fsys.List(dir)
@@ -226,6 +236,18 @@ func checkFolder(dir string, fsys vfs.FS) (exists bool, err error) {
 	return false, nil
 }
 
+// makeFolder creates the folder if it is missing, and none above it: where a disk is not mounted,
+// its mount point MUST NOT be filled.
+func makeFolder(dir string, fsys vfs.FS) error {
+	parent := fsys.PathDir(fsys.PathJoin(dir))
+	if _, err := fsys.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != "." {
+		return fmt.Errorf(
+			"the folder %s does not exist: is its disk mounted? Otherwise make it", parent,
+		)
+	}
+	return fsys.MkdirAll(dir, folderMode)
+}
+
 func checkFormat(fsys vfs.FS, path string) error {
 	f, err := fsys.Open(path)
 	if err != nil {
@@ -235,6 +257,9 @@ func checkFormat(fsys vfs.FS, path string) error {
 	text, err := io.ReadAll(io.LimitReader(f, 100))
 	if err != nil {
 		return err
+	}
+	if string(text) == backup.FormatText {
+		return nil
 	}
 	digits, ok := strings.CutPrefix(
 		strings.TrimSpace(string(text)), strings.TrimSpace(formatPrefix),
@@ -270,7 +295,12 @@ func writeFormat(dir string, fsys vfs.FS) error {
 	if _, err := fsys.Stat(path); err == nil {
 		return nil
 	}
-	draft := fsys.PathJoin(dir, formatTempFile)
+	return replaceFormat(dir, fsys)
+}
+
+// replaceFormat writes the format file, whatever it is now.
+func replaceFormat(dir string, fsys vfs.FS) error {
+	path, draft := fsys.PathJoin(dir, formatFile), fsys.PathJoin(dir, formatTempFile)
 	f, err := fsys.Create(draft, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err

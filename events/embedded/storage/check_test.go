@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -57,11 +58,13 @@ func TestCheckOfASoundStore(t *testing.T) {
 	busy(t, s)
 	checked, err := s.Check(t.Context())
 	wantClean(t, checked, err, s.Stat())
-	if err := s.Backup("copies/1"); err != nil {
+	name, release, err := s.Freeze()
+	if err != nil {
 		t.Fatal(err)
 	}
+	copied := disk.PathJoin("store", name)
 	embeddedtest.Append(s.writer, "s", revision.Any, "after the backup")
-	f, err := OpenFolder(Config{Dir: "copies/1", FS: disk})
+	f, err := OpenFolder(Config{Dir: copied, FS: disk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,13 +77,18 @@ func TestCheckOfASoundStore(t *testing.T) {
 	if stat.Events+1 != s.Stat().Events {
 		t.Fatalf("%d events in the backup, %d in the store", stat.Events, s.Stat().Events)
 	}
-	again, err := Open(Config{Dir: "copies/1", FS: disk})
+	again, err := Open(Config{Dir: copied, FS: disk})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close()
 	if out := embeddedtest.Append(again.writer, "url-1", 1, "goes on"); out.Err != nil {
 		t.Fatalf("append to the backup: %v", out.Err)
+	}
+	if err := errors.Join(again.Close(), release()); err != nil {
+		t.Error(err)
+	}
+	if _, err := disk.Stat(copied); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the state is still there: %v", err)
 	}
 }
 
@@ -268,7 +276,7 @@ func TestCheckEnds(t *testing.T) {
 	if _, err := s.Check(t.Context()); !errors.Is(err, groupcommit.ErrClosed) {
 		t.Fatalf("check after close: %v", err)
 	}
-	if err := s.Backup("copy"); !errors.Is(err, groupcommit.ErrClosed) {
+	if _, _, err := s.Freeze(); !errors.Is(err, groupcommit.ErrClosed) {
 		t.Fatalf("backup after close: %v", err)
 	}
 }

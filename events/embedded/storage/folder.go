@@ -49,6 +49,15 @@ func (f *Folder) Stat() (st Stat, err error) {
 	return st, nil
 }
 
+// Log returns the id of the first event, which no other log has.
+func (f *Folder) Log() (string, error) {
+	first, err := record.LoadEvent(f.db, record.FirstPosition)
+	if err != nil {
+		return "", err
+	}
+	return first.ID.String(), nil
+}
+
 // Check verifies the folder, as Store.Check does.
 func (f *Folder) Check(ctx context.Context) (storecheck.Report, error) {
 	return storecheck.Run(ctx, f.db)

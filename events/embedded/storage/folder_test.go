@@ -24,32 +24,29 @@ func TestFolderIsPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Backup(filepath.Join(parent, "copy")), s.Close()); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{dir, filepath.Join(parent, "copy")} {
-		info, err := os.Stat(path)
-		if err != nil || info.Mode().Perm() != 0o700 {
-			t.Errorf("%s: %v, %v; want mode %o", path, info.Mode(), err, 0o700)
-		}
-	}
-	if got := listing(t, parent); got != "copy events" {
-		t.Errorf("the backup left %q", got)
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%s: %v, %v; want mode %o", dir, info.Mode(), err, 0o700)
 	}
 }
 
-func TestBackupRefusals(t *testing.T) {
+// TestOpenRemovesStates checks that a state that a killed process has left is removed.
+func TestOpenRemovesStates(t *testing.T) {
 	t.Parallel()
 	fsys := vfs.NewMem()
-	s := openOn(t, fsys)
-	for _, dir := range []string{"taken", "cut-short.partial"} {
-		if err := fsys.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Backup(strings.TrimSuffix(dir, ".partial")); !errors.Is(err, disk.ErrExists) ||
-			!strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: %v, want ErrExists", dir, err)
-		}
+	s, err := Open(Config{Dir: "store", FS: fsys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _, err := s.Freeze()
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	openOn(t, fsys)
+	if _, err := fsys.Stat(fsys.PathJoin("store", name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the state is still there: %v", err)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestOpenRefusesFolders(t *testing.T) {
 
 func TestOpenOnDisk(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "new", "events")
+	dir := filepath.Join(t.TempDir(), "events")
 	s, err := Open(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -157,7 +157,7 @@ func (s *Store) Stop() {
 	})
 }
 
-// Close stops the writer, waits for Check and Backup and closes the folder. The log MUST NOT be
+// Close stops the writer, waits for Check and Freeze and closes the folder. The log MUST NOT be
 // read afterwards. A second call returns the same result.
 func (s *Store) Close() error {
 	s.closing.Do(func() { s.closeErr = s.close() })
@@ -204,17 +204,18 @@ func (s *Store) Check(ctx context.Context) (storecheck.Report, error) {
 	return checked, errors.Join(err, snapshot.Close())
 }
 
-// Backup copies the log to dir, as disk.DB.Backup does. Writes continue meanwhile.
-func (s *Store) Backup(dir string) error {
+// Freeze makes a folder within the data folder with the state of now, as disk.DB.Freeze does, and
+// returns its path there. Writes continue meanwhile. The caller MUST call release.
+func (s *Store) Freeze() (name string, release func() error, err error) {
 	done, err := s.use()
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	defer done()
-	if err := s.db.Backup(dir); err != nil {
-		return fmt.Errorf("backup to %s: %w", dir, err)
+	if name, err = s.db.Freeze(); err != nil {
+		return "", nil, fmt.Errorf("begin a backup: %w", err)
 	}
-	return nil
+	return name, func() error { return s.db.Release(name) }, nil
 }
 
 // use keeps the folder open until done is called. It returns ErrClosed after Stop.

@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -35,6 +37,11 @@ type Report struct {
 	Streams  uint64    `json:"streams"` // streams in the index
 	Problems uint64    `json:"problems"`
 	First    []Problem `json:"first,omitempty"` // first problems, at most 100
+
+	// Types are how many readable records there are of each type, and Last is when the last event
+	// was stored that is none of the store itself.
+	Types map[string]uint64 `json:"-"`
+	Last  time.Time         `json:"-"`
 }
 
 // Run verifies every record, every entry of the index, every stream's state and the counters
@@ -43,7 +50,9 @@ type Report struct {
 // It reads the log and the index in order. Positions leave no gap, so Run also finds a record that
 // is missing altogether.
 func Run(ctx context.Context, db pebble.Reader) (Report, error) {
-	c := &checker{db: db, damaged: map[uint64]string{}}
+	c := &checker{
+		Report: Report{Types: make(map[string]uint64)}, db: db, damaged: map[uint64]string{},
+	}
 	for _, part := range []func(context.Context) error{c.log, c.index, c.states, c.locate} {
 		if err := part(ctx); err != nil {
 			return Report{}, fmt.Errorf("check event store: %w", err)
@@ -75,9 +84,12 @@ func (c *checker) reportf(pos uint64, stream, format string, args ...any) {
 	c.report(Problem{Position: pos, Stream: stream, What: fmt.Sprintf(format, args...)})
 }
 
-func (c *checker) report(p Problem) {
-	if c.Problems++; len(c.First) < maxProblems {
-		c.First = append(c.First, p)
+func (c *checker) report(p Problem) { c.Add(p) }
+
+// Add adds a problem to the report.
+func (r *Report) Add(p Problem) {
+	if r.Problems++; len(r.First) < maxProblems {
+		r.First = append(r.First, p)
 	}
 }
 
@@ -170,6 +182,10 @@ func (c *checker) record(pos uint64, value []byte) {
 		return
 	}
 	c.Events++
+	if !strings.HasPrefix(rec.Type, "$") {
+		c.Types[rec.Type]++
+		c.Last = time.Unix(0, rec.Created*100)
+	}
 	found, closer, err := c.db.Get(record.IndexKey(rec.Stream, rec.Number))
 	if err != nil {
 		cause, _ := record.Cause(err)

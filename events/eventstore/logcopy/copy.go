@@ -29,6 +29,9 @@ const (
 	reportEvery = 512
 )
 
+// ErrIncomplete means that a copy ends before its source does.
+var ErrIncomplete = errors.New("the copy is not complete")
+
 // Stage is a stage of a copy.
 type Stage string
 
@@ -92,6 +95,37 @@ func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) 
 	return Result{Events: c.source.events, New: c.copied, Chain: c.source.String()}, nil
 }
 
+// Check compares the two logs and changes nothing. It returns ErrIncomplete if the target ends
+// before the source does, and otherwise what Copy returns. New is 0.
+func Check(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) (Result, error) {
+	head, err := from.Head(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	c := &copier{
+		from: from, to: to, head: head, report: tell, source: newChain(), target: newChain(),
+	}
+	if err := c.compare(ctx, Comparing); err != nil {
+		return Result{}, err
+	}
+	missing, first := int64(0), eventstore.Recorded{}
+	for r, err := range eventsOfLog(ctx, from, c.source.at, head) {
+		if err != nil {
+			return Result{}, fmt.Errorf("source: %w", err)
+		}
+		if missing++; missing == 1 {
+			first = r
+		}
+	}
+	if missing > 0 {
+		return Result{}, fmt.Errorf("%w: after %d events, %d are missing, from event %d of %s at "+
+			"position %s of the source, of %s, on",
+			ErrIncomplete, c.source.events, missing, first.Revision, first.Stream, first.Position,
+			first.Time.UTC().Format(time.RFC3339))
+	}
+	return Result{Events: c.source.events, Chain: c.source.String()}, nil
+}
+
 // copier is the state of one Copy.
 type copier struct {
 	from, to *eventstore.Store
@@ -121,7 +155,7 @@ func (c *copier) compare(ctx context.Context, stage Stage) error {
 		}
 		if !ok {
 			return fmt.Errorf("%w: the target has event %d of %s at position %s, and the source "+
-				"has no more: was the target written to?",
+				"has no more: was the target written to, or the source cut?",
 				eventstore.ErrOtherLog, copied.Revision, copied.Stream, copied.Position)
 		}
 		c.source.add(original)

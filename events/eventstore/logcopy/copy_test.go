@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -247,5 +248,34 @@ func TestLogID(t *testing.T) {
 	mustCopy(t, source, target)
 	if id(target) == first {
 		t.Error("a copy has the same id")
+	}
+}
+
+// TestCheck checks that a copy that ends before its source is not taken for a whole one, and that
+// nothing is written.
+func TestCheck(t *testing.T) {
+	soak.NotShort(t)
+	t.Parallel()
+	source, target := eventstoretest.New(t), eventstoretest.New(t)
+	check := func() (logcopy.Result, error) {
+		return logcopy.Check(t.Context(), source, target, func(logcopy.Progress) {})
+	}
+	interleave(t, source, 30)
+	if _, err := check(); !errors.Is(err, logcopy.ErrIncomplete) || len(readAll(t, target)) != 0 {
+		t.Errorf("an empty copy: %v", err)
+	}
+	copied := mustCopy(t, source, target)
+	if checked, err := check(); err != nil || checked.Chain != copied.Chain || checked.Events != copied.Events {
+		t.Errorf("the whole copy: %+v, %v; want %+v", checked, err, copied)
+	}
+	interleave(t, source, 1)
+	if _, err := check(); !errors.Is(err, logcopy.ErrIncomplete) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("after %d events", copied.Events)) {
+		t.Errorf("an earlier copy: %v", err)
+	}
+	mustCopy(t, source, target)
+	interleave(t, target, 1)
+	if _, err := check(); !errors.Is(err, eventstore.ErrOtherLog) {
+		t.Errorf("a copy with more events: %v", err)
 	}
 }

@@ -1,0 +1,155 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// draftSuffix follows the name of a folder while it is not complete.
+const draftSuffix = ".partial"
+
+// ErrBusy means that another process is making the same folder.
+var ErrBusy = errors.New("another process is writing there")
+
+// Draft is a folder that is being made. It gets its name when it is complete.
+type Draft struct {
+	Path string // of the draft
+
+	to     string
+	parent *os.File
+	folder *os.File // locked
+	done   bool
+}
+
+// Begin begins a folder. It makes the last folder of the path alone: if a disk is not mounted, its
+// mount point is not filled. What a killed process has left of the same folder is removed.
+func Begin(to string) (d *Draft, err error) {
+	to = filepath.Clean(to)
+	d = &Draft{Path: to + draftSuffix, to: to}
+	d.parent, err = os.Open(filepath.Dir(to))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf(
+			"the folder %s does not exist: is its disk mounted? Otherwise make it",
+			filepath.Dir(to),
+		)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = d.locked(func() error {
+		if err := os.Mkdir(d.Path, folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if d.folder, err = os.Open(d.Path); err != nil {
+			return err
+		}
+		if err := flock(d.folder, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", d.Path, ErrBusy), d.folder.Close())
+		}
+		if err := clearFolder(d.Path); err != nil {
+			return errors.Join(err, d.folder.Close())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, d.parent.Close())
+	}
+	return d, nil
+}
+
+// locked runs a function while no other process begins or ends a folder beside this one.
+func (d *Draft) locked(run func() error) error {
+	if err := flock(d.parent, unix.LOCK_EX); err != nil {
+		return err
+	}
+	return errors.Join(run(), flock(d.parent, unix.LOCK_UN))
+}
+
+func flock(folder *os.File, how int) error {
+	for {
+		err := unix.Flock(int(folder.Fd()), how) //nolint:gosec // G115: a descriptor
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+func clearFolder(path string) error {
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(path, e.Name())))
+	}
+	return err
+}
+
+// Finish makes the folder durable and gives it its name. If there is a folder of that name, both
+// change places in one step, and the former one is removed.
+func (d *Draft) Finish() error { return d.FinishAs(d.to) }
+
+// FinishAs is Finish with another name in the same folder.
+func (d *Draft) FinishAs(to string) error {
+	d.to = to
+	if err := SyncTree(d.Path); err != nil {
+		return err
+	}
+	return d.locked(func() error {
+		_, err := os.Lstat(d.to)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			err = os.Rename(d.Path, d.to)
+			d.done = err == nil
+		case err == nil:
+			err = unix.Renameat2(
+				unix.AT_FDCWD, d.Path, unix.AT_FDCWD, d.to, unix.RENAME_EXCHANGE,
+			)
+			if err != nil {
+				err = fmt.Errorf(
+					"the backup in %s cannot be replaced: %w: choose a new folder", d.to, err,
+				)
+			}
+		}
+		if err == nil {
+			err = d.parent.Sync()
+		}
+		if err == nil && !d.done {
+			d.done = true
+			err = os.RemoveAll(d.Path)
+		}
+		return err
+	})
+}
+
+// End removes the draft unless Finish has given it its name.
+func (d *Draft) End() {
+	if !d.done {
+		_ = d.locked(func() error { return os.RemoveAll(d.Path) }) // the next Begin clears it
+	}
+	_ = d.folder.Close()
+	_ = d.parent.Close()
+}
+
+// SyncTree makes the names in a folder and in its folders durable.
+func SyncTree(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := SyncTree(filepath.Join(path, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,155 @@
+package backups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"linkledger/condition"
+	"linkledger/events/embedded/backup"
+	"linkledger/internal/config"
+	"linkledger/internal/secret"
+	"linkledger/projections/readmodel"
+)
+
+// lookInterval is how often a schedule looks whether a backup is due, and the pause after one that
+// has failed.
+const lookInterval = time.Minute
+
+// Schedule makes backups of an installation at intervals. Several processes may have the same one:
+// a backup is made when the newest of all is old enough.
+type Schedule struct {
+	cfg     ScheduleConfig
+	failing *condition.Log
+
+	mu      sync.Mutex
+	newest  time.Time // zero: there is none, or it is not known yet
+	failure error     // of the last attempt
+}
+
+// ScheduleConfig configures a Schedule.
+type ScheduleConfig struct {
+	config.BackingUp
+
+	Events     string // folder of the embedded event store
+	Database   secret.Connection
+	Sealing    config.Sealing
+	SigningKey secret.Text // that belongs to the installation
+	Version    string      // of the program
+	Logger     *slog.Logger
+}
+
+// NewSchedule returns a schedule, or nil if none is configured.
+func NewSchedule(cfg ScheduleConfig) *Schedule {
+	if cfg.Backup == "" {
+		return nil
+	}
+	return &Schedule{cfg: cfg, failing: condition.New(
+		cfg.Logger, "no backup can be made", "backups are made again",
+	)}
+}
+
+// Run makes backups until ctx ends.
+func (s *Schedule) Run(ctx context.Context) error {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	for {
+		err := s.makeIfDue(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		s.mu.Lock()
+		s.failure = err
+		s.mu.Unlock()
+		s.failing.Report(ctx, err)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// makeIfDue makes a backup if the newest one is old enough.
+func (s *Schedule) makeIfDue(ctx context.Context) error {
+	_, m, err := Newest(s.cfg.Backup)
+	if err != nil && !errors.Is(err, ErrNoBackup) && !errors.Is(err, backup.ErrDamaged) {
+		return err
+	}
+	if m != nil {
+		s.made(m.Time)
+		// A minute that is not over is not waited for, so that backups of each minute have none
+		// of two.
+		if s.cfg.BackupEvery == 0 || time.Since(m.Time) < s.cfg.BackupEvery-lookInterval/2 {
+			return nil
+		}
+	}
+	if s.cfg.BackupEvery == 0 {
+		return err
+	}
+	set, made, err := s.make(ctx)
+	if errors.Is(err, backup.ErrBusy) {
+		return nil // another process makes it
+	}
+	if err != nil {
+		return err
+	}
+	s.made(made.Time)
+	s.cfg.Logger.InfoContext(ctx, "backup made", slog.String("backup", set),
+		slog.Uint64("events", made.Events), slog.Duration("took", made.Duration))
+	return nil
+}
+
+func (s *Schedule) made(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newest = at
+}
+
+func (s *Schedule) make(ctx context.Context) (set string, m Manifest, err error) {
+	master, err := s.cfg.Sealing.Keys()
+	if err != nil {
+		return "", m, err
+	}
+	db, err := readmodel.Open(ctx, string(s.cfg.Database), 1)
+	if err != nil {
+		return "", m, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.Keys.Master = master
+	return Make(ctx, Source{
+		Events: s.cfg.Events, Keys: db.Keys, SigningKey: s.cfg.SigningKey, Version: s.cfg.Version,
+	}, s.cfg.Backup, s.cfg.BackupKeep)
+}
+
+// Age returns how old the newest backup is, if there is one.
+func (s *Schedule) Age() (age time.Duration, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.newest), !s.newest.IsZero()
+}
+
+// State returns a line for a probe. It begins with "degraded" if what was made since the newest
+// backup is not safe although it should be.
+func (s *Schedule) State() string {
+	age, known := s.Age()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newest := "there is none yet"
+	if known {
+		newest = fmt.Sprintf(
+			"the newest is of %s, %s ago", s.newest.UTC().Format(time.RFC3339),
+			age.Round(time.Second),
+		)
+	}
+	switch {
+	case s.failure != nil:
+		return "degraded: no backup can be made: " + s.failure.Error() + "; " + newest
+	case known && s.cfg.BackupEvery > 0 && age > 2*s.cfg.BackupEvery+lookInterval:
+		return "degraded: " + newest
+	}
+	return "ok: " + newest
+}
