@@ -136,7 +136,7 @@ func (s *Service) ready(ctx context.Context) state {
 		}
 	}
 	if s.Backup != nil {
-		state["backup"] = strings.ReplaceAll(s.Backup(), "\n", "; ")
+		found.parts["backup"] = strings.ReplaceAll(s.Backup(), "\n", "; ")
 	}
 	if fault, offered := s.SignIn(); fault != nil {
 		found.parts["sign-in"] = "degraded: " + strings.ReplaceAll(fault.Error(), "\n", "; ")
