@@ -84,8 +84,8 @@ for image; do
 		;;
 	haproxy:*)
 		from bookworm "$image" <<-'END'
-			RUN groupadd -r -g 99 haproxy && useradd -r -u 99 -g haproxy -d /var/lib/haproxy haproxy \
-				&& apt-get install -y --no-install-recommends haproxy && mkdir -p /usr/local/etc/haproxy
+			RUN apt-get install -y --no-install-recommends haproxy && mkdir -p /usr/local/etc/haproxy \
+				&& groupmod -g 99 haproxy && usermod -u 99 haproxy
 			USER haproxy
 			STOPSIGNAL SIGUSR1
 			ENTRYPOINT ["haproxy", "-W", "-db"]

@@ -35,14 +35,14 @@ var errBuilding = errors.New("the read models are built from the log, and reques
 var errTables = errors.New("the read models are built in the form of this version, and requests " +
 	"are refused until they are complete")
 
-// state is what a probe says of each part, by name, and whether the work can be done.
-type state struct {
+// finding is what a probe says of each part, by name, and whether the work can be done.
+type finding struct {
 	parts map[string]string
 	code  int
 }
 
-func stateOf(checks map[string]error) state {
-	s := state{make(map[string]string, len(checks)+1), http.StatusOK}
+func findingOf(checks map[string]error) finding {
+	s := finding{make(map[string]string, len(checks)+1), http.StatusOK}
 	for name, err := range checks {
 		s.parts[name] = "ok"
 		if err != nil {
@@ -55,7 +55,7 @@ func stateOf(checks map[string]error) state {
 
 // probe returns the handler of a probe: 200 if the work can be done, otherwise 503, with the state
 // of each part.
-func (s *Service) probe(look func(context.Context) state) http.HandlerFunc {
+func (s *Service) probe(look func(context.Context) finding) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		found := look(r.Context())
 		w.Header().Set("Content-Type", "application/json")
@@ -84,7 +84,7 @@ var errRole = errors.New("the process has another role: see --roles")
 
 // forRedirects looks whether visitors can be redirected. It asks neither the event store nor the
 // database: links in memory are served without them.
-func (s *Service) forRedirects(context.Context) state {
+func (s *Service) forRedirects(context.Context) finding {
 	checks := s.process(s.Spooled)
 	checks["clicks"] = s.Clicks.Health()
 	select {
@@ -92,23 +92,23 @@ func (s *Service) forRedirects(context.Context) state {
 	default:
 		checks["process"] = cmp.Or(checks["process"], errTables)
 	}
-	return stateOf(checks)
+	return findingOf(checks)
 }
 
 // forReads looks whether calls of the API that read can be answered. It does not ask the event
 // store: what the projections have is served without it.
-func (s *Service) forReads(ctx context.Context) state {
+func (s *Service) forReads(ctx context.Context) finding {
 	checks := s.process(s.API)
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	overviews, err := s.settledGenerations(ctx)
 	checks["database"] = err
 	s.checkProjections(checks, overviews, nil)
-	return stateOf(checks)
+	return findingOf(checks)
 }
 
 // forWrites looks whether calls of the API that change something can be answered.
-func (s *Service) forWrites(ctx context.Context) state {
+func (s *Service) forWrites(ctx context.Context) finding {
 	found := s.ready(ctx)
 	if !s.API {
 		found.parts["process"] = cmp.Or(s.Stopping.Err(), errRole).Error()
@@ -118,11 +118,11 @@ func (s *Service) forWrites(ctx context.Context) state {
 }
 
 // ready looks whether everything works.
-func (s *Service) ready(ctx context.Context) state {
+func (s *Service) ready(ctx context.Context) finding {
 	checks := s.check(ctx)
 	maps.Copy(checks, s.process(true))
 	checks["clicks"] = s.Clicks.Health()
-	found := stateOf(checks)
+	found := findingOf(checks)
 	// What informs only: links are served all the same.
 	for name, what := range s.degraded(ctx) {
 		if found.parts[name] == "ok" {

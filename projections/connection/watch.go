@@ -24,7 +24,7 @@ const (
 	patience = 3 * time.Second
 	// hostTimeout bounds a connection to one of several hosts, unless the connection string does:
 	// the next one may be the primary of now.
-	hostTimeout = 3 * time.Second
+	hostTimeout = 5 * time.Second
 )
 
 // Watch knows whether the database of a process answers. Once it does not, the connections are
