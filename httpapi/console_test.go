@@ -85,7 +85,9 @@ func TestConsole(t *testing.T) {
 	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `value="acme"`) || strings.Contains(wrong.body, "wrong\"") {
 		t.Errorf("a wrong key answers %d\n%s", wrong.status, wrong.body)
 	}
-	b.leads("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.key}, "return": {"//evil.example"}}, "/console")
+	b.leads("/console/sign-in", url.Values{
+		"username": {"\u00a0acme "}, "key": {"\ufeff" + owner.key + "\u200b\r\n"}, "return": {"//evil.example"},
+	}, "/console")
 	b.shows("/console/links", "There are no links yet", "/v3/urls?limit=50")
 
 	b.leads("/console/links", url.Values{

@@ -33,6 +33,16 @@ func TestCredentialsInHeaders(t *testing.T) {
 	for _, scheme := range []string{"Bearer abc", "Basic", "Basic !"} { // none are valid credentials of HTTP Basic
 		alice.must("GET", "/v3/account", "", alice.byHeaders, header("Authorization", scheme))
 	}
+	// what pasting adds
+	for _, padding := range []string{" ", "\r\n", "\t", "\u00a0", "\u200b", "\ufeff", "\u2060 \u200e"} {
+		padded := func(text string) string { return padding + text + padding }
+		alice.must("GET", "/v3/account", "", func(r *http.Request) { r.SetBasicAuth(padded(alice.username), padded(alice.key)) })
+		alice.must("GET", "/v3/account", "", alice.byHeaders, header("X-Tinycc-User", padded(alice.username)),
+			header("X-Tinycc-Key", padded(alice.key)))
+	}
+	alice.call("GET", "/v3/account", "", func(r *http.Request) {
+		r.SetBasicAuth(alice.username, alice.key[:5]+"\u200b"+alice.key[5:])
+	}).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 	s.deactivate(t, "bob")
 	bob.call("GET", "/v3/account", "", bob.byHeaders).is(http.StatusForbidden, apierror.CodeAccessDenied)
 }

@@ -32,7 +32,7 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 		if !ok {
 			a.t.Fatalf("%s %s is not described", method, r.URL.Path)
 		}
-		a.allowed(operation, r, body)
+		a.allowed(operation, r, strings.TrimPrefix(body, "\ufeff"))
 		if name = operation.Answer; name == "" {
 			return // a document
 		}

@@ -77,7 +77,16 @@ func TestEncodings(t *testing.T) {
 	c.must("GET", "/v3/urls/m1", "", header("X-HTTP-Method-Override", "DELETE"))
 	c.read("m1")
 	c.must("POST", "/v3/tags", `{"label":"no type"}`, func(r *http.Request) { r.Header.Del("Content-Type") })
-	c.must("POST", "/v3/tags", `{"label":"charset"}`, header("Content-Type", "Application/JSON; charset=utf-8"))
+	for i, contentType := range []string{
+		"Application/JSON; charset=utf-8", "application/json; charset=", "application/json;charset", "application/json; charset=\"utf-8",
+		"application/json;", "application/json; charset=utf-8; charset=utf-8", "Application/JSON ; =",
+	} {
+		c.must("POST", "/v3/tags", fmt.Sprintf(`{"label":"type %d"}`, i), header("Content-Type", contentType))
+	}
+	c.must("POST", "/v3/tags", "label=empty+charset", header("Content-Type", formType+"; charset="))
+	c.must("POST", "/v3/tags", "\ufeff{\"label\":\"marked JSON\"}")
+	c.must("POST", "/v3/tags", "\ufefflabel=marked+form", form)
+	c.must("GET", "/v3/tags", "\ufeff")
 }
 
 func TestWrongEncodings(t *testing.T) {
@@ -89,6 +98,9 @@ func TestWrongEncodings(t *testing.T) {
 		{"POST", "/v3/urls", "text/plain", `{}`, `"text/plain" is not supported`},
 		{"POST", "/v3/urls", "application/", `{}`, "Content-Type"},
 		{"POST", "/v3/urls", "a/b; c", `{}`, "Content-Type"},
+		{"POST", "/v3/urls", "application/json x; charset=", `{}`, "Content-Type"},
+		{"POST", "/v3/urls", "multipart/form-data; boundary=", `{}`, "Content-Type"},
+		{"POST", "/v3/urls", "application/json", "\ufeff\ufeff{}", "not JSON"},
 		{"PATCH", "/v3/tags/a", formType, "label=b", "X-HTTP-Method-Override: PATCH"},
 		{"POST", "/v3/tags", formType, "label=a&label=b", "label must be a string"},
 		{"POST", "/v3/tags", formType, "label=%zz", "percent-encode"},

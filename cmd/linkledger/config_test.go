@@ -25,7 +25,7 @@ func runWith(t *testing.T, environment map[string]string, args ...string) (outpu
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "database")
-	if err := os.WriteFile(file, []byte("postgres://file:hunter2@db/links\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("\ufeff\u00a0postgres://file:hunter2@db/links\u200b\r\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const complete = "postgres://ada:hunter2@db/links"

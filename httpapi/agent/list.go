@@ -44,11 +44,13 @@ func ReadList(path string, logger *slog.Logger) (*List, error) {
 // Table returns the table that is in use.
 func (l *List) Table() *Table { return l.table.Load() }
 
-// Run looks every second whether the file has changed, until ctx ends.
+// Run looks every second whether the file has changed, if there is one, until ctx ends.
 func (l *List) Run(ctx context.Context) error {
-	if l.file != nil {
-		l.file.Run(ctx)
+	if l.file == nil {
+		<-ctx.Done()
+		return nil
 	}
+	l.file.Run(ctx)
 	return nil
 }
 

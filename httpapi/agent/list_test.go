@@ -69,7 +69,16 @@ func TestList(t *testing.T) {
 		<-time.After(10 * time.Millisecond)
 	}
 	person(false)
+	go func() { ended <- NewList().Run(ctx) }()
+	select {
+	case <-ended:
+		t.Fatal("a list ends before its context")
+	case <-time.After(10 * time.Millisecond):
+	}
 	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/session"
+	"linkledger/internal/secret"
 	"linkledger/queries"
 	"linkledger/queries/cache"
 )
@@ -27,12 +28,13 @@ const (
 )
 
 // credentials returns the user name and the API key of a request. HTTP Basic has precedence over
-// the two headers. The user name of one is never combined with the key of the other.
+// the two headers. The user name of one is never combined with the key of the other. What pasting
+// adds around them is left out.
 func credentials(r *http.Request) (username, key string, ok bool) {
 	if username, key, ok = r.BasicAuth(); ok {
-		return username, key, true
+		return secret.Pasted(username), secret.Pasted(key), true
 	}
-	username, key = r.Header.Get(HeaderUser), r.Header.Get(HeaderKey)
+	username, key = secret.Pasted(r.Header.Get(HeaderUser)), secret.Pasted(r.Header.Get(HeaderKey))
 	return username, key, username != "" && key != ""
 }
 

@@ -12,10 +12,18 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"strings"
 	"unicode/utf8"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
+)
+
+const (
+	typeJSON = "application/json"
+	typeForm = "application/x-www-form-urlencoded"
+	// byteOrderMark begins what some editors and shells write as UTF-8.
+	byteOrderMark = "\ufeff"
 )
 
 // Body returns the payload of a call, and stores it in c.Payload. limit is the most bytes of the
@@ -33,13 +41,18 @@ func decodeBody(c *request.Context, limit int64) (Object, error) {
 	}
 	contentType := c.Request.Header.Get("Content-Type")
 	if contentType == "" {
-		contentType = "application/json"
+		contentType = typeJSON
 	}
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
+		// Wrong parameters, such as an empty charset, matter only to a type that needs one.
+		mediaType, _, _ = strings.Cut(contentType, ";")
+		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	}
+	if err != nil && mediaType != typeJSON && mediaType != typeForm {
 		return Object{}, apierror.WrongInput("The Content-Type header cannot be read")
 	}
-	form := mediaType == "application/x-www-form-urlencoded" || mediaType == "multipart/form-data"
+	form := mediaType == typeForm || mediaType == "multipart/form-data"
 	if form && c.SentMethod != http.MethodPost {
 		return Object{}, apierror.WrongInput(
 			"A %s body needs a POST request, with the header X-HTTP-Method-Override: %s", mediaType,
@@ -47,9 +60,9 @@ func decodeBody(c *request.Context, limit int64) (Object, error) {
 		)
 	}
 	switch mediaType {
-	case "application/json":
+	case typeJSON:
 		return JSON(data)
-	case "application/x-www-form-urlencoded":
+	case typeForm:
 		return Form(data)
 	case "multipart/form-data":
 		return Multipart(data, params["boundary"])
@@ -78,8 +91,9 @@ func readAll(c *request.Context, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// JSON reads a JSON object. Empty data is an empty object.
+// JSON reads a JSON object, also after a byte order mark. Empty data is an empty object.
 func JSON(data []byte) (Object, error) {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(data)) == 0 {
 		return Object{}, nil
 	}
@@ -102,8 +116,9 @@ func JSON(data []byte) (Object, error) {
 	return Object{Values: values}, nil
 }
 
-// Form reads a URL-encoded form whose keys may have brackets.
+// Form reads a URL-encoded form whose keys may have brackets, also after a byte order mark.
 func Form(data []byte) (Object, error) {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	values, err := url.ParseQuery(string(data))
 	if err != nil {
 		return Object{}, apierror.WrongInput(

@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 )
 
@@ -27,7 +27,7 @@ func Environment(getenv func(string) string) kong.Resolver {
 			if err != nil {
 				return nil, fmt.Errorf("%s_FILE: cannot read the file: %w", name, withoutPath(err))
 			}
-			value = strings.TrimSpace(string(content))
+			value = secret.Pasted(string(content))
 		}
 		if value == "" {
 			return nil, nil // kong reads nil as "not set"

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"linkledger/events/proof"
 	"linkledger/internal/secret"
@@ -63,7 +62,7 @@ func stored(folder, file string) (secret.Text, error) {
 	if err != nil {
 		return "", usage.Errorf("cannot read the key %s: %w", file, err)
 	}
-	return secret.Text(strings.TrimSpace(string(key))), nil
+	return secret.Text(secret.Pasted(string(key))), nil
 }
 
 // storedOrNew is stored, and writes a new key to the file if there is none.

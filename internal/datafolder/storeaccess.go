@@ -146,7 +146,7 @@ func readPassword(folder string) (secret.Text, error) {
 	if err != nil {
 		return "", err
 	}
-	if password := secret.Text(strings.TrimSpace(string(content))); password != "" {
+	if password := secret.Text(secret.Pasted(string(content))); password != "" {
 		return password, nil
 	}
 	return "", fmt.Errorf("%s is empty: %w", passwordFile, fs.ErrNotExist)
