@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -64,20 +65,20 @@ func TestPastedDestinations(t *testing.T) {
 	if len(a.URLs) != len(rows) {
 		t.Fatalf("%d: %.300s", a.status, a.body)
 	}
-	for i, url := range a.URLs {
+	for i, made := range a.URLs {
 		given, want := rows[i][0], rows[i][1]
 		if strings.HasPrefix(want, "refused: ") {
-			if url.Error.Code == 0 {
+			if made.Error.Code == 0 {
 				t.Errorf("%q is accepted", given)
 			}
 			continue
 		}
-		if url.Error.Code != 0 {
-			t.Errorf("%q: %+v", given, url.Error)
+		if made.Error.Code != 0 {
+			t.Errorf("%q: %+v", given, made.Error)
 			continue
 		}
-		equal(t, "long_url", *url.LongURL, destination.Trim(given))
-		visit := s.visit(t, "GET", "/"+url.Hash)
+		equal(t, "long_url", *made.LongURL, destination.Trim(given))
+		visit := s.visit(t, "GET", "/"+made.Hash)
 		equal(t, "visit", visit.status, http.StatusFound)
 		equal(t, "Location", visit.header.Get("Location"), want)
 	}
@@ -107,5 +108,53 @@ func TestPastedHashes(t *testing.T) {
 		if len(a.URLs) != 1 || a.URLs[0].Error.Code == 0 {
 			t.Errorf("%q: %d %s", given, a.status, a.body)
 		}
+	}
+}
+
+// TestSearchFindsAllSpellings searches links of now and of before in spellings that mean the same.
+func TestSearchFindsAllSpellings(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	spellings := map[string][]string{
+		"οδος":           {"ΟΔΟΣ", "Οδος", "οδοσ", "ΔΟΣ"},
+		"Straße":         {"STRASSE", "strasse", "straße", "STRAẞE", "rasse"},
+		"ΜΑΪΟΣ":          {"μαϊος", "μαι\u0308οσ"},
+		"Cafe\u0301 x":   {"café", "CAFÉ X", "cafe\u0301"},
+		"ﬁn":             {"fin", "FIN"},
+		"ПРИВЕТ":         {"привет", "Привет"},
+		"I \u2764\ufe0f": {"\u2764", "i \u2764\ufe0f", "I \u2764\ufe0e"},
+		"İzmir":          {"İZMIR", "i\u0307zmir"},
+		"naïve 50%_":     {"NAÏVE", "ï", "VE 50%", "%_"},
+		"日本":             {"日本", "本"},
+	}
+	for note := range spellings {
+		c.create(`"long_url":"https://example.com/","note":` + quoted(t, note))
+	}
+	c.create(`"long_url":"https://example.com/Größe?q=ΛΟΓΟΣ","custom_hash":"address"`)
+	s.caughtUp(t)
+	find := func(text, at string) []string {
+		t.Helper()
+		var found []string
+		for _, link := range c.must("GET", "/v3/urls?search="+url.QueryEscape(text)+at, "").URLs {
+			found = append(found, link.Note)
+		}
+		return found
+	}
+	past := "&at=" + url.QueryEscape(s.syncClock())
+	for note, texts := range spellings {
+		for _, text := range append(texts, note) {
+			for _, at := range []string{"", past} {
+				if found := find(text, at); len(found) != 1 || found[0] != note {
+					t.Errorf("%q%s finds %q; want %q", text, at, found, note)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"GRÖSSE", "größe", "λογοσ", "ADDRESS"} {
+		equal(t, text, len(find(text, "")), 1)
+	}
+	for _, text := range []string{"cafe x", "strase", "привёт"} {
+		equal(t, text, len(find(text, "")), 0)
 	}
 }
