@@ -2,7 +2,7 @@ package commands
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"linkledger/commands/domain"
 	"linkledger/events"
@@ -23,7 +23,10 @@ func (h *Handler) sees(ctx context.Context, r domain.Request, u domain.Link) (bo
 		return false, err
 	}
 	of := domain.FoldTags(tags.Events)
-	return !of.Lacks(r.Bound.Excluded()) && u.Matches(r.Bound, of.Labels(u.Tags)), nil
+	return !of.Lacks(r.Bound.Excluded()) && u.Matches(r.Bound, func(label string) bool {
+		tag, ok := of.ByLabel(label)
+		return ok && slices.Contains(u.Tags, tag.ID)
+	}), nil
 }
 
 // staysWithin refuses a change by which a link would leave the bound of the caller.
@@ -43,29 +46,40 @@ func (h *Handler) staysWithin(
 	return domain.ErrLeavesBound
 }
 
-// seesNothing reports whether the bound of the caller matches nothing, see sees.
-func (h *Handler) seesNothing(ctx context.Context, r domain.Request) (bool, error) {
-	if r.Bound == nil || len(r.Bound.Excluded()) == 0 {
-		return false, nil
+// boundTags returns the tags of the account if the bound of the caller names labels, and whether
+// the bound matches nothing, see sees.
+func (h *Handler) boundTags(
+	ctx context.Context, r domain.Request,
+) (tags domain.Tags, matchesNothing bool, err error) {
+	if r.Bound == nil || len(r.Bound.Labels()) == 0 {
+		return domain.Tags{}, false, nil
 	}
-	tags, err := h.streams.Load(ctx, events.StreamTags+r.Account)
+	loaded, err := h.streams.Load(ctx, events.StreamTags+r.Account)
 	if err != nil {
-		return false, err
+		return domain.Tags{}, false, err
 	}
-	return domain.FoldTags(tags.Events).Lacks(r.Bound.Excluded()), nil
+	tags = domain.FoldTags(loaded.Events)
+	return tags, tags.Lacks(r.Bound.Excluded()), nil
 }
 
-// createsWithin refuses to create a link outside the bound of the caller.
-func (h *Handler) createsWithin(r domain.Request, item CreateURL) error {
+// createsWithin refuses to create a link outside the bound of the caller. tags are those of
+// boundTags: a label of the bound and one of the item may mean the same tag or two of them.
+func (h *Handler) createsWithin(r domain.Request, item CreateURL, tags domain.Tags) error {
 	if r.Bound == nil {
 		return nil
 	}
-	labels := make([]string, len(item.Tags))
-	for i, label := range item.Tags {
-		labels[i] = strings.TrimSpace(label)
+	has := func(label string) bool {
+		bound, exists := tags.ByLabel(label)
+		return slices.ContainsFunc(item.Tags, func(own string) bool {
+			tag, ok := tags.ByLabel(own)
+			if !ok || !exists {
+				return ok == exists && domain.PlainLabel(own) == domain.PlainLabel(label)
+			}
+			return tag.ID == bound.ID
+		})
 	}
 	u := domain.Link{CreatedAt: h.streams.Now(), Settings: item.Settings}
-	if u.Matches(r.Bound, labels) {
+	if u.Matches(r.Bound, has) {
 		return nil
 	}
 	return domain.ErrLeavesBound

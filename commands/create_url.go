@@ -52,7 +52,7 @@ type URLsOutcome struct {
 func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
-	nothing, err := h.seesNothing(ctx, r)
+	known, nothing, err := h.boundTags(ctx, r)
 	if err != nil {
 		return outcome.failed(err)
 	}
@@ -60,7 +60,7 @@ func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []Crea
 		return outcome.failed(domain.ErrLeavesBound)
 	}
 	for i, item := range items {
-		if outcome.Items[i].Err = h.checkCreate(r, item); outcome.Items[i].Err == nil {
+		if outcome.Items[i].Err = h.checkCreate(r, item, known); outcome.Items[i].Err == nil {
 			labels[i], labelled = item.Tags, labelled || len(item.Tags) > 0
 		}
 	}
@@ -105,7 +105,7 @@ func (c CreateURL) keys() []string {
 	return keys
 }
 
-func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
+func (h *Handler) checkCreate(r domain.Request, item CreateURL, known domain.Tags) error {
 	if err := h.cfg.Destinations.Check(item.LongURL, r.ShortHost); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 	if err := domain.CheckTagCount(item.Tags); err != nil {
 		return err
 	}
-	return h.createsWithin(r, item)
+	return h.createsWithin(r, item, known)
 }
 
 func (h *Handler) createURL(

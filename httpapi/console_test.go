@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -245,16 +246,23 @@ func TestConsoleTagsAndMembers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "")
 	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["a b","x"]`)
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["a b","x","R&D, c++"]`)
 	b := s.browser(t)
 	b.signInBy(owner)
-	b.shows("/console/tags", `href="/console/links?tags=%2Ba+b"`, `action="/console/tags/a%20b/rename"`)
+	b.shows("/console/tags", `href="/console/links?tags=%2B%22a+b%22"`, `action="/console/tags/a%20b/rename"`)
 	b.leads("/console/tags/a%20b/rename", url.Values{"label": {"c d"}}, "/console/tags")
 	b.leads("/console/tags", url.Values{"label": {"new"}}, "/console/tags")
 	b.leads("/console/tags/x/delete", nil, "/console/tags")
-	if tags := owner.read("one").Tags; strings.Join(tags, ",") != "c d" {
+	// The form of the link keeps a label with a comma together.
+	b.shows("/console/links/one", `value="c d, "R&D, c++""`)
+	before := `c d, "R&D, c++"`
+	b.leads("/console/links/one", url.Values{
+		"tags": {before + `, "e; f"`}, "tags_before": {before},
+	}, "/console/links/one")
+	if tags := owner.read("one").Tags; !slices.Equal(tags, []string{"c d", "R&D, c++", "e; f"}) {
 		t.Errorf("the link has the tags %q", tags)
 	}
+	b.shows("/console/links?tags="+url.QueryEscape(`+"R&D, c++"`), "/console/links/one")
 	b.shows("/console/tags", "c d", "new")
 	for path, fields := range map[string]url.Values{
 		"/console/tags": {"label": {""}}, "/console/tags/new/rename": {"label": {"c d"}}, "/console/tags/none/delete": nil,

@@ -28,7 +28,7 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 		if err != nil {
 			a.t.Fatal(err)
 		}
-		operation, ok := known[method+" "+routeOf(r.URL.Path)]
+		operation, ok := known[method+" "+routeOf(r.URL.EscapedPath())]
 		if !ok {
 			a.t.Fatalf("%s %s is not described", method, r.URL.Path)
 		}

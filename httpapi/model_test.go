@@ -76,7 +76,7 @@ func (m *model) hash(t *rapid.T) string {
 	return m.prefix + rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "hash")
 }
 
-var modelLabels = rapid.SampledFrom([]string{"red", "RED", "blue", "green tea", "\U0001d518 書"})
+var modelLabels = rapid.SampledFrom([]string{"red", "RED", "blue", "green tea", "\U0001d518 書", "c++", "a/b"})
 
 func (m *model) tag(label string) *modelTag {
 	i := slices.IndexFunc(m.tags, func(tag *modelTag) bool { return strings.EqualFold(tag.label, label) })
@@ -183,9 +183,9 @@ var modelFaults = []struct {
 	{},
 	{apierror.CodeInvalidURL, "long_url", "ftp://example.com/"},
 	{apierror.CodeInvalidDate, "expiration_date", "2026-02-30"},
-	{apierror.CodeInvalidLabel, "tags", []string{"a/b"}},
+	{apierror.CodeInvalidLabel, "tags", []string{"a\"b"}},
 	{apierror.CodeInvalidURL, "long_url", "https://example.com/\x00"},
-	{apierror.CodeInvalidURL, "long_url", "https://example.com/\u0085"},
+	{apierror.CodeInvalidURL, "long_url", "https://example.com/\u0085a"},
 	{apierror.CodeHashUnavailable, "custom_hash", "a\u202eb"},
 	{apierror.CodeInvalidLabel, "tags", []string{"a\x00b"}},
 	{apierror.CodeInvalidLabel, "tags", []string{"\x1b[31m"}},

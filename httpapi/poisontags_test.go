@@ -15,8 +15,8 @@ import (
 	"linkledger/queries"
 )
 
-// setAside appends an event that contradicts its stream, past all checks of commands, and waits until projections have
-// set it aside.
+// setAside appends an event, such as one that contradicts its stream, past all checks of commands, and waits until
+// projections have passed it or set it aside.
 func (s *stack) setAside(t *testing.T, stream string, e events.Event, by ...string) {
 	t.Helper()
 	last, err := s.store.Last(t.Context(), stream)

@@ -137,7 +137,9 @@ func TestOtherSpellings(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "alice")
-	linked := func(hash string) { c.create(`"custom_hash":"` + hash + `","long_url":"https://example.com/` + hash + `"`) }
+	linked := func(hash string) {
+		c.create(`"custom_hash":"` + hash + `","long_url":"https://example.com/` + hash + `"`)
+	}
 	leads := func(path, to string) {
 		t.Helper()
 		a := s.visit(t, "GET", path)

@@ -1,5 +1,5 @@
 // Package tagexpr parses and evaluates tag expressions, which select links by their tags. It MUST
-// NOT import other packages of Linkledger.
+// NOT import other packages of Linkledger than typed.
 //
 //	+banana&+boxed          both            +banana|+boxed        either
 //	+banana&~boxed          first, not second        (+a|+b)&(+c|~d)   brackets

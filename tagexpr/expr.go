@@ -2,8 +2,9 @@ package tagexpr
 
 import (
 	"slices"
-	"strings"
 	"time"
+
+	"linkledger/typed"
 )
 
 // Expr is a parsed expression. It is immutable.
@@ -49,7 +50,7 @@ var flags = []flag{archived, visited, ping, emailStats, protected}
 // operand returns the node of a label, which may name a flag.
 func operand(label string) *node {
 	if i := slices.IndexFunc(
-		flags, func(f flag) bool { return strings.EqualFold(string(f), label) },
+		flags, func(f flag) bool { return string(f) == typed.Fold(label) },
 	); i >= 0 {
 		return &node{operation: hasFlag, flag: flags[i]}
 	}

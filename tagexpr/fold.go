@@ -1,10 +1,6 @@
 package tagexpr
 
-import (
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // Folder computes a value of an expression from the values of its parts.
 type Folder[T any] struct {
@@ -40,21 +36,16 @@ func (f *Folder[T]) of(n *node) T {
 
 // Subject is what an expression is evaluated for.
 type Subject struct {
-	Labels    []string
+	Has       func(label string) bool // whether it has the tag that a label means
 	Flag      func(name string) bool
 	CreatedAt time.Time
 }
 
-// Matches reports whether a subject matches the expression. Labels are compared under Unicode
-// simple case folding.
+// Matches reports whether a subject matches the expression.
 func (e *Expr) Matches(s Subject) bool {
 	created := s.CreatedAt.UTC().Truncate(24 * time.Hour)
 	return Fold(e, Folder[bool]{
-		Tag: func(label string) bool {
-			return slices.ContainsFunc(
-				s.Labels, func(own string) bool { return strings.EqualFold(own, label) },
-			)
-		},
+		Tag:    s.Has,
 		Flag:   s.Flag,
 		After:  created.After,
 		Before: created.Before,

@@ -29,6 +29,16 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("at character %d: %s", e.Place, e.Problem)
 }
 
+// Quote returns the expression that a label is. A label MUST NOT contain a quotation mark.
+func Quote(label string) string {
+	plain := !strings.HasPrefix(label, "-") && !strings.ContainsAny(label, operators) &&
+		!strings.ContainsFunc(label, unicode.IsSpace)
+	if plain {
+		return label
+	}
+	return `"` + label + `"`
+}
+
 // Parse parses an expression. Its errors are *SyntaxError.
 func Parse(text string) (*Expr, error) {
 	p := &parser{text: text}

@@ -9,7 +9,8 @@ import (
 )
 
 // Fold returns the same text for all spellings of a text: those that differ in case (STRASSE and
-// straße, ΟΔΟΣ and οδος), in how letters and their marks are composed, and in variation selectors.
+// straße, ΟΔΟΣ and οδος), in the kind of blanks, in how letters and their marks are composed, and in
+// variation selectors.
 // It is the only definition of "the same" for searches and labels. What it returns is stored in
 // read models, so another result needs another shape of their tables (package readmodel).
 func Fold(text string) string {
@@ -20,6 +21,8 @@ func Fold(text string) string {
 		switch {
 		case Varies(r):
 			return -1
+		case unicode.Is(unicode.Zs, r):
+			return ' '
 		case unicode.Is(unicode.Cherokee, r):
 			return unicode.ToUpper(r) // package cases exchanges the cases of this script
 		}

@@ -5,11 +5,12 @@ import (
 	"linkledger/tagexpr"
 )
 
-// Matches reports whether the link, with the labels of its tags, matches an expression. The
-// expression MUST NOT depend on clicks. nil stands for an expression that all links match.
-func (u *Link) Matches(expr *tagexpr.Expr, labels []string) bool {
+// Matches reports whether the link matches an expression. has reports whether the link has the tag
+// that a label means. The expression MUST NOT depend on clicks. nil stands for an expression that
+// all links match.
+func (u *Link) Matches(expr *tagexpr.Expr, has func(label string) bool) bool {
 	return expr == nil || expr.Matches(tagexpr.Subject{
-		Labels: labels, CreatedAt: u.CreatedAt,
+		Has: has, CreatedAt: u.CreatedAt,
 		Flag: func(name string) bool {
 			for _, s := range events.AllSettings {
 				if s.Name == name {

@@ -81,7 +81,7 @@ func CheckTagCount(labels []string) error {
 	}
 	different := make(map[string]bool)
 	for _, label := range labels {
-		different[labelKey(trimLabel(label))] = true
+		different[labelKey(label)] = true
 	}
 	if len(different) > MaxLinkTags {
 		return ErrTooManyTags(len(different))

@@ -1,31 +1,30 @@
 package domain
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"linkledger/events"
+	"linkledger/typed"
 )
-
-const maxLabel = 50 // code points
-
-// autotags are labels with a meaning of their own in tag expressions.
-var autotags = []string{"archived", "visited", "ping", "email_stats", "protected"}
 
 // Tag is a label that an account attaches to links.
 type Tag struct {
 	ID    string
 	Label string // as first written
+
+	number int // in the order of creation
 }
 
 // Tags is the state of all tags of one account, folded from its stream. The cost to find a tag does
 // not depend on their number.
 type Tags struct {
-	byID    map[string]Tag
-	byLabel map[string]string // id, by the label as labelKey writes it
+	byID map[string]Tag
+	// byLabel has the ids of tags by labelKey, in the order of creation. They are several only if
+	// the tags are from before labels were compared as they are now.
+	byLabel map[string][]string
+	created int
 }
 
 // FoldTags returns the tags of an account after the events of its stream.
@@ -41,11 +40,15 @@ func FoldTags(history []events.Event) Tags {
 func (t *Tags) Apply(e events.Event) {
 	switch e := e.(type) {
 	case events.TagCreated:
-		t.put(Tag{ID: e.TagID, Label: e.Label})
+		if was, ok := t.byID[e.TagID]; ok {
+			t.remove(was)
+		}
+		t.created++
+		t.put(Tag{ID: e.TagID, Label: e.Label, number: t.created})
 	case events.TagRenamed:
 		if was, ok := t.byID[e.TagID]; ok {
 			t.remove(was)
-			t.put(Tag{ID: e.TagID, Label: e.Label})
+			t.put(Tag{ID: e.TagID, Label: e.Label, number: was.number})
 		}
 	case events.TagDeleted:
 		if was, ok := t.byID[e.TagID]; ok {
@@ -69,44 +72,24 @@ func TagOf(e events.Event) string {
 
 func (t *Tags) put(tag Tag) {
 	if t.byID == nil {
-		t.byID, t.byLabel = make(map[string]Tag), make(map[string]string)
+		t.byID, t.byLabel = make(map[string]Tag), make(map[string][]string)
 	}
-	t.byID[tag.ID], t.byLabel[labelKey(tag.Label)] = tag, tag.ID
+	t.byID[tag.ID] = tag
+	key := labelKey(tag.Label)
+	ids := append(t.byLabel[key], tag.ID)
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Compare(t.byID[a].number, t.byID[b].number)
+	})
+	t.byLabel[key] = ids
 }
 
 func (t *Tags) remove(tag Tag) {
 	delete(t.byID, tag.ID)
-	if key := labelKey(tag.Label); t.byLabel[key] == tag.ID {
+	key := labelKey(tag.Label)
+	ids := slices.DeleteFunc(t.byLabel[key], func(id string) bool { return id == tag.ID })
+	if t.byLabel[key] = ids; len(ids) == 0 {
 		delete(t.byLabel, key)
 	}
-}
-
-// labelKey returns the same key for all labels that differ only in case, under Unicode simple case
-// folding: it replaces each letter by the lowest one that folds to it.
-func labelKey(label string) string {
-	return strings.Map(func(r rune) rune {
-		lowest := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			lowest = min(lowest, other)
-		}
-		return lowest
-	}, label)
-}
-
-// PlainLabel returns the same text for all spellings of a label: in lower case.
-func PlainLabel(label string) string { return strings.ToLower(labelKey(trimLabel(label))) }
-
-// DistinctLabels returns labels as they are stored, each once in its first spelling.
-func DistinctLabels(labels []string) []string {
-	distinct := make([]string, 0, len(labels))
-	seen := make(map[string]bool, len(labels))
-	for _, label := range labels {
-		if key := labelKey(trimLabel(label)); !seen[key] {
-			seen[key] = true
-			distinct = append(distinct, trimLabel(label))
-		}
-	}
-	return distinct
 }
 
 // ByID returns the tag with an id.
@@ -118,10 +101,18 @@ func (t Tags) ByID(id string) (Tag, bool) {
 // Empty reports whether there are no tags.
 func (t Tags) Empty() bool { return len(t.byID) == 0 }
 
-// ByLabel returns the tag with a label, under Unicode simple case folding.
+// ByLabel returns the tag that a label means: see typed.Fold and typed.Meant.
 func (t Tags) ByLabel(label string) (Tag, bool) {
-	id, ok := t.byLabel[labelKey(trimLabel(label))]
-	return t.byID[id], ok
+	ids := t.byLabel[labelKey(label)]
+	labels := make([]string, len(ids))
+	for i, id := range ids {
+		labels[i] = t.byID[id].Label
+	}
+	meant := typed.Meant(storedLabel(label), labels)
+	if meant < 0 {
+		return Tag{}, false
+	}
+	return t.byID[ids[meant]], true
 }
 
 // Lacks reports whether one of the labels is that of no tag.
@@ -170,32 +161,4 @@ func (t Tags) Delete(label string, at time.Time) ([]events.Event, error) {
 		return nil, Refuse(TagNotFound, "There is no tag %q", label)
 	}
 	return []events.Event{events.TagDeleted{TagID: tag.ID, At: at}}, nil
-}
-
-func trimLabel(label string) string { return strings.TrimSpace(label) }
-
-// checkLabel returns a label in its stored form. It refuses with InvalidLabel.
-func checkLabel(label string) (string, error) {
-	label = trimLabel(label)
-	if n := utf8.RuneCountInString(label); n < 1 || n > maxLabel {
-		return "", Refuse(InvalidLabel, "A tag label must have 1 to %d characters", maxLabel)
-	}
-	allowed := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" _-.", r)
-	}
-	if !utf8.ValidString(label) ||
-		strings.ContainsFunc(label, func(r rune) bool { return !allowed(r) }) {
-		return "", Refuse(
-			InvalidLabel, "A tag label may contain letters, digits, space, _ - and . only: %q",
-			label,
-		)
-	}
-	if slices.ContainsFunc(
-		autotags, func(auto string) bool { return strings.EqualFold(auto, label) },
-	) {
-		return "", Refuse(
-			InvalidLabel, "The label %q has a meaning of its own and cannot be a tag", label,
-		)
-	}
-	return label, nil
 }

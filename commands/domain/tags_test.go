@@ -1,32 +1,12 @@
 package domain
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
 	"linkledger/events"
 
 	"github.com/google/uuid"
 )
-
-// FuzzLabelKey checks that two labels have the same key exactly if strings.EqualFold considers them
-// equal.
-func FuzzLabelKey(f *testing.F) {
-	for _, seed := range [][2]string{{"Red", "rED"}, {"K", "\u212a"}, {"ſ", "S"}, {"ß", "ss"}, {"Σ", "ς"}, {"a", "b"}} {
-		f.Add(seed[0], seed[1])
-	}
-	f.Fuzz(func(t *testing.T, a, b string) {
-		_, first := checkLabel(a)
-		_, second := checkLabel(b)
-		if errors.Join(first, second) != nil {
-			return
-		}
-		if same := strings.EqualFold(a, b); same != (labelKey(a) == labelKey(b)) {
-			t.Errorf("%q and %q: same %v, keys %q and %q", a, b, same, labelKey(a), labelKey(b))
-		}
-	})
-}
 
 // TestTagsAreFoundAfterRenames checks that a tag is found by its current label and not by previous
 // ones.

@@ -72,7 +72,7 @@ func fieldsOf(form url.Values) (fields map[string]any, ok bool) {
 			return c.fields, true
 		}
 	}
-	tags := labels(form.Get("change_tags"))
+	tags := labels(form.Get("change_tags"), ",")
 	for i, tag := range tags {
 		if tag[0] != '+' && tag[0] != '-' {
 			tags[i] = "+" + tag

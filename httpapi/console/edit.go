@@ -21,7 +21,7 @@ var flags = []string{"protected", "archived", "ping", "email_stats"}
 func editOf(l *linkRecord) url.Values {
 	fields := map[string]string{
 		"long_url": l.LongURL, "custom_hash": l.Hash, "note": l.Note,
-		"tags": strings.Join(l.Tags, ", "), "max_clicks": strconv.FormatInt(l.MaxClicks, 10),
+		"tags": joinedLabels(l.Tags), "max_clicks": strconv.FormatInt(l.MaxClicks, 10),
 	}
 	if l.ExpirationDate != nil {
 		fields["expiration_date"] = *l.ExpirationDate
@@ -86,7 +86,7 @@ func changedFields(form url.Values) map[string]any {
 			item[name] = value != ""
 		}
 	}
-	tags := tagChanges(labels(form.Get("tags"+before)), labels(form.Get("tags")))
+	tags := tagChanges(labels(form.Get("tags"+before), ","), labels(form.Get("tags"), ","))
 	if len(tags) > 0 {
 		item["tags"] = tags
 	}

@@ -58,7 +58,7 @@ func (h *Handler) addKey(p *page.Page) error {
 			fields[name] = value
 		}
 	}
-	if networks := labels(form.Get("networks")); len(networks) > 0 {
+	if networks := labels(form.Get("networks"), ","); len(networks) > 0 {
 		fields["networks"] = networks
 	}
 	var added keysAnswer

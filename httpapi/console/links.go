@@ -106,7 +106,7 @@ func (h *Handler) createLink(p *page.Page) error {
 	if hash := strings.TrimSpace(form.Get("custom_hash")); hash != "" {
 		item["custom_hash"] = hash
 	}
-	if tags := labels(form.Get("tags")); len(tags) > 0 {
+	if tags := labels(form.Get("tags"), ","); len(tags) > 0 {
 		item["tags"] = tags
 	}
 	for _, name := range []string{"note", "expiration_date"} {
@@ -130,15 +130,4 @@ func writeLink(p *page.Page, method, path string, item map[string]any) (linkReco
 		return linkRecord{}, &page.RefusedError{Status: http.StatusBadRequest, Text: reason}
 	}
 	return answer.URLs[0], nil
-}
-
-// labels returns the labels in a text with commas in between.
-func labels(text string) []string {
-	var list []string
-	for label := range strings.SplitSeq(text, ",") {
-		if label = strings.TrimSpace(label); label != "" {
-			list = append(list, label)
-		}
-	}
-	return list
 }

@@ -113,7 +113,7 @@ func readLines(text string) (lines []madeLine, items []map[string]any, wrong str
 		if hash := strings.TrimSpace(fields[1]); hash != "" {
 			item["custom_hash"] = hash
 		}
-		if tags := labels(strings.ReplaceAll(fields[2], ";", ",")); len(tags) > 0 {
+		if tags := labels(fields[2], ",;"); len(tags) > 0 {
 			item["tags"] = tags
 		}
 		if note := strings.TrimSpace(fields[3]); note != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/tagexpr"
 )
 
 type tagsData struct {
@@ -20,7 +21,9 @@ type tagRecord struct {
 // Links returns the address of the list of the links with the tag.
 func (t tagRecord) Links() string { return linksOf(t.Label) }
 
-func linksOf(label string) string { return linksPath + "?tags=" + url.QueryEscape("+"+label) }
+func linksOf(label string) string {
+	return linksPath + "?tags=" + url.QueryEscape("+"+tagexpr.Quote(label))
+}
 
 // Path returns the path of the actions on the tag.
 func (t tagRecord) Path() string { return tagsPath + "/" + url.PathEscape(t.Label) }
@@ -56,4 +59,41 @@ func (h *Handler) renameTag(p *page.Page) error {
 
 func (h *Handler) deleteTag(p *page.Page) error {
 	return p.Finish(p.Call(http.MethodDelete, tagCall(p), nil, nil), tagsPath, h.tags)
+}
+
+// labels returns the labels in a text with separators in between. A label that has one of them
+// stands in double quotes.
+func labels(text, separators string) []string {
+	var list []string
+	var label strings.Builder
+	end := func() {
+		if trimmed := strings.TrimSpace(label.String()); trimmed != "" {
+			list = append(list, trimmed)
+		}
+		label.Reset()
+	}
+	quoted := false
+	for _, r := range text {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case !quoted && strings.ContainsRune(separators, r):
+			end()
+		default:
+			label.WriteRune(r)
+		}
+	}
+	end()
+	return list
+}
+
+// joinedLabels returns a text of which labels makes the list again.
+func joinedLabels(list []string) string {
+	written := make([]string, len(list))
+	for i, label := range list {
+		if written[i] = label; strings.ContainsAny(label, ",;") {
+			written[i] = `"` + label + `"`
+		}
+	}
+	return strings.Join(written, ", ")
 }

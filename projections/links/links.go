@@ -254,8 +254,8 @@ func (l *linkFold) writeBulk(s *sqlbatch.Batch) {
 	for _, row := range l.rows {
 		l.loader.links.put(row.ID, row)
 	}
-	// For other texts than ASCII, PostgreSQL's lower case, which readmodel.Complete uses, may
-	// differ from that of readmodel.SearchText.
+	// readmodel.Complete writes the texts in ASCII: readmodel.SearchText folds others in ways that
+	// PostgreSQL does not know.
 	writeTexts(s, slices.DeleteFunc(slices.Concat(l.found, l.created), isASCIIText))
 	l.writeRest(s)
 }

@@ -2,11 +2,11 @@ package links
 
 import (
 	"slices"
-	"unicode/utf8"
 
 	"linkledger/projections/linkrow"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
+	"linkledger/typed"
 )
 
 // setFold collects the links that enter and leave sets.
@@ -112,14 +112,5 @@ func copyTexts(s *sqlbatch.Batch, created []*readmodel.Link) {
 }
 
 func isASCIIText(row *readmodel.Link) bool {
-	return isASCII(row.LongURL) && isASCII(row.Note) && isASCII(row.Hash)
-}
-
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return typed.IsASCII(row.LongURL) && typed.IsASCII(row.Note) && typed.IsASCII(row.Hash)
 }

@@ -73,6 +73,9 @@ CREATE TABLE ?schema.text_versions (
     text       bytea   NOT NULL,  -- see SearchText
     PRIMARY KEY (link_id, since)
 );
+-- See link_texts.
+COMMENT ON TABLE ?schema.text_versions
+    IS 'NFC, full case folding, one kind of blanks, no variation selectors';
 CREATE INDEX text_versions_number ON ?schema.text_versions (account_id, number);
 CREATE INDEX text_versions_hash ON ?schema.text_versions (account_id, hash, number)
     INCLUDE (since, until);

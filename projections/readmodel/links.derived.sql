@@ -1,8 +1,8 @@
 -- Fills the tables that are derived from the links and their clicks. Each statement is for the table
 -- that it names first, and corrects the rows that exist already.
 
--- Texts with letters outside ASCII are not derived here: lower() depends on the locale, and may
--- differ from SearchText for them.
+-- Texts with letters outside ASCII are not derived here: SearchText folds them in ways that lower()
+-- does not.
 DELETE FROM ?schema.link_texts AS t USING ?schema.links AS link
     WHERE t.account_id = link.account_id AND t.number = link.number AND link.deleted_at IS NOT NULL;
 INSERT INTO ?schema.link_texts AS t (account_id, number, text)

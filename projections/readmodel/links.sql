@@ -61,8 +61,8 @@ CREATE TABLE ?schema.link_sets (
     PRIMARY KEY (account_id, name, block)
 ) WITH (fillfactor = 70);
 
--- The search texts of live links: long URL, note and hash in lower case, separated by line breaks,
--- in UTF-8. They have their own table, so that a scan reads nothing else, and an edit that does not
+-- The search texts of live links: long URL, note and hash, folded (SearchText) and separated by line
+-- breaks, in UTF-8. They have their own table, so that a scan reads nothing else, and an edit that does not
 -- change the text does not update the index.
 CREATE TABLE ?schema.link_texts (
     account_id uuid    NOT NULL,
@@ -70,6 +70,9 @@ CREATE TABLE ?schema.link_texts (
     text       bytea   NOT NULL,
     PRIMARY KEY (account_id, number)
 );
+-- A program that folds texts in another way has another comment here, see links.
+COMMENT ON TABLE ?schema.link_texts
+    IS 'NFC, full case folding, one kind of blanks, no variation selectors';
 CREATE INDEX link_texts_search ON ?schema.link_texts
     USING gin (linkledger.utf8(text) gin_trgm_ops);
 

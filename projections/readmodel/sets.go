@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"linkledger/typed"
 )
 
 // SetBlock is the number of links in a row of link_sets.
@@ -47,6 +49,6 @@ const (
 	AfterDays  = "day;"
 )
 
-// SearchText returns the text that is searched for a part of any of the texts. A search term is
-// converted in the same way.
-func SearchText(texts ...string) string { return strings.ToLower(strings.Join(texts, "\n")) }
+// SearchText returns the text that is searched for a part of any of the texts: all spellings of a
+// text are the same (typed.Fold). A search term is converted in the same way.
+func SearchText(texts ...string) string { return typed.Fold(strings.Join(texts, "\n")) }

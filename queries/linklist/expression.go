@@ -4,15 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
 
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/asof"
 	"linkledger/queries/linkset"
 	"linkledger/tagexpr"
+	"linkledger/typed"
 )
 
 // Owner is an account whose links are read, or the part of them that a key may see.
@@ -75,8 +76,7 @@ func (r *Reader) clicked(account uuid.UUID) *linkset.Query {
 	return linkset.Union(r.db, account, asof.Now, "name = 'clicked'")
 }
 
-// tagIDs returns a function that gives the id of each tag of an expression. Tags are found by label
-// under Unicode simple case folding. It returns an *UnknownTagError if there is no such tag among
+// tagIDs returns a function that gives the id of each tag of an expression. It returns an *UnknownTagError if there is no such tag among
 // those that Tags returns.
 func (r *Reader) tagIDs(
 	ctx context.Context, of Owner, expr *tagexpr.Expr, at asof.Time,
@@ -116,14 +116,30 @@ func boundTagIDs(bound *tagexpr.Expr, tags []queries.Tag) func(label string) uui
 	return func(label string) uuid.UUID { return ids[label] }
 }
 
-// labelled returns the ids of the tags with the labels, by label.
+// labelled returns the ids of the tags that labels mean, by label: see typed.Meant.
 func labelled(tags []queries.Tag, labels []string) map[string]uuid.UUID {
 	ids := make(map[string]uuid.UUID, len(labels))
+	same := make(map[string][]queries.Tag, len(labels)) // by folded label
 	for _, label := range labels {
-		for _, tag := range tags {
-			if strings.EqualFold(tag.Label, label) {
-				ids[label] = tag.ID
-			}
+		same[typed.Fold(label)] = nil
+	}
+	if len(same) == 0 {
+		return ids
+	}
+	for _, tag := range tags {
+		key := typed.Fold(tag.Label)
+		if found, asked := same[key]; asked {
+			same[key] = append(found, tag)
+		}
+	}
+	for _, label := range labels {
+		found := same[typed.Fold(label)]
+		spelled := make([]string, len(found))
+		for i, tag := range found {
+			spelled[i] = tag.Label
+		}
+		if meant := typed.Meant(norm.NFC.String(label), spelled); meant >= 0 {
+			ids[label] = found[meant].ID
 		}
 	}
 	return ids

@@ -297,10 +297,10 @@ func subjectOf(link readmodel.Link, tags []readmodel.Tag) tagexpr.Subject {
 			"archived": link.Archived, "ping": link.Ping, "protected": link.Protected, "email_stats": link.EmailStats,
 		}[name]
 	}}
-	for _, tag := range tags {
-		if slices.Contains(link.TagIDs, tag.ID) {
-			subject.Labels = append(subject.Labels, tag.Label)
-		}
+	subject.Has = func(label string) bool {
+		return slices.ContainsFunc(tags, func(tag readmodel.Tag) bool {
+			return strings.EqualFold(tag.Label, label) && slices.Contains(link.TagIDs, tag.ID)
+		})
 	}
 	return subject
 }

@@ -30,6 +30,9 @@ const (
 	contains   = "position(?::bytea IN text) > 0" // takes two thirds of the time of LIKE
 	lacks      = "position(?::bytea IN text) = 0"
 	mayContain = "linkledger.utf8(text) LIKE ?" // uses the index to find candidates
+	// The note is what lies between the first and the last line break.
+	noteContains = `position(? IN
+		(regexp_match(linkledger.utf8(text), E'^[^\n]*\n(.*)\n[^\n]*$'))[1]) > 0`
 )
 
 // search returns the selected links that match the search of a list. If they are many, it searches
@@ -49,7 +52,7 @@ func (r *Reader) search(
 	bounded := list.Hashes != nil || list.Tags != nil || list.Bound != nil
 	few := selected.Count() < maxSearchedByNumber
 	// Only notes have line breaks. In a search text, line breaks separate the fields, so a match
-	// could cross two fields, and the notes themselves are searched too.
+	// could cross two fields.
 	inNotes := strings.Contains(text, "\n")
 	hits := 0
 	if !few && !inNotes {
@@ -76,9 +79,7 @@ func (r *Reader) search(
 		search.Where(mayContain, containing(text))
 	}
 	if inNotes {
-		search.Where(`EXISTS (SELECT FROM `+at.Links()+` AS l
-			WHERE l.account_id = link.account_id AND l.number = link.number AND l.note ILIKE ?)`,
-			containing(list.Search))
+		search.Where(noteContains, text)
 	}
 	return selected.Matching(ctx, search)
 }

@@ -1365,7 +1365,7 @@ type StatsAnswer struct {
 
 // Tag defines model for Tag.
 type Tag struct {
-	// Label 1 to 50 letters, digits, spaces, _ - and . in whatever case.
+	// Label 1 to 50 characters without quotation marks, control and invisible characters, in whatever spelling.
 	Label string `json:"label"`
 }
 

@@ -4,10 +4,10 @@ package payload
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"linkledger/commands"
 	"linkledger/commands/destination"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
@@ -162,7 +162,7 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 			return nil, err
 		}
 		for _, label := range payloads[i].Tags {
-			labels[strings.ToLower(label)] = true
+			labels[domain.PlainLabel(label)] = true
 		}
 	}
 	if len(labels) > maxLabels {
