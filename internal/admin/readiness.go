@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"linkledger/projections"
+	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/status"
 )
 
@@ -32,7 +34,7 @@ var errBuilding = errors.New("the read models are built from the log, and reques
 
 // ready answers 200 if requests can be served, otherwise 503, with the state of each part.
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
-	checks := s.check(r.Context())
+	checks, faltering := s.check(r.Context())
 	checks["process"] = s.Stopping.Err()
 	if s.Building() {
 		checks["process"] = cmp.Or(checks["process"], errBuilding)
@@ -49,7 +51,9 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	// What informs only: links are served all the same.
-	for name, what := range s.degraded(r.Context()) {
+	degraded := s.degraded(r.Context())
+	maps.Copy(degraded, faltering)
+	for name, what := range degraded {
 		if state[name] == "ok" {
 			state[name] = what
 		}
@@ -73,8 +77,11 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // check asks the event store and the database at the same time. A backend that does not answer is
-// reported once, and not as a problem of the projections, whose state is then not known.
-func (s *Service) check(ctx context.Context) map[string]error {
+// reported once, and not as a problem of the projections, whose state is then not known. faltering
+// has what projections fail with before they lag too much.
+func (s *Service) check(
+	ctx context.Context,
+) (checks map[string]error, faltering map[string]string) {
 	var store, database, generations, lag error
 	var overviews []status.Overview
 	var asking sync.WaitGroup
@@ -93,7 +100,8 @@ func (s *Service) check(ctx context.Context) map[string]error {
 		ask(func(ctx context.Context) { lag = projections.AddLag(ctx, s.Store, overviews) })
 		asking.Wait()
 	}
-	checks := map[string]error{"eventstore": store, "database": database}
+	checks = map[string]error{"eventstore": store, "database": database}
+	faltering = make(map[string]string)
 	if generations == nil {
 		generations = lag
 	}
@@ -106,9 +114,65 @@ func (s *Service) check(ctx context.Context) map[string]error {
 				o.LastError = "the event store does not answer"
 			}
 			checks["projection "+o.Name] = cmp.Or(missing(o, overviews), s.problem(o))
+			if what := s.faltering(o); what != "" && store == nil {
+				faltering["projection "+o.Name] = what
+			}
 		}
 	}
-	return checks
+	if err := misplaced(overviews); err != nil {
+		checks["log"] = err
+	}
+	return checks, faltering
+}
+
+// errSeeLog is what is wrong with a misplaced projection. The sentence about the log stands once.
+var errSeeLog = errors.New("misplaced: see log")
+
+// misplaced says that the log is older than projections that serve, and what is done about it. It
+// returns nil if it is older than none.
+func misplaced(all []status.Overview) error {
+	var names, building []string
+	why := ""
+	for _, o := range all {
+		switch {
+		case o.Serving && o.State == status.Misplaced:
+			names, why = append(names, o.Name), o.LastError
+		case !o.Built:
+			building = append(building, fmt.Sprintf("%s at %s", o.Name, o.Position))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	how := "they are built anew by themselves within seconds"
+	if len(building) > 0 {
+		how = "they are built anew: " + strings.Join(building, ", ")
+	}
+	return fmt.Errorf("older than the read models of %s: %s; until then calls are refused and "+
+		"visitors get what the log has (%s)", strings.Join(names, ", "), how, why)
+}
+
+// standstill is how old an event is that a projection has not applied when that is said.
+const standstill = 3 * time.Second
+
+// faltering says in one line why a projection makes no progress at present, or nothing.
+func (s *Service) faltering(o status.Overview) string {
+	reason := o.LastError
+	for _, own := range s.Projections.All() {
+		if own.Err != nil && own.Projection == o.Name && own.Generation == o.Generation {
+			reason = own.Err.Error()
+		}
+	}
+	reason = generation.Storable(reason)
+	awaited := slices.Contains(projections.Awaited(), o.Name)
+	switch {
+	case reason != "":
+		return fmt.Sprintf("degraded: makes no progress at position %s: %s", o.Position, reason)
+	case awaited && o.Lag > standstill:
+		return fmt.Sprintf("degraded: %s at position %s, lags by %s, %d events: no error is known",
+			o.State, o.Position, o.Lag.Round(time.Second), o.LagEvents)
+	}
+	return ""
 }
 
 // degraded returns what does not work although links are served, by the names of the parts in a
@@ -154,7 +218,9 @@ func (s *Service) problem(o status.Overview) error {
 	switch {
 	case o.State == status.Unowned:
 		return fmt.Errorf("%s at position %s: no process keeps it up to date", o.State, o.Position)
-	case o.State == status.Paused, o.State == status.Stopped, o.State == status.Misplaced:
+	case o.State == status.Misplaced:
+		return errSeeLog
+	case o.State == status.Paused, o.State == status.Stopped:
 		return fmt.Errorf(
 			"%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"),
 		)

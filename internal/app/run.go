@@ -157,7 +157,8 @@ func (s *Service) startParts(
 // stopping ends.
 func (s *Service) adminService(stopping context.Context) *admin.Service {
 	return &admin.Service{
-		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
+		Stopping: stopping, Store: s.Store, DB: s.db, Projections: &s.registry,
+		Clicks: s.clicks, Spooled: s.spool != nil,
 		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks, SignIn: s.handler.SignInFault,
 		Building: s.building.Load,
 		Metrics: s.metrics.Handler(telemetry.Sources{
