@@ -46,6 +46,9 @@ func all() projection.Set {
 	}
 }
 
+// Awaited returns the names of the projections that writes wait for.
+func Awaited() []string { return []string{Links, Tags, Accounts} }
+
 // Filters returns the filters of all projections, by their names.
 func Filters() map[string]eventstore.Filter {
 	filters := make(map[string]eventstore.Filter)

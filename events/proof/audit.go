@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -28,7 +29,8 @@ type Place struct {
 	Stream   string
 	Revision eventstore.Revision
 	Type     string
-	End      bool // the log ends before Index; the other fields are those of its last event
+	Time     time.Time // when it was recorded
+	End      bool      // the log ends before Index; the other fields are those of its last event
 }
 
 // Suspect names what was altered.
@@ -50,6 +52,12 @@ type Alteration struct {
 	Last  Place
 	// Head is the first head that does not match, or nil if all match.
 	Head *Head
+	// Missing is how many events of Head the log lacks at its end, unless an earlier event is known
+	// not to match; 0: none. A log that was restored from an older backup is shorter like that.
+	Missing int64
+	// Sound reports whether all events that the log has are confirmed, by the leaves of a tree that
+	// Head confirms or by another head. It is set only with Missing.
+	Sound bool
 	// DeniedBy is a head of at least as many events that does match, or nil if there is none. If
 	// it is set, the log was altered before that head was signed, or one of the two heads belongs
 	// to another log.
@@ -133,7 +141,7 @@ func (a *Audit) Add(ctx context.Context, batch []eventstore.Recorded) error {
 		}
 		a.last = Place{
 			Index: index, Position: r.Position, Stream: r.Stream, Revision: r.Revision,
-			Type: r.Type,
+			Type: r.Type, Time: r.Time,
 		}
 		if index == 0 || a.log.next > 0 && a.log.heads[a.log.next-1].N == index {
 			a.afterHeads[index] = a.last
@@ -209,8 +217,13 @@ func (a *Audit) alterationBefore(unfit int) *Alteration {
 	if unfit > 0 {
 		sound = a.log.heads[unfit-1].N
 	}
+	missing := max(0, head.N-a.log.leaves)
 	if a.divergence != nil && a.stored.matches[unfit] {
-		return &Alteration{Of: Log, First: *a.divergence, Last: *a.divergence, Head: head}
+		found := &Alteration{Of: Log, First: *a.divergence, Last: *a.divergence, Head: head}
+		if a.divergence.End {
+			found.Missing, found.Sound = missing, true
+		}
+		return found
 	}
 	first, ok := a.afterHeads[sound]
 	if !ok {
@@ -220,7 +233,10 @@ func (a *Audit) alterationBefore(unfit int) *Alteration {
 	if !ok {
 		last = a.end()
 	}
-	return &Alteration{Of: Log, First: first, Last: last, Head: head}
+	return &Alteration{
+		Of: Log, First: first, Last: last, Head: head, Missing: missing,
+		Sound: missing > 0 && sound == a.log.leaves,
+	}
 }
 
 // treeAlteration returns the difference between the stored tree and a log that matches all heads,

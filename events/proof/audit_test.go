@@ -194,6 +194,40 @@ func holdAgainstHead(t *rapid.T, altered []eventstore.Recorded, first int, befor
 	}
 }
 
+// TestAuditOfAShorterLog checks that a log that is only shorter than a head is told from one that was altered.
+func TestAuditOfAShorterLog(t *testing.T) {
+	t.Parallel()
+	log := newLog(20)
+	shorter, changed := slices.Clone(log[:12]), slices.Clone(log[:12])
+	changed[3].Data = nil
+	for name, test := range map[string]struct {
+		log     []eventstore.Recorded
+		tree    StoredTree
+		heads   []Head
+		missing int64
+		sound   bool
+	}{
+		"with the tree of the head": {shorter, storedTreeOf(log), headsOf(log, 20), 8, true},
+		"with the tree of the log":  {shorter, storedTreeOf(shorter), headsOf(log, 20), 8, false},
+		"up to a head":              {shorter, storedTreeOf(shorter), headsOf(log, 12, 20), 8, true},
+		"after a head":              {shorter, storedTreeOf(shorter), headsOf(log, 11, 20), 8, false},
+		"nothing is left":           {nil, storedTreeOf(nil), headsOf(log, 20), 20, true},
+		"altered":                   {changed, storedTreeOf(log), headsOf(log, 20), 0, false},
+		"altered, with its tree":    {changed, storedTreeOf(changed), headsOf(log, 20), 8, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := audited(t, test.log, test.tree, test.heads).Alteration
+			if a == nil || a.Of != Log || a.Missing != test.missing || a.Sound != test.sound {
+				t.Errorf("%+v", a)
+			}
+			if test.missing > 0 && test.log != nil && a != nil && !a.Last.Time.Equal(test.log[11].Time) {
+				t.Errorf("the log ends at %s", a.Last.Time)
+			}
+		})
+	}
+}
+
 // TestAuditOfASoundLog checks that an unaltered log matches all its heads and the stored tree, even
 // if the tree lags.
 func TestAuditOfASoundLog(t *testing.T) {

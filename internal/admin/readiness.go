@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"linkledger/projections"
+	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/status"
 )
 
@@ -119,12 +120,14 @@ func (s *Service) forWrites(ctx context.Context) finding {
 
 // ready looks whether everything works.
 func (s *Service) ready(ctx context.Context) finding {
-	checks := s.check(ctx)
+	checks, faltering := s.check(ctx)
 	maps.Copy(checks, s.process(true))
 	checks["clicks"] = s.Clicks.Health()
 	found := findingOf(checks)
 	// What informs only: links are served all the same.
-	for name, what := range s.degraded(ctx) {
+	degraded := s.degraded(ctx)
+	maps.Copy(degraded, faltering)
+	for name, what := range degraded {
 		if found.parts[name] == "ok" {
 			found.parts[name] = what
 		}
@@ -147,8 +150,11 @@ func (s *Service) ready(ctx context.Context) finding {
 }
 
 // check asks the event store and the database at the same time. A backend that does not answer is
-// reported once, and not as a problem of the projections, whose state is then not known.
-func (s *Service) check(ctx context.Context) map[string]error {
+// reported once, and not as a problem of the projections, whose state is then not known. faltering
+// has what projections fail with before they lag too much.
+func (s *Service) check(
+	ctx context.Context,
+) (checks map[string]error, faltering map[string]string) {
 	var store, database, generations, lag error
 	var overviews []status.Overview
 	var asking sync.WaitGroup
@@ -167,7 +173,8 @@ func (s *Service) check(ctx context.Context) map[string]error {
 		ask(func(ctx context.Context) { lag = projections.AddLag(ctx, s.Store, overviews) })
 		asking.Wait()
 	}
-	checks := map[string]error{"eventstore": store, "database": database}
+	checks = map[string]error{"eventstore": store, "database": database}
+	faltering = make(map[string]string)
 	if generations == nil {
 		generations = lag
 	}
@@ -175,7 +182,12 @@ func (s *Service) check(ctx context.Context) map[string]error {
 		checks["projections"] = generations
 	}
 	s.checkProjections(checks, overviews, store)
-	return checks
+	for _, o := range overviews {
+		if what := s.faltering(o); o.Serving && what != "" && store == nil {
+			faltering["projection "+o.Name] = what
+		}
+	}
+	return checks, faltering
 }
 
 // checkProjections adds the state of the projections. store is why the event store does not answer.
@@ -190,6 +202,59 @@ func (s *Service) checkProjections(
 			checks["projection "+o.Name] = cmp.Or(missing(o, overviews), s.problem(o))
 		}
 	}
+	if err := misplaced(overviews); err != nil {
+		checks["log"] = err
+	}
+}
+
+// errSeeLog is what is wrong with a misplaced projection. The sentence about the log stands once.
+var errSeeLog = errors.New("misplaced: see log")
+
+// misplaced says that the log is older than projections that serve, and what is done about it. It
+// returns nil if it is older than none.
+func misplaced(all []status.Overview) error {
+	var names, building []string
+	why := ""
+	for _, o := range all {
+		switch {
+		case o.Serving && o.State == status.Misplaced:
+			names, why = append(names, o.Name), o.LastError
+		case !o.Built:
+			building = append(building, fmt.Sprintf("%s at %s", o.Name, o.Position))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	how := "they are built anew by themselves within seconds"
+	if len(building) > 0 {
+		how = "they are built anew: " + strings.Join(building, ", ")
+	}
+	return fmt.Errorf("older than the read models of %s: %s; until then calls are refused and "+
+		"visitors get what the log has (%s)", strings.Join(names, ", "), how, why)
+}
+
+// standstill is how old an event is that a projection has not applied when that is said.
+const standstill = 3 * time.Second
+
+// faltering says in one line why a projection makes no progress at present, or nothing.
+func (s *Service) faltering(o status.Overview) string {
+	reason := o.LastError
+	for _, own := range s.Projections.All() {
+		if own.Err != nil && own.Projection == o.Name && own.Generation == o.Generation {
+			reason = own.Err.Error()
+		}
+	}
+	reason = generation.Storable(reason)
+	awaited := slices.Contains(projections.Awaited(), o.Name)
+	switch {
+	case reason != "":
+		return fmt.Sprintf("degraded: makes no progress at position %s: %s", o.Position, reason)
+	case awaited && o.Lag > standstill:
+		return fmt.Sprintf("degraded: %s at position %s, lags by %s, %d events: no error is known",
+			o.State, o.Position, o.Lag.Round(time.Second), o.LagEvents)
+	}
+	return ""
 }
 
 // degraded returns what does not work although links are served, by the names of the parts in a
@@ -235,7 +300,9 @@ func (s *Service) problem(o status.Overview) error {
 	switch {
 	case o.State == status.Unowned:
 		return fmt.Errorf("%s at position %s: no process keeps it up to date", o.State, o.Position)
-	case o.State == status.Paused, o.State == status.Stopped, o.State == status.Misplaced:
+	case o.State == status.Misplaced:
+		return errSeeLog
+	case o.State == status.Paused, o.State == status.Stopped:
 		return fmt.Errorf(
 			"%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"),
 		)

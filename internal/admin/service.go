@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/clicks"
 	"linkledger/events/eventstore"
 	"linkledger/internal/clockcheck"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
 
@@ -18,11 +19,14 @@ type Service struct {
 	Stopping context.Context //nolint:containedctx // a service that stops is no longer ready
 	Store    *eventstore.Store
 	DB       *readmodel.DB
-	Clicks   *clicks.Recorder
-	Spooled  bool            // the process redirects, and clicks can wait in a spool
-	API      bool            // the process serves the API
-	Served   <-chan struct{} // closed once the read models have the tables of this version
-	MaxLag   time.Duration   // the service is not ready while a projection lags by more
+	// Projections has the state of the projections that this process runs.
+	Projections *status.Registry
+
+	Clicks  *clicks.Recorder
+	Spooled bool            // the process redirects, and clicks can wait in a spool
+	API     bool            // the process serves the API
+	Served  <-chan struct{} // closed once the read models have the tables of this version
+	MaxLag  time.Duration   // the service is not ready while a projection lags by more
 	// SignIn returns what keeps people from signing in with OpenID Connect, and whether they can at
 	// all.
 	SignIn   func() (fault error, offered bool)

@@ -168,8 +168,8 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 		backupState, backupAge = s.cfg.Backups.State, s.cfg.Backups.Age
 	}
 	return &admin.Service{
-		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
-		API: s.has(config.RoleAPI), Served: s.served,
+		Stopping: stopping, Store: s.Store, DB: s.db, Projections: &s.registry,
+		Clicks: s.clicks, Spooled: s.spool != nil, API: s.has(config.RoleAPI), Served: s.served,
 		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks, SignIn: s.handler.SignInFault,
 		Building: s.building.Load, Backup: backupState,
 		Metrics: s.metrics.Handler(telemetry.Sources{

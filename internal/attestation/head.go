@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"linkledger/commands/proofs"
 	"linkledger/events/eventstore"
@@ -92,28 +93,41 @@ func signHead(
 	return head, nil
 }
 
+// readHeads returns the heads in files, verified with the public key, and when the oldest file with
+// a head was written, by the size of the head.
 // readHeads returns the heads in files. It verifies them with the public key.
-func readHeads(files []string, publicKey string) ([]proof.Head, error) {
-	var heads []proof.Head
+func readHeads(files []string, publicKey string) (
+	heads []proof.Head, written map[int64]time.Time, err error,
+) {
+	written = make(map[int64]time.Time)
 	for _, name := range files {
 		if publicKey == "" {
-			return nil, usage.Errorf(
+			return nil, nil, usage.Errorf(
 				"heads are verified with their key: give it with --public-key (%s)",
 				usage.Env("public-key"),
 			)
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, usage.Wrap(err)
+			return nil, nil, usage.Wrap(err)
 		}
 		read, err := proof.Heads(text, publicKey)
 		if errors.Is(err, proof.ErrNoKey) {
-			return nil, usage.Errorf("%w: give the one that linkledger audit key printed", err)
+			return nil, nil, usage.Errorf("%w: give the one that linkledger audit key printed", err)
 		}
 		if err != nil {
-			return nil, usage.Errorf("%s: %w", name, err)
+			return nil, nil, usage.Errorf("%s: %w", name, err)
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, nil, usage.Wrap(err)
+		}
+		for _, head := range read {
+			if known, ok := written[head.N]; !ok || info.ModTime().Before(known) {
+				written[head.N] = info.ModTime()
+			}
 		}
 		heads = append(heads, read...)
 	}
-	return heads, nil
+	return heads, written, nil
 }

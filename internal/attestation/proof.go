@@ -46,7 +46,7 @@ func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 	if r.Hash == "" && len(r.Since) == 0 {
 		return usage.Errorf("nothing to prove: give a hash, or older heads with --since")
 	}
-	older, err := readHeads(r.Since, r.PublicKey)
+	older, _, err := readHeads(r.Since, r.PublicKey)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (r ProofRequest) base(
 	if r.Checkpoint == "" {
 		return signHead(ctx, db, store, r.SigningKey)
 	}
-	heads, err := readHeads([]string{r.Checkpoint}, r.PublicKey)
+	heads, _, err := readHeads([]string{r.Checkpoint}, r.PublicKey)
 	if err != nil {
 		return proof.Head{}, err
 	}

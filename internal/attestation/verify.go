@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
@@ -27,7 +28,7 @@ const auditGCPercent = 400
 func Verify(
 	ctx context.Context, o installation.Operator, checkpoints []string, publicKey string,
 ) error {
-	heads, err := readHeads(checkpoints, publicKey)
+	heads, written, err := readHeads(checkpoints, publicKey)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func Verify(
 		if err != nil {
 			return err
 		}
-		return printFindings(o, found, cuts)
+		return printFindings(o, found, cuts, written)
 	})
 }
 
@@ -104,6 +105,14 @@ type printedAlteration struct {
 	First printedPlace  `json:"first"`
 	Last  printedPlace  `json:"last"`
 	Head  *int64        `json:"head"` // size of the head that does not fit
+	// Missing is how many events the log lacks at its end, and Since when its last one was
+	// recorded: what is missing was recorded after that.
+	Missing int64      `json:"missing,omitempty"`
+	Since   *time.Time `json:"since,omitempty"`
+	// Until is when the file of the head was written: what is missing was recorded before that.
+	Until *time.Time `json:"until,omitempty"`
+	// Sound reports whether all events that the log has are confirmed, if Missing is set.
+	Sound bool `json:"sound,omitempty"`
 	// DeniedBy is the size of a head that reaches as far and fits. See proof.Alteration.
 	DeniedBy *int64 `json:"denied_by,omitempty"`
 }
@@ -121,7 +130,9 @@ func newPrintedPlace(p proof.Place) printedPlace {
 	return printedPlace{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
 }
 
-func printFindings(o installation.Operator, found proof.Findings, cuts printedCuts) error {
+func printFindings(
+	o installation.Operator, found proof.Findings, cuts printedCuts, written map[int64]time.Time,
+) error {
 	view := printedFindings{
 		printedCuts: cuts,
 		Events:      found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(),
@@ -137,6 +148,14 @@ func printFindings(o installation.Operator, found proof.Findings, cuts printedCu
 		if a.Head != nil {
 			view.Alteration.Head = &a.Head.N
 		}
+		if a.Missing > 0 {
+			since, until := a.First.Time.UTC(), written[a.Head.N].UTC()
+			if !a.First.End { // only the end of the log tells when its last event was recorded
+				since = a.Last.Time.UTC()
+			}
+			view.Alteration.Missing, view.Alteration.Sound = a.Missing, a.Sound
+			view.Alteration.Since, view.Alteration.Until = &since, &until
+		}
 		if a.DeniedBy != nil {
 			view.Alteration.DeniedBy = &a.DeniedBy.N
 		}
@@ -149,7 +168,25 @@ func printFindings(o installation.Operator, found proof.Findings, cuts printedCu
 			"that fit: %d\n", view.Events, view.Position, view.Root, len(view.Fitting))
 		err = errors.Join(err, cuts.print(o.Stdout))
 	}
-	return errors.Join(err, explainAlteration(found.Alteration), cuts.explain())
+	explained := explainAlteration(found.Alteration)
+	if view.Alteration != nil && view.Alteration.Missing > 0 {
+		explained = explainShorter(*view.Alteration, view.Events)
+	}
+	return errors.Join(err, explained, cuts.explain())
+}
+
+// explainShorter returns an error that says what a log lacks that is shorter than a signed head.
+func explainShorter(a printedAlteration, events int64) error {
+	sound := "What the log has is unaltered."
+	if !a.Sound {
+		sound = "Whether what the log has is unaltered cannot be told: the tree in PostgreSQL is " +
+			"not that of the head. Give an older head too."
+	}
+	return fmt.Errorf("the log is shorter than the head of %d events, as after the restore of an "+
+		"older backup: events %d to %d are missing (%d). They were recorded after %s, the time "+
+		"of the last event that the log has, and before %s, the time of the head's file. %s",
+		*a.Head, events+1, *a.Head, a.Missing, a.Since.Format(time.RFC3339),
+		a.Until.Format(time.RFC3339), sound)
 }
 
 // explainAlteration returns an error that says what was altered and where. It returns nil for nil.
