@@ -64,7 +64,7 @@ soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and 
 	@.ci/chromium
 	@.ci/pgbouncer
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) TEST_SOAK=1 go test -race -count=1 -timeout 2h ./...
-	@for part in crash storecrash cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
+	@for part in crash storecrash cluster restores rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again
@@ -73,6 +73,10 @@ crash: go ## Kill the real processes under load, again and again
 .PHONY: cluster
 cluster: go ## Kill and pause services, event store and PostgreSQL in turn, and roll a version through, 10 times
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestCluster$$' ./e2e -cluster-rounds 10
+
+.PHONY: restores
+restores: go ## Restore 30 backups that were made at random moments of a load
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 60m -run '^Test(Restores|Drill.*)$$' ./e2e
 
 .PHONY: rebuild
 rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in between
