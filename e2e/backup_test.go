@@ -266,7 +266,8 @@ func TestDrillOfServe(t *testing.T) {
 		t.Errorf("restore: %s", out)
 	}
 	if out, log, code := commandIn(t, []string{"LINKLEDGER_MASTER_KEY=" + master}, "restore",
-		filepath.Join(parent, "backup", "linkledger"), "--events", filepath.Join(parent, "again"), "--database", restored,
+		filepath.Join(parent, "backup", "linkledger"), "--events", filepath.Join(parent, "again"),
+		"--database", restored,
 	); code != exitUsage || !strings.Contains(log, "the database is not empty") {
 		t.Errorf("restored twice: %d: %s%s", code, out, log)
 	}
@@ -288,7 +289,7 @@ func TestRestores(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	folder, kept := filepath.Join(parent, "data"), filepath.Join(parent, "backups")
-	d := startDev(t, folder)
+	d := startDev(t, folder, "--backup", filepath.Join(parent, "scheduled"), "--backup-keep=2")
 	d.call("POST", "/urls", notedLink)
 	load := startTraffic(t, d, 4)
 	master := "LINKLEDGER_MASTER_KEY_FILE=" + filepath.Join(folder, "master.key")
@@ -312,7 +313,6 @@ func TestRestores(t *testing.T) {
 			t.Errorf("it brought %+v of %+v", brought, made)
 		}
 		wantSameFile(t, filepath.Join(folder, "signing.key"), filepath.Join(restored, "signing.key"))
-		copyCluster(t, filepath.Join(restored, "postgres")) // saves initdb
 		again := startDev(t, restored)
 		again.key = d.key
 		checkBetween(t, again, before, after, "noted")
@@ -332,7 +332,30 @@ func TestRestores(t *testing.T) {
 		!strings.Contains(log, "is not empty") {
 		t.Errorf("over a running dev: %d: %s%s", code, out, log)
 	}
+	wantScheduled(t, d, filepath.Join(parent, "scheduled"))
 	d.interrupt()
+}
+
+// wantScheduled waits for the backup that a service makes by itself, and checks what it says of it.
+func wantScheduled(t *testing.T, d *dev, folder string) {
+	t.Helper()
+	late := time.After(startTimeout)
+	for {
+		_, state := scrape(t, d.admin+"/health/ready")
+		_, metrics := scrape(t, d.admin+"/metrics")
+		if strings.Contains(state, `"backup":"ok: the newest is of 20`) &&
+			strings.Contains(metrics, "\nlinkledger_backup_age_seconds ") {
+			break
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-late:
+			t.Fatalf("no backup was made: %s", state)
+		}
+	}
+	if made, err := os.ReadDir(folder); err != nil || len(made) != 1 {
+		t.Errorf("there is %v, %v", made, err)
+	}
 }
 
 func wantSameFile(t *testing.T, want, got string) {
