@@ -66,7 +66,7 @@ soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and 
 	@.ci/pgbouncer
 	@.ci/proxies
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) TEST_SOAK=1 go test -race -count=1 -timeout 2h ./...
-	@for part in crash storecrash disks cluster rebuild outage proxies tagged model far upgrade fuzz; do \
+	@for part in crash storecrash disks cluster restores rebuild outage proxies denied tagged model far upgrade fuzz; do \
 		$(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash
@@ -80,6 +80,10 @@ disks: go ## Let each disk fail under load: errors, read-only, syncs; it needs r
 .PHONY: cluster
 cluster: go ## Kill and pause services, event store and PostgreSQL in turn, and roll a version through, 10 times
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestCluster$$' ./e2e -cluster-rounds 10
+
+.PHONY: restores
+restores: go ## Restore 30 backups that were made at random moments of a load
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 60m -run '^Test(Restores|Drill.*)$$' ./e2e
 
 .PHONY: rebuild
 rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in between

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +18,8 @@ import (
 	"time"
 
 	"linkledger/internal/backups"
+	"linkledger/internal/soak"
+	"linkledger/projections"
 )
 
 // restoredAs is what linkledger restore prints.
@@ -135,77 +140,229 @@ func mustRun(t *testing.T, args ...string) string {
 	return out
 }
 
-// TestBackupAndRestoreOfDev backs up a dev under load, loses it, and restores it to an empty place.
-func TestBackupAndRestoreOfDev(t *testing.T) {
-	t.Parallel()
-	parent := t.TempDir()
-	folder, restored := filepath.Join(parent, "data"), filepath.Join(parent, "restored")
-	kept := filepath.Join(parent, "backups")
-	d := startDev(t, folder)
-	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"noted","note":"a secret"}]}`)
-	public, heads := strings.TrimSpace(mustRun(t, "audit", "key", filepath.Join(parent, "auditor"), "--name", "auditor")),
-		filepath.Join(parent, "heads")
-	head, log, code := commandIn(t, []string{"LINKLEDGER_SIGNING_KEY_FILE=" + filepath.Join(parent, "auditor")},
-		"audit", "checkpoint", "--data", folder)
-	if err := os.WriteFile(heads, []byte(head), 0o600); err != nil || code != 0 {
-		t.Fatalf("no head: %v, %s", err, log)
-	}
-	load := startTraffic(t, d, 4)
-	load.await(t, 20)
-	mustRun(t, "backup", kept, "--data", folder)
-	load.await(t, len(load.answered().created)+20)
-	before := load.answered()
-	var made backups.Manifest
-	if err := json.Unmarshal([]byte(mustRun(t, "backup", kept, "--data", folder, "--json")), &made); err != nil {
-		t.Fatal(err)
-	}
-	after := load.answered()
-	load.await(t, len(after.created)+20)
-	load.end()
-	d.interrupt()
-	key := d.key
-	master := filepath.Join(folder, "master.key")
-	signing, err := os.ReadFile(filepath.Join(folder, "signing.key"))
+// drillOf returns the commands of a drill of the documents, block by block.
+func drillOf(t *testing.T, heading, parent string) []string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/backup-and-upgrade.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	environment := "LINKLEDGER_MASTER_KEY_FILE=" + master
-	text, log, code := commandIn(t, []string{environment}, "restore", kept, "--data", restored, "--json")
-	var brought restoredAs
-	if err := json.Unmarshal([]byte(text), &brought); err != nil || code != 0 {
-		t.Fatalf("restore ended with %d: %s%s", code, text, log)
+	_, section, found := strings.Cut(string(page), "\n### "+heading+"\n")
+	section, _, ended := strings.Cut(section, "\n### ")
+	if !found || !ended {
+		t.Fatalf("there is no section %q", heading)
 	}
-	if int(brought.Links) < len(before.created) || brought.Accounts != 1 || brought.Keys == 0 ||
-		brought.Events != made.Events {
-		t.Errorf("it brought %+v of %+v", brought, made)
-	}
-	for name, args := range map[string][]string{
-		"is not empty":     {"restore", kept, "--data", restored},
-		"there is no back": {"restore", parent, "--data", filepath.Join(parent, "other")},
-		"is its disk":      {"restore", kept, "--data", filepath.Join(parent, "no", "other")},
-	} {
-		if out, log, code := commandIn(t, []string{environment}, args...); code == 0 || !strings.Contains(log, name) {
-			t.Errorf("%s: ended with %d: %s%s", name, code, out, log)
+	var blocks []string
+	exported := "cd " + parent + "\n" // a user runs all blocks in one shell
+	for _, block := range readmeBlock.FindAllStringSubmatch(section, -1) {
+		lines := strings.NewReplacer(
+			"./linkledger ", program+" ", "/safe/", parent+"/safe/", "/backup/", parent+"/backup/",
+		).Replace(block[1])
+		blocks = append(blocks, exported+lines)
+		for line := range strings.Lines(lines) {
+			if strings.HasPrefix(line, "export ") {
+				exported += line
+			}
 		}
 	}
+	if len(blocks) != 4 {
+		t.Fatalf("want the blocks back up, lose, restore and prove, got %d", len(blocks))
+	}
+	for _, folder := range []string{"safe", "backup"} {
+		if err := os.Mkdir(filepath.Join(parent, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return blocks
+}
+
+// underLoad runs a backup while a service is used, and returns what was answered before it began and
+// before it ended.
+func underLoad(t *testing.T, d *dev, backUp func()) (before, after *ledger) {
+	t.Helper()
+	load := startTraffic(t, d, 4)
+	load.await(t, 20)
+	before = load.answered()
+	backUp()
+	after = load.answered()
+	load.await(t, len(after.created)+10)
+	load.end()
+	return before, after
+}
+
+const notedLink = `{"urls":[{"long_url":"https://example.com/","custom_hash":"noted","note":"a secret"}]}`
+
+// wantProof checks what the last block of a drill prints.
+func wantProof(t *testing.T, out string) {
+	t.Helper()
+	if strings.Count(out, ", 0 different\n") != len(projections.Names()) ||
+		!strings.Contains(out, "signed heads that fit: 1") {
+		t.Errorf("the proof:\n%s", out)
+	}
+}
+
+func wantNoted(t *testing.T, d *dev) {
+	t.Helper()
+	noted := d.call("GET", "/urls/noted", "")["urls"].([]any)[0].(map[string]any)
+	if noted["note"] != "a secret" {
+		t.Errorf("the note is %v", noted["note"])
+	}
+}
+
+// TestDrillOfDev runs the drill of the documents for dev, under load.
+func TestDrillOfDev(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	blocks := drillOf(t, "Drill of `dev`", parent)
+	d := startDev(t, filepath.Join(parent, "data"))
+	d.call("POST", "/urls", notedLink)
+	before, after := underLoad(t, d, func() { shell(t, blocks[0]) })
+	d.kill()
+	late := time.Now().Add(startTimeout) // PostgreSQL of a killed process ends by itself
+	for shell(t, blocks[1]); time.Now().Before(late); {
+		if _, err := os.Stat(filepath.Join(parent, "lost", "postgres", "cluster", "postmaster.pid")); err != nil {
+			break
+		}
+	}
+	if out := shell(t, blocks[2]); !strings.Contains(out, "links created") {
+		t.Errorf("restore: %s", out)
+	}
+	again := startDev(t, filepath.Join(parent, "data"))
+	again.key = d.key
+	wantProof(t, shell(t, blocks[3]))
+	checkBetween(t, again, before, after, "noted")
+	wantNoted(t, again)
+	again.interrupt()
+}
+
+// TestDrillOfServe runs the drill of the documents for serve on the embedded event store, under load.
+func TestDrillOfServe(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	blocks := drillOf(t, "Drill of `serve`", parent)
+	master := strings.Repeat("A", 43) + "="
+	if err := os.WriteFile(filepath.Join(parent, "safe", "master.key"), []byte(master), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i := install(t, "--base-url=https://sho.rt", "--master-key="+master)
+	if err := os.Symlink(i.folder, filepath.Join(parent, "data")); err != nil {
+		t.Fatal(err)
+	}
+	i.eventually("the account is known", func() bool {
+		_, err := call(t.Context(), i.base, i.key, "GET", "/account", "")
+		return err == nil
+	})
+	restored := strings.Replace(i.database.DSN(), "/linkledger?", "/restored?", 1)
+	variables := fmt.Sprintf("export EVENTSTORE='esdb://%s?tls=false' DATABASE='%s' RESTORED='%s'\n",
+		i.storeAddress, i.database.DSN(), restored)
+	d := &dev{t: t, base: i.base, key: i.key}
+	d.call("POST", "/urls", notedLink)
+	before, after := underLoad(t, d, func() { shell(t, variables+blocks[0]) })
+	i.service.kill()
+	i.store.kill()
+	shell(t, blocks[1])
+	i.exec(i.connectTo(i.database.DSN()), "CREATE DATABASE restored")
+	if out := shell(t, variables+blocks[2]); !strings.Contains(out, "links created") {
+		t.Errorf("restore: %s", out)
+	}
+	if out, log, code := commandIn(t, []string{"LINKLEDGER_MASTER_KEY=" + master}, "restore",
+		filepath.Join(parent, "backup", "linkledger"), "--events", filepath.Join(parent, "again"),
+		"--database", restored,
+	); code != exitUsage || !strings.Contains(log, "the database is not empty") {
+		t.Errorf("restored twice: %d: %s%s", code, out, log)
+	}
+	i.dsn = restored
+	i.startStore()
+	i.service = i.serve(i.base, i.admin, "new spool", i.flags...)
+	i.eventually("the service is ready", func() bool {
+		response, err := http.Get(i.admin + "/health/ready")
+		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
+	})
+	wantProof(t, shell(t, variables+blocks[3]))
+	checkBetween(t, d, before, after, "noted")
+	wantNoted(t, d)
+}
+
+// TestRestores backs up a dev at random moments of a load, and restores it to an empty place each
+// time.
+func TestRestores(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	folder, kept := filepath.Join(parent, "data"), filepath.Join(parent, "backups")
+	d := startDev(t, folder, "--backup", filepath.Join(parent, "scheduled"), "--backup-keep=2")
+	d.call("POST", "/urls", notedLink)
+	load := startTraffic(t, d, 4)
+	master := "LINKLEDGER_MASTER_KEY_FILE=" + filepath.Join(folder, "master.key")
+	for round := range soak.N(1, 30) {
+		load.await(t, len(load.answered().created)+1+rand.IntN(40))
+		before := load.answered()
+		var made backups.Manifest
+		if err := json.Unmarshal([]byte(mustRun(t, "backup", kept, "--data", folder, "--json")), &made); err != nil {
+			t.Fatal(err)
+		}
+		after := load.answered()
+		load.await(t, len(after.created)+rand.IntN(40))
+		restored := filepath.Join(parent, fmt.Sprint("restored ", round))
+		text, log, code := commandIn(t, []string{master}, "restore", kept, "--data", restored, "--json")
+		var brought restoredAs
+		if err := json.Unmarshal([]byte(text), &brought); err != nil || code != 0 {
+			t.Fatalf("restore ended with %d: %s%s", code, text, log)
+		}
+		if int(brought.Links) < len(before.created) || brought.Accounts != 1 || brought.Keys == 0 ||
+			brought.Events != made.Events {
+			t.Errorf("it brought %+v of %+v", brought, made)
+		}
+		wantSameFile(t, filepath.Join(folder, "signing.key"), filepath.Join(restored, "signing.key"))
+		again := startDev(t, restored)
+		again.key = d.key
+		checkBetween(t, again, before, after, "noted")
+		wantNoted(t, again)
+		again.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","note":"goes on"}]}`)
+		again.interrupt()
+		removeAll(t, restored)
+		t.Logf("round %d: %d links before the backup, %d after it, %d events in %s", round, len(before.created),
+			len(after.created), made.Events, made.Duration)
+	}
+	load.end()
 	if out, log, code := command(t, "restore", kept, "--data", filepath.Join(parent, "other")); code != exitUsage ||
 		!strings.Contains(log, "--master-key") {
 		t.Errorf("without the master key: %d: %s%s", code, out, log)
 	}
-	again := startDev(t, restored)
-	again.key = key
-	checkBetween(t, again, before, after, "noted")
-	noted := again.call("GET", "/urls/noted", "")["urls"].([]any)[0].(map[string]any)
-	if noted["note"] != "a secret" {
-		t.Errorf("the note is %v", noted["note"])
+	if out, log, code := commandIn(t, []string{master}, "restore", kept, "--data", folder); code != exitUsage ||
+		!strings.Contains(log, "is not empty") {
+		t.Errorf("over a running dev: %d: %s%s", code, out, log)
 	}
-	operator(t, restored, "projections", "verify", "--all")
-	operator(t, restored, "audit", "verify", "--checkpoint", heads, "--public-key", public)
-	if signed, err := os.ReadFile(filepath.Join(restored, "signing.key")); err != nil ||
-		!bytes.Equal(signed, signing) {
-		t.Errorf("heads are signed by another key: %v", err)
+	wantScheduled(t, d, filepath.Join(parent, "scheduled"))
+	d.interrupt()
+}
+
+// wantScheduled waits for the backup that a service makes by itself, and checks what it says of it.
+func wantScheduled(t *testing.T, d *dev, folder string) {
+	t.Helper()
+	late := time.After(startTimeout)
+	for {
+		_, state := scrape(t, d.admin+"/health/ready")
+		_, metrics := scrape(t, d.admin+"/metrics")
+		if strings.Contains(state, `"backup":"ok: the newest is of 20`) &&
+			strings.Contains(metrics, "\nlinkledger_backup_age_seconds ") {
+			break
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-late:
+			t.Fatalf("no backup was made: %s", state)
+		}
 	}
-	again.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","note":"goes on"}]}`)
-	again.interrupt()
+	if made, err := os.ReadDir(folder); err != nil || len(made) != 1 {
+		t.Errorf("there is %v, %v", made, err)
+	}
+}
+
+func wantSameFile(t *testing.T, want, got string) {
+	t.Helper()
+	first, err := os.ReadFile(want)
+	second, other := os.ReadFile(got)
+	if err := errors.Join(err, other); err != nil || !bytes.Equal(first, second) {
+		t.Errorf("%s differs: %v", got, err)
+	}
 }

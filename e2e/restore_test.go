@@ -69,7 +69,8 @@ func TestOnlyLogAndKeysRemain(t *testing.T) {
 		"half of it": "CREATE SCHEMA linkledger_keys; ALTER TABLE half SET SCHEMA linkledger_keys; " +
 			"ALTER TABLE linkledger_keys.half RENAME TO account_keys",
 		"tables alone": "CREATE SCHEMA linkledger_keys; CREATE TABLE linkledger_keys.account_keys " +
-			"(LIKE kept.account_keys INCLUDING ALL); CREATE TABLE linkledger_keys.secrets (LIKE kept.secrets INCLUDING ALL)",
+			"(LIKE kept.account_keys INCLUDING ALL); " +
+			"CREATE TABLE linkledger_keys.secrets (LIKE kept.secrets INCLUDING ALL)",
 	} {
 		i.exec(database, what)
 		if out, log, code := command(t, serve...); code != exitUsage ||

@@ -32,10 +32,9 @@ func (c *backupCommand) Run(ctx context.Context, p *process) error {
 	source := backups.Source{Events: c.Events, Version: version}
 	if c.Events == "" {
 		if c.Eventstore != "" {
-			return usage.Errorf("name the folder of the embedded event store with --events. The log "+
-				"of EventStoreDB, or of a store on another machine, is backed up by its own means, "+
-				"and the keys with pg_dump: see docs/backup-and-upgrade.md (%s)",
-				usage.Env("eventstore"))
+			return usage.Errorf("name the folder of the embedded event store with --events. The " +
+				"log of EventStoreDB, or of a store on another machine, is backed up by its own " +
+				"means, and the keys with pg_dump: see docs/backup-and-upgrade.md")
 		}
 		if err := o.Locate(); err != nil {
 			return err
@@ -93,7 +92,9 @@ func (c *restoreCommand) Run(ctx context.Context, p *process) error {
 	var err error
 	switch {
 	case c.Events == "" && c.Database != "":
-		return usage.Errorf("name a new folder for the event store with --events, beside --database")
+		return usage.Errorf(
+			"name a new folder for the event store with --events, beside --database",
+		)
 	case c.Events == "":
 		restored, err = backups.ToFolder(ctx, c.Folder, c.Data, c.Sealing)
 	case c.Database == "":

@@ -104,8 +104,8 @@ var helpTexts = config.HelpTexts{
 		"esdb://admin:PASSWORD@HOST:2113.",
 
 	// backupCommand and restoreCommand.
-	"backup_command": "Back up an installation on the embedded event store while it runs: the log, " +
-		"the keys, and what says where they belong.",
+	"backup_command": "Back up an installation on the embedded event store while it runs: the " +
+		"log, the keys, and what says where they belong.",
 	"backup_folder": "Folder of the backups. It is made if it is missing, but none above it.",
 	"backup_events": "Folder of the embedded event store, which is on this machine. By default " +
 		"that of the dev that runs on --data.",
@@ -113,12 +113,12 @@ var helpTexts = config.HelpTexts{
 	"restore_command": "Restore a backup to a new data folder of dev, or to a new folder of the " +
 		"event store and an empty database.",
 	"restore_folder": "Folder of backups, of which the newest is restored, or one of them.",
-	"restore_events": "New folder of the embedded event store, for serve. By default the new data " +
-		"folder of dev is --data.",
+	"restore_events": "New folder of the embedded event store, for serve. By default the new " +
+		"data folder of dev is --data.",
 
 	// eventstoreBackup.
-	"backup_to": "Folder of the copy, on which a store can run. An earlier backup of the same log " +
-		"there is replaced, and only what is new is read.",
+	"backup_to": "Folder of the copy, on which a store can run. An earlier backup of the same " +
+		"log there is replaced, and only what is new is read.",
 
 	// storeFolder.
 	"store_folder": "Data folder of the event store. With linkledger dev it is the folder events " +

@@ -283,7 +283,8 @@ func TestRestoreFindsEachCut(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if r, err := ToFolder(t.Context(), set, filepath.Join(parent, "whole"), sealing); err != nil || r.Events != m.Events {
+	to := filepath.Join(parent, "whole")
+	if r, err := ToFolder(t.Context(), set, to, sealing); err != nil || r.Events != m.Events {
 		t.Errorf("the whole one: %+v, %v", r, err)
 	}
 }
@@ -317,13 +318,15 @@ func TestFailedBackupsKeepTheLast(t *testing.T) {
 	}
 	draft.End()
 	second, _ := p.make(folder, 1)
-	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(second) {
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(second) {
 		t.Errorf("there is %v, %v", entries, err)
 	}
 	if err := os.Remove(filepath.Join(second, "MANIFEST")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ToFolder(t.Context(), folder, filepath.Join(t.TempDir(), "x"), sealing); !errors.Is(err, backup.ErrDamaged) {
+	to := filepath.Join(t.TempDir(), "restored")
+	if _, err := ToFolder(t.Context(), folder, to, sealing); !errors.Is(err, backup.ErrDamaged) {
 		t.Errorf("without its manifest: %v", err)
 	}
 }

@@ -28,7 +28,9 @@ type Source struct {
 // Make makes a backup of an installation in a folder of backups, while the installation runs, and
 // removes the oldest ones until keep are left. The folder always has the last whole one. Tables of
 // the log that the last one has are not read again.
-func Make(ctx context.Context, s Source, folder string, keep int) (set string, m Manifest, err error) {
+func Make(
+	ctx context.Context, s Source, folder string, keep int,
+) (set string, m Manifest, err error) {
 	began := time.Now()
 	if err := makeFolder(folder); err != nil {
 		return "", m, err

@@ -108,8 +108,8 @@ func find(path string) (string, *Manifest, error) {
 	}
 	set, m, err := Newest(path)
 	if errors.Is(err, backup.ErrDamaged) {
-		return "", nil, fmt.Errorf("the newest backup cannot be restored: %w. Name an older one in "+
-			"its place: %s holds them by their times", err, path)
+		return "", nil, fmt.Errorf("the newest backup cannot be restored: %w. Name an older one "+
+			"in its place: %s holds them by their times", err, path)
 	}
 	return set, m, err
 }
@@ -153,7 +153,9 @@ func (m *Manifest) check(ctx context.Context, set string) (*backup.Manifest, err
 	if !slices.Equal(there, m.Files) {
 		for _, f := range m.Files {
 			if !slices.Contains(there, f) {
-				return nil, fmt.Errorf("%s: %w: %s differs, or is missing", set, backup.ErrDamaged, f.Name)
+				return nil, fmt.Errorf(
+					"%s: %w: %s differs, or is missing", set, backup.ErrDamaged, f.Name,
+				)
 			}
 		}
 		return nil, fmt.Errorf("%s: %w: there are other files in keys", set, backup.ErrDamaged)

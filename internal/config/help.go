@@ -46,8 +46,8 @@ func (t HelpTexts) Option() kong.Option {
 
 var helpTexts = HelpTexts{
 	// BackingUp.
-	"backup": "Folder in which backups are made, as linkledger backup makes them. By default none " +
-		"are made.",
+	"backup": "Folder in which backups are made, as linkledger backup makes them. By default " +
+		"none are made.",
 	"backup_every": "How often a backup is made, 1m or more. With 0s none are made here, and the " +
 		"age of the newest is shown.",
 	"backup_keep": "How many backups stay. The oldest ones are removed.",

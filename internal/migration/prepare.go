@@ -41,8 +41,8 @@ func Prepare(
 	}
 	if errors.Is(err, eventstore.ErrNoUser) {
 		return usage.Errorf(
-			"%w: nothing was changed; create the user in EventStoreDB first, or correct --user (%s)",
-			err, usage.Env("user"),
+			"%w: nothing was changed; create the user in EventStoreDB first, or correct --user "+
+				"(%s)", err, usage.Env("user"),
 		)
 	}
 	if err != nil {

@@ -105,7 +105,8 @@ func TestCheckFindsEachCut(t *testing.T) {
 		name := rapid.SampledFrom(names).Draw(rt, "file")
 		text := bytes.Clone(whole[name])
 		path, removed := filepath.Join(dir, name), false
-		switch rapid.SampledFrom([]string{"cut", "flip", "remove", "swap", "grow", "add", "earlier"}).Draw(rt, "damage") {
+		damages := []string{"cut", "flip", "remove", "swap", "grow", "add", "earlier"}
+		switch rapid.SampledFrom(damages).Draw(rt, "damage") {
 		case "cut":
 			text = text[:rapid.IntRange(0, max(0, len(text)-1)).Draw(rt, "length")]
 		case "flip":

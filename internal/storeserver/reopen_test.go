@@ -108,7 +108,7 @@ type load struct {
 	refusals     chan error
 }
 
-func startLoad(t *testing.T, store *eventstore.Store) *load {
+func startLoad(t testing.TB, store *eventstore.Store) *load {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	l := &load{store: store, stop: stop, refusals: make(chan error)}

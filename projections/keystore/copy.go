@@ -316,9 +316,9 @@ type Restored struct {
 	Sessions int
 }
 
-// Restore creates the schema from its copy if the database lacks the schema or its content. It reports whether it
-// did: not if the server names no copy, or one that is not complete. No other process may change
-// schemas meanwhile.
+// Restore creates the schema from its copy if the database lacks the schema or its content. It
+// reports whether it did: not if the server names no copy, or one that is not complete. No other
+// process may change schemas meanwhile.
 func (k *Keys) Restore(ctx context.Context) (restored Restored, done bool, err error) {
 	from, err := k.copyIn(ctx)
 	if from == nil || err != nil {

@@ -436,10 +436,14 @@ func TestCopyCompletesHalfASchema(t *testing.T) {
 	}
 	for name, half := range map[string][]string{
 		"empty":  {"CREATE SCHEMA linkledger_keys"},
-		"tables": {"CREATE SCHEMA linkledger_keys", "CREATE TABLE linkledger_keys.secrets (name text PRIMARY KEY, value bytea NOT NULL)"},
+		"tables": {
+			"CREATE SCHEMA linkledger_keys",
+			"CREATE TABLE linkledger_keys.secrets (name text PRIMARY KEY, value bytea NOT NULL)",
+		},
 		"stale": {
 			"CREATE SCHEMA linkledger_keys",
-			"CREATE TABLE linkledger_keys.account_keys (account_id uuid PRIMARY KEY, wrapped bytea, master text NOT NULL)",
+			"CREATE TABLE linkledger_keys.account_keys " +
+				"(account_id uuid PRIMARY KEY, wrapped bytea, master text NOT NULL)",
 			"INSERT INTO linkledger_keys.account_keys SELECT (a).* FROM (SELECT unnest(string_to_array($1, E'\n'))" +
 				"::linkledger_keys.account_keys AS a) AS s",
 		},
@@ -463,5 +467,42 @@ func TestCopyCompletesHalfASchema(t *testing.T) {
 			continue
 		}
 		wantContent(t, restored, db.content(t))
+	}
+}
+
+// TestCopyMissesItsFiles removes each file of a copy. None is restored without it.
+func TestCopyMissesItsFiles(t *testing.T) {
+	t.Parallel()
+	ctx, folder := withTimeout(t), t.TempDir()
+	db := createCopied(t, folder)
+	for range 3 {
+		if _, err := db.MakeAccountKey(ctx, uuid.NewString()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copied := keystore.OpenCopy(folder, newMasterKey(t, 1, nil))
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := 0
+	for _, e := range entries {
+		if e.Name() == "shards" { // a copy of an earlier version has no list
+			continue
+		}
+		path, aside := filepath.Join(folder, e.Name()), filepath.Join(t.TempDir(), "aside")
+		if err := os.Rename(path, aside); err != nil {
+			t.Fatal(err)
+		}
+		if err := copied.Check(); err == nil {
+			t.Errorf("the copy is whole without %s", e.Name())
+		}
+		if err := os.Rename(aside, path); err != nil {
+			t.Fatal(err)
+		}
+		removed++
+	}
+	if err := copied.Check(); err != nil || removed < 9 {
+		t.Errorf("%d files, %v", removed, err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// ErrMissing means that the database has no schema linkledger_keys, or one that is empty or half, as
-// after a load that has failed.
+// ErrMissing means that the database has no schema linkledger_keys, or one that is empty or half,
+// as after a load that has failed.
 var ErrMissing = errors.New(
 	"the database has no schema linkledger_keys, or one that is not complete",
 )
