@@ -155,7 +155,7 @@ func (e erin) wantGone() {
 			e.t.Errorf("GET %s: %v", path, err)
 		}
 	}
-	if status, err := visitStatus(e.t.Context(), e.base, "erins", "agent"); status != http.StatusFound {
+	if status, err := visitStatus(e.t.Context(), e.base, "erins", "visitor"); status != http.StatusFound {
 		e.t.Errorf("the link of the erased account responds %d, %v", status, err)
 	}
 }

@@ -123,7 +123,7 @@ func (c *clients) visit(worker, i int) {
 		}
 	})
 	c.insist(c.redirect, "GET /"+hash, func(ctx context.Context, base string) error {
-		redirected, err := visit(ctx, base, hash, fmt.Sprintf("agent %d", worker))
+		redirected, err := visit(ctx, base, hash, fmt.Sprintf("visitor %d", worker))
 		c.note(func() {
 			if err != nil {
 				c.unknown[hash]++

@@ -138,7 +138,7 @@ func TestComposeRuns(t *testing.T) {
 		)
 		return err == nil
 	})
-	if redirected, err := visit(t.Context(), i.base, "one", "agent"); err != nil || !redirected {
+	if redirected, err := visit(t.Context(), i.base, "one", "visitor"); err != nil || !redirected {
 		t.Errorf("redirected: %t, %v", redirected, err)
 	}
 	wantSealed(t, database)

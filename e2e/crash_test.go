@@ -43,7 +43,7 @@ func (l *ledger) load(ctx context.Context, d *dev, worker int) {
 		l.mu.Unlock()
 		for _, hash := range hashes {
 			for range 3 {
-				redirected, err := visit(ctx, d.base, hash, fmt.Sprintf("agent %d", worker))
+				redirected, err := visit(ctx, d.base, hash, fmt.Sprintf("visitor %d", worker))
 				l.mu.Lock()
 				if err != nil {
 					l.unknown[hash]++

@@ -92,7 +92,7 @@ func TestDashboard(t *testing.T) {
 	}
 	d := startDev(t, filepath.Join(t.TempDir(), "data"))
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"seen"}]}`)
-	if redirected, err := visit(t.Context(), d.base, "seen", "agent"); err != nil || !redirected {
+	if redirected, err := visit(t.Context(), d.base, "seen", "visitor"); err != nil || !redirected {
 		t.Fatalf("redirected: %t, %v", redirected, err)
 	}
 	awaitReady(t, d.admin, http.StatusOK, `"projection links":"ok"`)

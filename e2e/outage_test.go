@@ -255,7 +255,7 @@ func (i *installation) visit(links int) *crowd {
 		c.visitors.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				redirected, err := visit(
-					context.WithoutCancel(ctx), i.base, fmt.Sprintf("link%d", n%links), fmt.Sprintf("agent %d", worker),
+					context.WithoutCancel(ctx), i.base, fmt.Sprintf("link%d", n%links), fmt.Sprintf("visitor %d", worker),
 				)
 				switch {
 				case err != nil:

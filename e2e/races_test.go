@@ -241,7 +241,7 @@ func TestLastClicks(t *testing.T) {
 	)
 	var redirected, gone atomic.Int64
 	come := func(visitor int) {
-		switch status, err := visitStatus(t.Context(), c.nodes[visitor%2], "last", fmt.Sprint("agent ", visitor)); {
+		switch status, err := visitStatus(t.Context(), c.nodes[visitor%2], "last", fmt.Sprint("visitor ", visitor)); {
 		case err != nil:
 			t.Errorf("visitor %d: %v", visitor, err)
 		case status == http.StatusFound:
@@ -338,7 +338,7 @@ func (w *writes) list(query string) func(node int) string {
 func (w *writes) redirects(hash string, want bool) {
 	w.t.Helper()
 	redirected := func(node int) bool {
-		redirected, err := visit(w.t.Context(), w.nodes[node%2], hash, "agent")
+		redirected, err := visit(w.t.Context(), w.nodes[node%2], hash, "visitor")
 		if err != nil {
 			w.t.Error(err)
 		}
@@ -419,7 +419,7 @@ func (w *writes) tags() {
 func (w *writes) stats() {
 	w.write("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"a","tags":["t"]}]}`)
 	for _, reset := range []string{"/stats/a", "/stats?hashes=a", "/stats?tags=t"} {
-		if redirected, err := visit(w.t.Context(), w.nodes[w.writer%2], "a", "agent"); err != nil || !redirected {
+		if redirected, err := visit(w.t.Context(), w.nodes[w.writer%2], "a", "visitor"); err != nil || !redirected {
 			w.t.Errorf("round %d: a visitor is not redirected: %v", w.round, err)
 		}
 		// The other node sees clicks only when they are counted.

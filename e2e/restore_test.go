@@ -14,7 +14,7 @@ func TestRestore(t *testing.T) {
 	folder, restored := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","tags":["old"]}]}`)
-	if redirected, err := visit(t.Context(), d.base, "kept", "agent"); err != nil || !redirected {
+	if redirected, err := visit(t.Context(), d.base, "kept", "visitor"); err != nil || !redirected {
 		t.Fatalf("redirected: %t, %v", redirected, err)
 	}
 	if err := os.Mkdir(restored, 0o755); err != nil {

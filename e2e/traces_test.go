@@ -122,7 +122,7 @@ func TestTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.eventually("the visitor is redirected", func() bool { // after the lease of the killed service has expired
-		redirected, err := visit(t.Context(), i.base, "traced", "agent")
+		redirected, err := visit(t.Context(), i.base, "traced", "visitor")
 		return err == nil && redirected
 	})
 

@@ -34,7 +34,7 @@ func TestVisitors(t *testing.T) {
 			d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
 		}
 		d.key = key
-		if redirected, err := visit(t.Context(), d.base, "one", "agent"); err != nil || !redirected {
+		if redirected, err := visit(t.Context(), d.base, "one", "visitor"); err != nil || !redirected {
 			t.Fatalf("redirected: %t, %v", redirected, err)
 		}
 		stats := d.call("GET", "/stats/one", "")["stats"].([]any)[0].(map[string]any)

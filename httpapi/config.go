@@ -93,7 +93,8 @@ type Config struct {
 	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If
 	// empty, only pages of the service's own origin may.
 	Origins []string
-	// Agents tells people from robots. If nil, the table of the program does. Only redirects use it.
+	// Agents tells people from robots. If nil, the table of the program does. Only redirects use
+	// it.
 	Agents *agent.List
 	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
 	// clicks carry no country. Only redirects use it.

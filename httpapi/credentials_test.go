@@ -36,7 +36,9 @@ func TestCredentialsInHeaders(t *testing.T) {
 	// what pasting adds
 	for _, padding := range []string{" ", "\r\n", "\t", "\u00a0", "\u200b", "\ufeff", "\u2060 \u200e"} {
 		padded := func(text string) string { return padding + text + padding }
-		alice.must("GET", "/v3/account", "", func(r *http.Request) { r.SetBasicAuth(padded(alice.username), padded(alice.key)) })
+		alice.must("GET", "/v3/account", "", func(r *http.Request) {
+			r.SetBasicAuth(padded(alice.username), padded(alice.key))
+		})
 		alice.must("GET", "/v3/account", "", alice.byHeaders, header("X-Tinycc-User", padded(alice.username)),
 			header("X-Tinycc-Key", padded(alice.key)))
 	}

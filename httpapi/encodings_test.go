@@ -78,7 +78,8 @@ func TestEncodings(t *testing.T) {
 	c.read("m1")
 	c.must("POST", "/v3/tags", `{"label":"no type"}`, func(r *http.Request) { r.Header.Del("Content-Type") })
 	for i, contentType := range []string{
-		"Application/JSON; charset=utf-8", "application/json; charset=", "application/json;charset", "application/json; charset=\"utf-8",
+		"Application/JSON; charset=utf-8", "application/json; charset=", "application/json;charset",
+		"application/json; charset=\"utf-8",
 		"application/json;", "application/json; charset=utf-8; charset=utf-8", "Application/JSON ; =",
 	} {
 		c.must("POST", "/v3/tags", fmt.Sprintf(`{"label":"type %d"}`, i), header("Content-Type", contentType))

@@ -74,7 +74,9 @@ func TestClicksAreCounted(t *testing.T) {
 	s.visit(t, "GET", "/one", from(ben, firefox))
 	s.visit(t, "GET", "/one/qr.png", from(ben, iPhone))
 	// an IPv6 network is one visitor, whose addresses change
-	for _, device := range []string{"[2001:db8::1]:1", "[2001:db8::a:2]:1", "[2001:db8:0:0:ffff::1]:1", "[2001:db8:0:1::1]:1"} {
+	for _, device := range []string{
+		"[2001:db8::1]:1", "[2001:db8::a:2]:1", "[2001:db8:0:0:ffff::1]:1", "[2001:db8:0:1::1]:1",
+	} {
 		s.visit(t, "GET", "/two", from(device, firefox))
 	}
 	s.caughtUp(t)

@@ -34,7 +34,7 @@ var (
 // Agent is what a User-Agent header says.
 type Agent struct {
 	Robot               bool   // a program sends it of its own accord, such as a crawler or a preview
-	Browser, OS, Device string // from a small set of names; empty: unknown, or that of a robot
+	Browser, OS, Device string // from a small set of names; empty: unknown, or a robot's
 }
 
 // Read reads a User-Agent header. The Browser, OS and Device of a robot stay unknown.

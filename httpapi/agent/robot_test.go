@@ -42,7 +42,9 @@ func TestWhoIsARobot(t *testing.T) {
 	if all < 300 {
 		t.Errorf("%d agents, want 300", all)
 	}
-	for _, header := range []string{"", " ", "\t", "(", "((((;;;;", "\xff\xfe", strings.Repeat("android ", 10_000) + "bot"} {
+	for _, header := range []string{
+		"", " ", "\t", "(", "((((;;;;", "\xff\xfe", strings.Repeat("android ", 10_000) + "bot",
+	} {
 		if got, want := table.IsRobot(header), len(header) < MaxLength; got != want {
 			t.Errorf("%.20q is a robot: %t", header, got)
 		}

@@ -95,7 +95,9 @@ func FuzzForwardings(f *testing.F) {
 	f.Add(`for="`)
 	f.Add(`",`)
 	f.Fuzz(func(t *testing.T, sent string) {
-		for name, added := range map[string]string{"X-Forwarded-For": "[2001:db8::1]:80", "Forwarded": `for="[2001:db8::1]:80"`} {
+		for name, added := range map[string]string{
+			"X-Forwarded-For": "[2001:db8::1]:80", "Forwarded": `for="[2001:db8::1]:80"`,
+		} {
 			r := &http.Request{RemoteAddr: "10.0.0.1:80", Header: http.Header{name: {sent + ", " + added}}}
 			if got := trusting.ClientAddress(r); got != "2001:db8::1" {
 				t.Errorf("%s after %q is %s", added, sent, got)

@@ -113,8 +113,8 @@ var helpTexts = HelpTexts{
 		"their identity.",
 	"countries": "File in the MaxMind DB format, such as GeoLite2-Country.mmdb, that maps " +
 		"addresses to countries. The service reads it again when it changes.",
-	"agents": "File with words by which robots and people are told apart, in addition to those of " +
-		"the program, or in place of them. The service reads it again when it changes.",
+	"agents": "File with words by which robots and people are told apart, in addition to those " +
+		"of the program, or in place of them. The service reads it again when it changes.",
 	"trusted_proxies": "Networks of the proxies whose X-Forwarded-For header is believed, or " +
 		"Forwarded where there is none, such as 10.0.0.0/8.",
 
