@@ -64,7 +64,7 @@ soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and 
 	@.ci/chromium
 	@.ci/pgbouncer
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) TEST_SOAK=1 go test -race -count=1 -timeout 2h ./...
-	@for part in crash storecrash cluster rebuild outage tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
+	@for part in crash storecrash cluster rebuild outage denied tagged model far upgrade fuzz; do $(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again
@@ -99,6 +99,10 @@ fuzz: go ## Fuzz every decoder, each for FUZZTIME
 .PHONY: outage
 outage: go ## Cut off an event store that is 5 ms away, under visitors, for 20 s, 5 times
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./e2e -outage-rounds 5 -outage-length 20s
+
+.PHONY: denied
+denied: go ## Pause, misplace, fill and stop what read models need, 10 minutes each: no answered link is denied
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 90m -run '^TestAnsweredIsNeverDenied$$' ./e2e -denied-length 10m
 
 .PHONY: far
 far: go ## Run the tests of commands, projections and the event store's client with an event store that is 5 ms away
