@@ -116,6 +116,10 @@ proxies: go ## Kill, pause, cut off and replace nodes behind nginx, HAProxy and 
 	@.ci/proxies
 	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 30m -run '^TestProxies$$' ./e2e
 
+.PHONY: denied
+denied: go ## Pause, misplace, fill and stop what read models need, 10 minutes each: no answered link is denied
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 90m -run '^TestAnsweredIsNeverDenied$$' ./e2e -denied-length 10m
+
 .PHONY: far
 far: go ## Run the tests of commands, projections and the event store's client with an event store that is 5 ms away
 	@$(WITH_POSTGRES) TEST_DELAY=5ms go test -count=1 -timeout 40m ./commands/... ./events/eventstore ./projections

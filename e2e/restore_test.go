@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,7 @@ func TestRestore(t *testing.T) {
 	t.Parallel()
 	folder, restored := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
-	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","tags":["old"]}]}`)
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","tags":["old"],"note":"secret"}]}`)
 	if redirected, err := visit(t.Context(), d.base, "kept", "visitor"); err != nil || !redirected {
 		t.Fatalf("redirected: %t, %v", redirected, err)
 	}
@@ -38,6 +39,17 @@ func TestRestore(t *testing.T) {
 		len(restored["tags"].([]any)) != 1 {
 		t.Errorf("restored: %v", restored)
 	}
+	if note := urls[0].(map[string]any)["note"]; note != "cannot be read, its key is lost" {
+		t.Errorf("the note reads %q", note)
+	}
+	if redirected, err := visit(t.Context(), again.base, "kept", "agent"); err != nil || !redirected {
+		t.Errorf("redirected: %t, %v", redirected, err)
+	}
+	again.call("PATCH", "/urls/kept", `{"urls":[{"note":"another"}]}`)
+	if note := again.call("GET", "/urls/kept", "")["urls"].([]any)[0].(map[string]any)["note"]; note != "another" {
+		t.Errorf("the new note reads %q", note)
+	}
+	awaitReady(t, again.admin, http.StatusOK, `"keys":"degraded: the keys of before `)
 	operator(t, restored, "projections", "verify", "--all")
 	again.interrupt()
 }

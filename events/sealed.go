@@ -13,6 +13,9 @@ import (
 // Erased replaces the personal data of an erased account or person.
 const Erased = "erased"
 
+// LostKey replaces personal data whose key is lost.
+const LostKey = "cannot be read, its key is lost"
+
 // ErrUnreadable means that sealed data is not what the key of its owner has sealed for its stream.
 var ErrUnreadable = errors.New("sealed data cannot be opened")
 
@@ -180,6 +183,17 @@ func Erase(e Event) Event {
 		return known
 	}
 	event, _ := withPersonal(e, Erased, &erased) // a note can be any text
+	return event
+}
+
+// Lose returns an event with LostKey in place of its sealed personal data.
+func Lose(e Event) Event {
+	sealed := SealedOf(e)
+	if known, ok := e.(UserKnown); ok {
+		known.Details = Details{Name: LostKey}
+		return known
+	}
+	event, _ := withPersonal(e, LostKey, sealed) // a note can be any text
 	return event
 }
 

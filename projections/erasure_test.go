@@ -265,6 +265,32 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	}
 }
 
+// TestLostKeysLoseNotesAlone applies a link whose account has lost its key, in a database that notes the loss. The link
+// is there, and its note says what is wrong. What is sealed later, with another key, is read.
+func TestLostKeysLoseNotesAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{Links, History} {
+		w, ctx := newWorkshop(t, name), withTimeout(t)
+		w.db.Keys.Master = masterKey(t)
+		lost := uuid.New()
+		log := w.notedLink(ctx, t, lost, events.StreamURL+lost.String())
+		if _, err := w.db.ExecContext(ctx, "DROP SCHEMA linkledger_keys CASCADE"); err != nil {
+			t.Fatal(err)
+		}
+		last := log[len(log)-1].Position
+		if err := w.db.Keys.CreateWithoutKeys(ctx, last.Commit); err != nil {
+			t.Fatal(err)
+		}
+		mustHandle(ctx, t, w.projector(ctx, t), log)
+		if letters, err := DeadLetters(ctx, w.db, name); err != nil || len(letters) > 0 {
+			t.Errorf("%s: letters %+v, %v", name, letters, err)
+		}
+		if dump := w.dump(ctx, t); !strings.Contains(dump, events.LostKey) {
+			t.Errorf("%s: the note does not say that its key is lost:\n%s", name, dump)
+		}
+	}
+}
+
 // TestMovedNoteIsPoison checks that a note that was moved to another link cannot be applied, and
 // that the event is set aside.
 func TestMovedNoteIsPoison(t *testing.T) {

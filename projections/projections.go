@@ -85,6 +85,18 @@ func CreateKeys(ctx context.Context, db *readmodel.DB) error {
 	return db.Locked(ctx, db.Keys.Create)
 }
 
+// CreateWithoutKeys creates the schema of keys for a log that was written with keys that are lost,
+// as keystore.Keys.CreateWithoutKeys does.
+func CreateWithoutKeys(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	head, err := store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	return db.Locked(ctx, func(ctx context.Context) error {
+		return db.Keys.CreateWithoutKeys(ctx, head.Commit)
+	})
+}
+
 // RestoreKeys creates the schema of keys from its copy, as keystore.Keys.Restore does.
 func RestoreKeys(
 	ctx context.Context, db *readmodel.DB,

@@ -22,6 +22,9 @@ type SealingKeys interface {
 	// MakeAccountKey returns the key of an account and creates it at the first call. It returns nil
 	// if the account was erased.
 	MakeAccountKey(ctx context.Context, account string) ([]byte, error)
+	// IsLost reports whether the key is lost that an account had when the event at a commit
+	// position was sealed. unreadable says that the key that it has now has not sealed it.
+	IsLost(ctx context.Context, account string, position uint64, unreadable bool) (bool, error)
 	// EraseAccountKey deletes the key of an account. The account MUST NOT get another one.
 	EraseAccountKey(ctx context.Context, account string) error
 }
@@ -135,10 +138,23 @@ func (c *personalCipher) open(
 	return events.Open(e, key, stream)
 }
 
+// isLost reports whether an event could not be opened because its key is lost.
+func (c *personalCipher) isLost(
+	ctx context.Context, e events.Event, position uint64, cause error,
+) bool {
+	if c.keys == nil {
+		return false
+	}
+	lost, err := c.keys.IsLost(
+		ctx, events.SealedOf(e).Account, position, errors.Is(cause, events.ErrUnreadable),
+	)
+	return err == nil && lost
+}
+
 // openAll returns stored events with their personal data opened. It does not change stored. An
 // error is about the event at index failed.
 func (c *personalCipher) openAll(
-	ctx context.Context, stored []events.Event, stream string,
+	ctx context.Context, stored []events.Event, recorded []eventstore.Recorded, stream string,
 ) (opened []events.Event, failed int, err error) {
 	for i, e := range stored {
 		if events.SealedOf(e) == nil {
@@ -151,7 +167,10 @@ func (c *personalCipher) openAll(
 			opened = slices.Clone(stored)
 		}
 		if opened[i], err = c.open(ctx, e, stream); err != nil {
-			return nil, i, err
+			if !c.isLost(ctx, e, recorded[i].Position.Commit, err) {
+				return nil, i, err
+			}
+			opened[i] = events.Lose(e)
 		}
 	}
 	if opened == nil {

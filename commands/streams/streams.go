@@ -133,7 +133,9 @@ func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, err
 // open opens the personal data of a stream. An event whose data cannot be opened with the key of
 // its owner is one that cannot be decoded.
 func (s *Streams) open(ctx context.Context, stream string, loaded History) (History, error) {
-	opened, at, err := s.personal.openAll(ctx, loaded.Events, stream)
+	opened, at, err := s.personal.openAll(
+		ctx, loaded.Events, loaded.Recorded, stream,
+	)
 	if errors.Is(err, events.ErrUnreadable) {
 		undecoded := loaded.Recorded[at].Undecoded(err)
 		loaded.Undecoded = append(loaded.Undecoded, undecoded)

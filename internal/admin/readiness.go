@@ -128,7 +128,7 @@ func (s *Service) ready(ctx context.Context) finding {
 	degraded := s.degraded(ctx)
 	maps.Copy(degraded, faltering)
 	for name, what := range degraded {
-		if found.parts[name] == "ok" {
+		if _, checked := checks[name]; !checked || checks[name] == nil {
 			found.parts[name] = what
 		}
 	}
@@ -266,6 +266,9 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 	if err := s.Store.Refusal(ctx); err != nil {
 		degraded["eventstore"] = "degraded: " + err.Error()
 	}
+	if says := s.lostKeys(ctx); says != "" {
+		degraded["keys"] = says
+	}
 	summaries, err := projections.SetAside(ctx, s.DB)
 	if err != nil { // the database does not answer, which the probe says itself
 		return degraded
@@ -278,6 +281,28 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 		)
 	}
 	return degraded
+}
+
+// namedAccounts is how many accounts a probe names.
+const namedAccounts = 10
+
+// lostKeys says which notes cannot be read because their keys are lost, or nothing.
+func (s *Service) lostKeys(ctx context.Context) string {
+	lost, err := s.DB.Keys.Lost(ctx)
+	if err != nil || lost.UpTo == 0 { // what is wrong with the database, the probe says itself
+		return ""
+	}
+	var names []string
+	if err := s.DB.NewRaw(`SELECT username FROM linkledger.accounts
+		WHERE created_at < ? AND NOT erased ORDER BY username LIMIT ?`, lost.At, namedAccounts+1,
+	).Scan(ctx, &names); err != nil {
+		return ""
+	}
+	if len(names) > namedAccounts {
+		names[namedAccounts] = "others"
+	}
+	return fmt.Sprintf("degraded: the keys of before %s are lost, and with them the notes that "+
+		"were encrypted, of accounts: %s", lost.At.Format(time.RFC3339), strings.Join(names, ", "))
 }
 
 // missing returns what a projection lacks until it serves the tables of this version. It returns

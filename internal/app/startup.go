@@ -193,6 +193,15 @@ func (s *Service) createKeys(ctx context.Context) error {
 	case err != nil:
 		return explainStore(err)
 	}
+	if s.cfg.NewKeys {
+		outage := func(err error) bool {
+			return connection.Unavailable(err) || errors.Is(err, eventstore.ErrUnavailable)
+		}
+		return explainStore(await(ctx, "database or event store", outage,
+			func(ctx context.Context) error {
+				return projections.CreateWithoutKeys(ctx, s.db, s.Store)
+			}))
+	}
 	return await(ctx, "database", connection.Unavailable, func(ctx context.Context) error {
 		return projections.CreateKeys(ctx, s.db)
 	})

@@ -125,6 +125,17 @@ func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key [
 	return key, err
 }
 
+// IsLost implements streams.SealingKeys.
+func (k keysOnDemand) IsLost(
+	ctx context.Context, account string, position uint64, unreadable bool,
+) (lost bool, err error) {
+	err = k.withDatabase(ctx, func(db *readmodel.DB) (err error) {
+		lost, err = db.Keys.IsLost(ctx, account, position, unreadable)
+		return err
+	})
+	return lost, err
+}
+
 // EraseAccountKey implements streams.SealingKeys.
 func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
 	return k.withDatabase(

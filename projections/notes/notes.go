@@ -21,10 +21,15 @@ const maxNoteKeys = 10_000
 type Keys struct {
 	Master *keystore.MasterKey           // nil: none was given
 	cached map[string]*events.SealingKey // by account; nil: erased
+	lost   keystore.Lost
+	asked  bool // which keys are lost
 }
 
 // queueQuery queues the query for the keys of accounts that are not cached.
 func (k *Keys) queueQuery(s *sqlbatch.Batch, accounts map[string]struct{}) {
+	if !k.asked {
+		s.Queue(keystore.LostKeysQuery).Query(k.scanLost)
+	}
 	if len(k.cached)+len(accounts) > maxNoteKeys {
 		clear(k.cached)
 	}
@@ -66,6 +71,20 @@ func (k *Keys) scan(rows pgx.Rows) error {
 		}
 		k.put(account, key)
 	}
+	return rows.Err()
+}
+
+func (k *Keys) scanLost(rows pgx.Rows) (err error) {
+	for rows.Next() {
+		var value []byte
+		if err := rows.Scan(&value); err != nil {
+			return err
+		}
+		if k.lost, err = keystore.ParseLost(value); err != nil {
+			return err
+		}
+	}
+	k.asked = rows.Err() == nil
 	return rows.Err()
 }
 
@@ -116,17 +135,34 @@ func (n *noteFold) Apply(event projection.Event) error {
 		n.erased = append(n.erased, id)
 		n.keys.put(id.String(), nil)
 	}
-	if sealed := events.SealedOf(event.Body); sealed != nil {
-		key, ok := n.keys.cached[sealed.Account]
-		if !ok {
-			return fmt.Errorf("account %q: %w", sealed.Account, keystore.ErrKeyLost)
-		}
+	if events.SealedOf(event.Body) != nil {
 		var err error
-		if event.Body, err = events.Open(event.Body, key, event.Stream); err != nil {
-			return fmt.Errorf("%w: %w", projection.ErrContradiction, err)
+		if event.Body, err = n.keys.open(event); err != nil {
+			return err
 		}
 	}
 	return n.Fold.Apply(event)
+}
+
+// open returns the body of an event with its note opened. A note whose key is lost says so.
+func (k *Keys) open(event projection.Event) (events.Event, error) {
+	account := events.SealedOf(event.Body).Account
+	key, ok := k.cached[account]
+	isLost := k.lost.UpTo > 0 && event.Position.Commit <= k.lost.UpTo
+	switch {
+	case !ok && isLost:
+		return events.Lose(event.Body), nil
+	case !ok:
+		return nil, fmt.Errorf("account %q: %w", account, keystore.ErrKeyLost)
+	}
+	opened, err := events.Open(event.Body, key, event.Stream)
+	if err != nil && isLost {
+		return events.Lose(event.Body), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", projection.ErrContradiction, err)
+	}
+	return opened, nil
 }
 
 func (n *noteFold) Write(s *sqlbatch.Batch) []string {

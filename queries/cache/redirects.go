@@ -29,7 +29,7 @@ const (
 	// cache.
 	renewTimeout = 250 * time.Millisecond
 	// redirectOverhead is about how many bytes a cached redirect takes in addition to its texts.
-	redirectOverhead = 320
+	redirectOverhead = 352
 )
 
 // Redirects is a cache of DB.Redirect. It keeps the most requested hashes within a number of bytes,
