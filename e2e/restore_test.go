@@ -14,7 +14,8 @@ func TestRestore(t *testing.T) {
 	t.Parallel()
 	folder, restored := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
-	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","tags":["old"],"note":"secret"}]}`)
+	d.call("POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","tags":["old"],"note":"secret"}]}`)
 	if redirected, err := visit(t.Context(), d.base, "kept", "visitor"); err != nil || !redirected {
 		t.Fatalf("redirected: %t, %v", redirected, err)
 	}
