@@ -266,7 +266,7 @@ func TestBatches(t *testing.T) {
 	}
 	edited := s.EditURLs(t.Context(), request("a"), []EditURL{
 		{Ref: Ref{Hash: "one"}, Tags: []string{"-x", "+y"}},
-		{Ref: Ref{Hash: "two"}, Tags: []string{"+a/b"}},
+		{Ref: Ref{Hash: "two"}, Tags: []string{`+a"b`}},
 		{Ref: Ref{Hash: "none"}},
 		{Ref: Ref{Hash: "one"}, Tags: []string{"x"}},
 	})

@@ -49,7 +49,7 @@ func TestItemsFailForThemselves(t *testing.T) {
 		{`"long_url":"ftp://example.com/"`, apierror.CodeInvalidURL, "http"},
 		{`"long_url":"javascript:alert(1)"`, apierror.CodeInvalidURL, "http"},
 		{`"long_url":"https://a:b@example.com/"`, apierror.CodeInvalidURL, "password"},
-		{`"long_url":"https://example.com/\r\nSet-Cookie:x"`, apierror.CodeInvalidURL, "control"},
+		{`"long_url":"https://example.com/\u0001Set-Cookie:x"`, apierror.CodeInvalidURL, "control"},
 		{`"long_url":""`, apierror.CodeURLNotAllowed, "characters"},
 		{`"long_url":"https://sho.rt/abc"`, apierror.CodeURLNotAllowed, "this service"},
 		{ok + `,"custom_hash":"taken"`, apierror.CodeHashUnavailable, "in use"},
@@ -59,7 +59,7 @@ func TestItemsFailForThemselves(t *testing.T) {
 		{ok + `,"expiration_date":"2026-02-30"`, apierror.CodeInvalidDate, "YYYY-MM-DD"},
 		{ok + `,"expiration_date":"0000-01-01"`, apierror.CodeInvalidDate, "calendar date"},
 		{ok + `,"max_clicks":-1`, apierror.CodeWrongInput, "max_clicks"},
-		{ok + `,"tags":["a/b"]`, apierror.CodeInvalidLabel, "letters"},
+		{ok + `,"tags":["a\"b"]`, apierror.CodeInvalidLabel, "quotation mark"},
 		{ok + `,"tags":["archived"]`, apierror.CodeInvalidLabel, "meaning"},
 		{ok + `,"tags":[""]`, apierror.CodeInvalidLabel, "50"},
 	}
@@ -90,7 +90,7 @@ func TestItemsFailForThemselves(t *testing.T) {
 		{`"expiration_date":"soon"`, apierror.CodeInvalidDate},
 		{`"max_clicks":-1`, apierror.CodeWrongInput},
 		{`"tags":["-none"]`, apierror.CodeTagNotFound},
-		{`"tags":["+a/b"]`, apierror.CodeInvalidLabel},
+		{`"tags":["+a\"b"]`, apierror.CodeInvalidLabel},
 	}
 	for _, tc := range edits {
 		a := c.call("PATCH", "/v3/urls/fine", `{"urls":[{`+tc.fields+`}]}`)

@@ -175,7 +175,7 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the ca
 		{"POST", "/v3/tags", `{"label":""}`, 400, apierror.CodeInvalidLabel, "1 to 50"},
 		{"POST", "/v3/tags", `{"label":"` + strings.Repeat("é", 51) + `"}`, 400, apierror.CodeInvalidLabel, "1 to 50"},
 		{"POST", "/v3/tags", `{"label":"visited"}`, 400, apierror.CodeInvalidLabel, "meaning"},
-		{"POST", "/v3/tags", `{"label":"a&b"}`, 400, apierror.CodeInvalidLabel, "letters"},
+		{"POST", "/v3/tags", `{"label":"a\"b"}`, 400, apierror.CodeInvalidLabel, "quotation mark"},
 
 		{"GET", "/v3/urls/none/history", "", 404, apierror.CodeURLNotFound, ""},
 		{"GET", "/v3/urls/n.n/history", "", 400, apierror.CodeInvalidHash, "1 to 25"},

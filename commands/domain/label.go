@@ -52,8 +52,8 @@ func storedLabel(label string) string {
 	}, label))
 }
 
-// checkLabel returns a label in its stored form. It refuses with InvalidLabel what the path of a URL
-// or a tag expression cannot name, and what looks like another label.
+// checkLabel returns a label in its stored form. It refuses with InvalidLabel what the path of a
+// URL or a tag expression cannot name, and what looks like another label.
 func checkLabel(label string) (string, error) {
 	if !utf8.ValidString(label) {
 		return "", Refuse(InvalidLabel, "A tag label must be UTF-8")

@@ -40,15 +40,10 @@ func FoldTags(history []events.Event) Tags {
 func (t *Tags) Apply(e events.Event) {
 	switch e := e.(type) {
 	case events.TagCreated:
-		if was, ok := t.byID[e.TagID]; ok {
-			t.remove(was)
-		}
-		t.created++
-		t.put(Tag{ID: e.TagID, Label: e.Label, number: t.created})
+		t.put(Tag{ID: e.TagID, Label: e.Label})
 	case events.TagRenamed:
-		if was, ok := t.byID[e.TagID]; ok {
-			t.remove(was)
-			t.put(Tag{ID: e.TagID, Label: e.Label, number: was.number})
+		if _, ok := t.byID[e.TagID]; ok {
+			t.put(Tag{ID: e.TagID, Label: e.Label})
 		}
 	case events.TagDeleted:
 		if was, ok := t.byID[e.TagID]; ok {
@@ -70,9 +65,17 @@ func TagOf(e events.Event) string {
 	return ""
 }
 
+// put adds a tag, or gives it another label.
 func (t *Tags) put(tag Tag) {
 	if t.byID == nil {
 		t.byID, t.byLabel = make(map[string]Tag), make(map[string][]string)
+	}
+	if was, ok := t.byID[tag.ID]; ok {
+		tag.number = was.number
+		t.remove(was)
+	} else {
+		t.created++
+		tag.number = t.created
 	}
 	t.byID[tag.ID] = tag
 	key := labelKey(tag.Label)
