@@ -28,7 +28,13 @@ func TestClusterCompose(t *testing.T) {
 		t.Helper()
 		before := l.made()
 		fault()
-		p.docker("up", "--detach", "--no-build", "--wait", "--wait-timeout", "120", "linkledger1", "linkledger2")
+		p.docker("up", "--detach", "--no-build", "--no-deps", "linkledger1", "linkledger2")
+		for _, node := range []string{"linkledger1", "linkledger2"} {
+			eventually(t, node+" is healthy", func() bool {
+				state := docker(t, "inspect", "--format", "{{.State.Health.Status}}", p.container(node))
+				return strings.TrimSpace(state) == "healthy"
+			})
+		}
 		eventually(t, "links are made after: "+what, func() bool { return l.made() > before+20 })
 		refused, denied, slowest := l.since()
 		t.Logf("%s: creates refused %v, visitors turned away %v, the slowest %s", what, refused, denied, slowest)
