@@ -5,6 +5,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/redirect"
+	"linkledger/httpapi/v3/catchup"
 	"linkledger/projections"
 	"linkledger/projections/level"
 	"linkledger/queries"
@@ -18,6 +19,16 @@ func (s *Service) levels() redirect.Levels {
 		Misplaced: func() bool {
 			return s.level.Misplaced(projections.Links, projections.Accounts)
 		},
+	}
+}
+
+// projections returns what waits for the read models and tells how they fit the log.
+func (s *Service) projections() catchup.Projections {
+	return catchup.Projections{
+		Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
+		WaitForOthers: s.Waiter.WaitForOthers,
+		LacksEffect:   s.Waiter.LacksEffect, LastChange: s.Waiter.LastChange,
+		SetAside: s.Waiter.SetAside, Misplaced: s.level.Misplaced, Behind: s.level.Behind,
 	}
 }
 

@@ -29,7 +29,6 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
 	"linkledger/httpapi/agent"
-	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/admin"
 	"linkledger/internal/clockcheck"
 	"linkledger/internal/config"
@@ -254,12 +253,7 @@ func (s *Service) wire(ctx context.Context) error {
 		Sessions: s.db.Keys, SignIn: signIn, RedirectCache: s.redirects,
 		Answered: answered.New(written), Levels: s.levels(),
 		ClickRecorder: s.clicks, UsageMeter: s.calls,
-		Projections: catchup.Projections{
-			Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
-			WaitForOthers: s.Waiter.WaitForOthers,
-			LacksEffect:   s.Waiter.LacksEffect, LastChange: s.Waiter.LastChange,
-			SetAside: s.Waiter.SetAside, Misplaced: s.level.Misplaced, Behind: s.level.Behind,
-		},
+		Projections: s.projections(),
 		WaitTimeout: cfg.WaitTimeout, Served: s.served,
 		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,

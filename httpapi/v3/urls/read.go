@@ -143,8 +143,8 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	}, nil
 }
 
-// present returns the URL that has a hash now, if the caller sees it. What the read models lack, the
-// log has.
+// present returns the URL that has a hash now, if the caller sees it. The log has what the read
+// models lack.
 func (h *Handler) present(c *request.Context, hash string) (queries.Link, error) {
 	if !h.Waiter.LinksBehind() {
 		var link queries.Link
