@@ -60,8 +60,7 @@ func (c *serveCommand) Run(
 	}
 	if c.Backup != "" {
 		cfg.Backups = backups.NewSchedule(backups.ScheduleConfig{
-			BackingUp: c.BackingUp, Events: c.BackupEvents, Database: c.Database,
-			Sealing: c.Sealing, Version: version, Logger: p.Logger,
+			BackingUp: c.BackingUp, Events: c.BackupEvents, Version: version, Logger: p.Logger,
 		})
 	}
 	s, err := app.Open(ctx, cfg, internal)
