@@ -29,22 +29,32 @@ type restoredAs = backups.Restored
 type traffic struct {
 	ledger
 
-	stop  context.CancelFunc
-	ended sync.WaitGroup
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
+	workers int // that there have been
 }
 
 // startTraffic creates and visits links.
 func startTraffic(t *testing.T, d *dev, workers int) *traffic {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
 	l := &traffic{
-		ledger: ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}}, stop: stop,
+		ledger: ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}},
 	}
-	for worker := range workers {
-		l.ended.Go(func() { l.load(ctx, d, worker) })
-	}
+	l.goOn(t, d, workers)
 	t.Cleanup(l.end)
 	return l
+}
+
+// goOn puts the load on a service again after end.
+func (l *traffic) goOn(t *testing.T, d *dev, workers int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	l.stop = stop
+	for range workers {
+		worker := l.workers
+		l.workers++
+		l.ended.Go(func() { l.load(ctx, d, worker) })
+	}
 }
 
 func (l *traffic) end() {
@@ -302,6 +312,7 @@ func TestRestores(t *testing.T) {
 		}
 		after, least := load.answered(), len(before.created)
 		load.await(t, len(after.created)+rand.IntN(40))
+		load.end()
 		restored := filepath.Join(parent, fmt.Sprint("restored-", round))
 		text, log, code := commandIn(t, []string{master}, "restore", kept, "--data", restored, "--json")
 		var brought restoredAs
@@ -320,6 +331,7 @@ func TestRestores(t *testing.T) {
 		again.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","note":"goes on"}]}`)
 		again.interrupt()
 		removeAll(t, restored)
+		load.goOn(t, d, 4)
 		t.Logf("round %d: %d links before the backup, %d after it, %d events in %s", round, least,
 			len(after.created), made.Events, made.Duration)
 	}
