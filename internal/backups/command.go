@@ -53,7 +53,9 @@ func Command(ctx context.Context, o installation.Operator, w Wanted) error {
 			return config.ExplainKey(err)
 		}
 		return console.Pairs(o.Stdout, o.JSON, made, [][2]any{
-			{"backup", set}, {"events", made.Events}, {"position", made.Head},
+			{"backup", set},
+			{"events", made.Events},
+			{"position", made.Head},
 			{"took", made.Duration.Round(time.Millisecond)},
 		})
 	})
