@@ -29,22 +29,32 @@ type restoredAs = backups.Restored
 type traffic struct {
 	ledger
 
-	stop  context.CancelFunc
-	ended sync.WaitGroup
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
+	workers int // that there have been
 }
 
 // startTraffic creates and visits links.
 func startTraffic(t *testing.T, d *dev, workers int) *traffic {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
 	l := &traffic{
-		ledger: ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}}, stop: stop,
+		ledger: ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}},
 	}
-	for worker := range workers {
-		l.ended.Go(func() { l.load(ctx, d, worker) })
-	}
+	l.goOn(t, d, workers)
 	t.Cleanup(l.end)
 	return l
+}
+
+// goOn puts the load on a service again after end.
+func (l *traffic) goOn(t *testing.T, d *dev, workers int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	l.stop = stop
+	for range workers {
+		worker := l.workers
+		l.workers++
+		l.ended.Go(func() { l.load(ctx, d, worker) })
+	}
 }
 
 func (l *traffic) end() {
@@ -300,15 +310,16 @@ func TestRestores(t *testing.T) {
 		if err := json.Unmarshal([]byte(mustRun(t, "backup", kept, "--data", folder, "--json")), &made); err != nil {
 			t.Fatal(err)
 		}
-		after := load.answered()
+		after, least := load.answered(), len(before.created)
 		load.await(t, len(after.created)+rand.IntN(40))
-		restored := filepath.Join(parent, fmt.Sprint("restored ", round))
+		load.end()
+		restored := filepath.Join(parent, fmt.Sprint("restored-", round))
 		text, log, code := commandIn(t, []string{master}, "restore", kept, "--data", restored, "--json")
 		var brought restoredAs
 		if err := json.Unmarshal([]byte(text), &brought); err != nil || code != 0 {
 			t.Fatalf("restore ended with %d: %s%s", code, text, log)
 		}
-		if int(brought.Links) < len(before.created) || brought.Accounts != 1 || brought.Keys == 0 ||
+		if int(brought.Links) < least || brought.Accounts != 1 || brought.Keys == 0 ||
 			brought.Events != made.Events {
 			t.Errorf("it brought %+v of %+v", brought, made)
 		}
@@ -320,9 +331,11 @@ func TestRestores(t *testing.T) {
 		again.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","note":"goes on"}]}`)
 		again.interrupt()
 		removeAll(t, restored)
-		t.Logf("round %d: %d links before the backup, %d after it, %d events in %s", round, len(before.created),
+		load.goOn(t, d, 4)
+		t.Logf("round %d: %d links before the backup, %d after it, %d events in %s", round, least,
 			len(after.created), made.Events, made.Duration)
 	}
+	killBackups(t, kept, folder)
 	load.end()
 	if out, log, code := command(t, "restore", kept, "--data", filepath.Join(parent, "other")); code != exitUsage ||
 		!strings.Contains(log, "--master-key") {
@@ -334,6 +347,36 @@ func TestRestores(t *testing.T) {
 	}
 	wantScheduled(t, d, filepath.Join(parent, "scheduled"))
 	d.interrupt()
+}
+
+// killBackups kills backups at random moments. The newest one stays whole, and the next succeeds.
+func killBackups(t *testing.T, kept, folder string) {
+	t.Helper()
+	for range soak.N(4, 40) {
+		process := startChild(t, program, "backup", kept, "--data", folder)
+		select {
+		case <-process.ended:
+		case <-time.After(time.Duration(rand.IntN(300)) * time.Millisecond):
+			process.kill()
+		}
+		set, _, err := backups.Newest(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, log, code := command(t, "eventstore", "check", filepath.Join(set, "events")); code != 0 {
+			t.Fatalf("the newest backup is damaged after a kill: %s%s", out, log)
+		}
+	}
+	mustRun(t, "backup", kept, "--data", folder)
+	entries, err := os.ReadDir(kept)
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".partial") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // wantScheduled waits for the backup that a service makes by itself, and checks what it says of it.

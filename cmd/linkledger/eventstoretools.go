@@ -44,7 +44,9 @@ func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 	}
 	rows := [][2]any{
 		{"checked", kind},
-		{"events", checked.Events}, {"streams", checked.Streams}, {"problems", checked.Problems},
+		{"events", checked.Events},
+		{"streams", checked.Streams},
+		{"problems", checked.Problems},
 	}
 	for _, found := range checked.First {
 		what := found.What
@@ -88,7 +90,11 @@ func (c *eventstoreBackup) Run(ctx context.Context, p *process) error {
 		bytes += f.Size
 	}
 	return console.Pairs(p.Stdout, c.JSON, made, [][2]any{
-		{"backup", to}, {"events", made.Events}, {"streams", made.Streams},
-		{"head", made.Head}, {"files", len(made.Files)}, {"bytes", bytes},
+		{"backup", to},
+		{"events", made.Events},
+		{"streams", made.Streams},
+		{"head", made.Head},
+		{"files", len(made.Files)},
+		{"bytes", bytes},
 	})
 }

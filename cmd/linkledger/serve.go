@@ -60,8 +60,7 @@ func (c *serveCommand) Run(
 	}
 	if c.Backup != "" {
 		cfg.Backups = backups.NewSchedule(backups.ScheduleConfig{
-			BackingUp: c.BackingUp, Events: c.BackupEvents, Database: c.Database,
-			Sealing: c.Sealing, Version: version, Logger: p.Logger,
+			BackingUp: c.BackingUp, Events: c.BackupEvents, Version: version, Logger: p.Logger,
 		})
 	}
 	s, err := app.Open(ctx, cfg, internal)
@@ -95,8 +94,8 @@ func (c *serveCommand) check() error {
 	}
 	if (c.Backup == "") != (c.BackupEvents == "") {
 		return usage.Errorf("--backup (%s) and --backup-events (%s) go together: a backup is made "+
-			"of the folder of the embedded event store, which must be on this machine. EventStoreDB, "+
-			"and a store on another machine, are backed up by their own means: see "+
+			"of the folder of the embedded event store, which must be on this machine. "+
+			"EventStoreDB, and a store on another machine, are backed up by their own means: see "+
 			"docs/backup-and-upgrade.md", usage.Env("backup"), usage.Env("backup-events"))
 	}
 	return config.Validate(c)

@@ -132,7 +132,9 @@ func (s *Service) startParts(
 		return s.db.Keys.Follow(ctx, s.logger)
 	})
 	if s.cfg.Backups != nil {
-		start("backups", s.cfg.Backups.Run)
+		start("backups", func(ctx context.Context) error {
+			return s.cfg.Backups.Run(ctx, s.db.Keys)
+		})
 	}
 	if s.has(config.RoleRedirect) {
 		start("clicks", s.clicks.Run)

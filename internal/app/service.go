@@ -40,6 +40,7 @@ import (
 	"linkledger/projections/adoption"
 	"linkledger/projections/connection"
 	"linkledger/projections/engine/status"
+	"linkledger/projections/keystore"
 	"linkledger/projections/keystore/keyuse"
 	"linkledger/projections/level"
 	"linkledger/projections/readmodel"
@@ -113,8 +114,8 @@ type Config struct {
 
 // Backups makes backups of the installation at intervals.
 type Backups interface {
-	// Run makes them until ctx ends.
-	Run(ctx context.Context) error
+	// Run makes them until ctx ends, with the keys of the database that serves.
+	Run(ctx context.Context, keys *keystore.Keys) error
 	// Age returns how old the newest one is, if there is one.
 	Age() (age time.Duration, known bool)
 	// State returns a line for a probe.

@@ -338,7 +338,7 @@ func TestSchedule(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "backups")
 	cfg := ScheduleConfig{
 		BackingUp: config.BackingUp{Backup: folder, BackupEvery: time.Hour, BackupKeep: 2}, Events: p.source.Events,
-		Database: secret.Connection(p.dsn), Sealing: sealing, Logger: slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler),
 	}
 	s := NewSchedule(cfg)
 	if age, known := s.Age(); known {
@@ -346,7 +346,7 @@ func TestSchedule(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), testTimeout)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
+	go func() { ended <- s.Run(ctx, p.source.Keys) }()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for known := false; !known; {
@@ -367,7 +367,7 @@ func TestSchedule(t *testing.T) {
 	}
 	// Another process finds it, and makes none before it is due.
 	again := NewSchedule(cfg)
-	if err := again.makeIfDue(t.Context()); err != nil {
+	if err := again.makeIfDue(t.Context(), p.source.Keys); err != nil {
 		t.Error(err)
 	}
 	if set, _, err := Newest(folder); err != nil || set != first {
@@ -377,7 +377,7 @@ func TestSchedule(t *testing.T) {
 	cfg.BackupEvery = time.Nanosecond
 	broken := NewSchedule(cfg)
 	ctx, stop = context.WithTimeout(t.Context(), testTimeout)
-	go func() { ended <- broken.Run(ctx) }()
+	go func() { ended <- broken.Run(ctx, p.source.Keys) }()
 	for !strings.HasPrefix(broken.State(), "degraded: no backup can be made: ") {
 		select {
 		case <-look.C:

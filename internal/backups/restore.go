@@ -35,10 +35,15 @@ type Restored struct {
 // Rows returns the rows of a table that shows it.
 func (r Restored) Rows() [][2]any {
 	return [][2]any{
-		{"backup", r.Backup}, {"time", r.Time.Format(time.RFC3339)}, {"version", r.Version},
-		{"events", r.Events}, {"links created", r.Links}, {"accounts opened", r.Accounts},
+		{"backup", r.Backup},
+		{"time", r.Time.Format(time.RFC3339)},
+		{"version", r.Version},
+		{"events", r.Events},
+		{"links created", r.Links},
+		{"accounts opened", r.Accounts},
 		{"last event", r.Last.UTC().Format(time.RFC3339Nano)},
-		{"keys", r.Keys}, {"sessions", r.Sessions},
+		{"keys", r.Keys},
+		{"sessions", r.Sessions},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"linkledger/events/embedded/backup"
 	"linkledger/internal/config"
 	"linkledger/internal/secret"
-	"linkledger/projections/readmodel"
+	"linkledger/projections/keystore"
 )
 
 // lookInterval is how often a schedule looks whether a backup is due, and the pause after one that
@@ -34,9 +34,7 @@ type Schedule struct {
 type ScheduleConfig struct {
 	config.BackingUp
 
-	Events     string // folder of the embedded event store
-	Database   secret.Connection
-	Sealing    config.Sealing
+	Events     string      // folder of the embedded event store
 	SigningKey secret.Text // that belongs to the installation
 	Version    string      // of the program
 	Logger     *slog.Logger
@@ -52,12 +50,12 @@ func NewSchedule(cfg ScheduleConfig) *Schedule {
 	)}
 }
 
-// Run makes backups until ctx ends.
-func (s *Schedule) Run(ctx context.Context) error {
+// Run makes backups until ctx ends. The keys are those of the database that serves.
+func (s *Schedule) Run(ctx context.Context, keys *keystore.Keys) error {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	for {
-		err := s.makeIfDue(ctx)
+		err := s.makeIfDue(ctx, keys)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -74,7 +72,7 @@ func (s *Schedule) Run(ctx context.Context) error {
 }
 
 // makeIfDue makes a backup if the newest one is old enough.
-func (s *Schedule) makeIfDue(ctx context.Context) error {
+func (s *Schedule) makeIfDue(ctx context.Context, keys *keystore.Keys) error {
 	_, m, err := Newest(s.cfg.Backup)
 	if err != nil && !errors.Is(err, ErrNoBackup) && !errors.Is(err, backup.ErrDamaged) {
 		return err
@@ -90,7 +88,9 @@ func (s *Schedule) makeIfDue(ctx context.Context) error {
 	if s.cfg.BackupEvery == 0 {
 		return err
 	}
-	set, made, err := s.make(ctx)
+	set, made, err := Make(ctx, Source{
+		Events: s.cfg.Events, Keys: keys, SigningKey: s.cfg.SigningKey, Version: s.cfg.Version,
+	}, s.cfg.Backup, s.cfg.BackupKeep)
 	if errors.Is(err, backup.ErrBusy) {
 		return nil // another process makes it
 	}
@@ -107,22 +107,6 @@ func (s *Schedule) made(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.newest = at
-}
-
-func (s *Schedule) make(ctx context.Context) (set string, m Manifest, err error) {
-	master, err := s.cfg.Sealing.Keys()
-	if err != nil {
-		return "", m, err
-	}
-	db, err := readmodel.Open(ctx, string(s.cfg.Database), 1)
-	if err != nil {
-		return "", m, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.Keys.Master = master
-	return Make(ctx, Source{
-		Events: s.cfg.Events, Keys: db.Keys, SigningKey: s.cfg.SigningKey, Version: s.cfg.Version,
-	}, s.cfg.Backup, s.cfg.BackupKeep)
 }
 
 // Age returns how old the newest backup is, if there is one.

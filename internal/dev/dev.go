@@ -136,7 +136,6 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
 	schedule := backups.NewSchedule(backups.ScheduleConfig{
 		BackingUp: c.BackingUp, Events: filepath.Join(c.Data, "events"),
-		Database: running.Database, Sealing: config.Sealing{MasterKey: key},
 		SigningKey: c.SigningKey, Version: c.Version, Logger: out.Logger,
 	})
 	// The service connects to the store through memory, so it needs no TLS.

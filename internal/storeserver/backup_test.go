@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -313,5 +314,59 @@ func TestFailedBackupKeepsTheLastOne(t *testing.T) {
 	}
 	if _, err := os.Lstat(to + ".partial"); err == nil {
 		t.Error("a draft is left")
+	}
+}
+
+// TestBackupToAFullDisk lets the disk of the backups fill up at many points. The last one stays
+// whole, nothing is left of the others, and once there is room the next one succeeds.
+func TestBackupToAFullDisk(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	store, small := filepath.Join(parent, "events"), filepath.Join(parent, "small")
+	if err := os.Mkdir(small, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=8m"); err != nil {
+		t.Logf("a disk that fills up is not tried here: no mount: %v", err)
+		return
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(small, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	fill(t, store, "first", 20)
+	to := filepath.Join(small, "backup")
+	made := makeBackup(t, store, to)
+	ballast := filepath.Join(small, "ballast")
+	failed := 0
+	for i := range 12 {
+		fill(t, store, fmt.Sprintf("more %d", i), 20)
+		if err := os.WriteFile(ballast, make([]byte, (8<<20)-(i+1)*(200<<10)), 0o600); err != nil &&
+			!errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+		again, err := Backup(t.Context(), Wanted{Folder: store, To: to})
+		if err == nil {
+			made = again
+		} else {
+			failed++
+		}
+		checked, err := Check(t.Context(), to)
+		if err != nil || checked.Problems != 0 || checked.Events != made.Events {
+			t.Fatalf("%+v, %v; want %d events", checked, err, made.Events)
+		}
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(small); err != nil || len(left) != 1 {
+			t.Errorf("there is %v, %v", left, err)
+		}
+	}
+	if failed == 0 {
+		t.Error("the disk was never full")
+	}
+	if again := makeBackup(t, store, to); again.Events <= made.Events && failed == 12 {
+		t.Errorf("%d events, %d before", again.Events, made.Events)
 	}
 }

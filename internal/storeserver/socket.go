@@ -150,7 +150,7 @@ func openCall[T any](
 	if err != nil {
 		return answer, nil, err
 	}
-	response, err := client.Do(request)
+	response, err := client.Do(request) //nolint:bodyclose // end closes it
 	if err != nil {
 		return answer, nil, fmt.Errorf(
 			"ask the process that runs the event store in %s: %w; or stop that process", folder,

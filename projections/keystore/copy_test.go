@@ -435,7 +435,7 @@ func TestCopyCompletesHalfASchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, half := range map[string][]string{
-		"empty":  {"CREATE SCHEMA linkledger_keys"},
+		"empty": {"CREATE SCHEMA linkledger_keys"},
 		"tables": {
 			"CREATE SCHEMA linkledger_keys",
 			"CREATE TABLE linkledger_keys.secrets (name text PRIMARY KEY, value bytea NOT NULL)",

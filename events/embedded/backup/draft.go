@@ -73,7 +73,7 @@ func (d *Draft) locked(run func() error) error {
 
 func flock(folder *os.File, how int) error {
 	for {
-		err := unix.Flock(int(folder.Fd()), how) //nolint:gosec // G115: a descriptor
+		err := unix.Flock(int(folder.Fd()), how)
 		if !errors.Is(err, syscall.EINTR) {
 			return err
 		}
