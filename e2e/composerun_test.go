@@ -84,6 +84,9 @@ func TestComposeRuns(t *testing.T) {
 	project := loadCompose(t, "compose.yaml")
 	secrets := drawSecrets(t)
 	data := filepath.Join(secrets, "..", "data")
+	if err := os.Mkdir(data, 0o700); err != nil { // the volume
+		t.Fatal(err)
+	}
 	i := &installation{
 		t: t, folder: t.TempDir(), storeAddress: freeAddress(t), base: "http://" + freeAddress(t),
 		admin: "http://" + freeAddress(t),

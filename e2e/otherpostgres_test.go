@@ -30,6 +30,7 @@ type replaced struct {
 	site   *site // has people and their sessions only
 	folder string
 	at     string
+	agents []string // flags by which the visitors are people
 	before answers
 	people []answeredCall // calls on people and sessions
 	kept   signedIn
@@ -72,7 +73,7 @@ func (r *replaced) arguments(flags ...string) []string {
 		"--eventstore-listen", "127.0.0.1:0", "--base-url", siteURL, "--trusted-proxies=127.0.0.1/32", "--wait-timeout=8s",
 		"--oidc-issuer", r.site.issuer.URL, "--oidc-client-id=linkledger", "--oidc-client-secret=" + clientSecret,
 		"--oidc-groups=staff=demo:editor",
-	}, flags...)
+	}, slices.Concat(r.agents, flags)...)
 }
 
 // start starts a dev on the data, and waits until it is ready. It kills the process at most some
@@ -116,6 +117,7 @@ func newReplaced(t *testing.T) *replaced {
 	r := (&replaced{site: &site{
 		issuer: openidtest.New(t), asking: new(sync.Mutex), opened: new(atomic.Uint32),
 	}}).on(t, folder)
+	r.agents = asPeople(t, program)
 	r.site.issuer.Register(openidtest.Client{
 		ID: "linkledger", Secret: clientSecret, RedirectURLs: []string{siteURL + signin.CallbackPath},
 	})

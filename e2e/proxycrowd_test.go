@@ -77,6 +77,7 @@ func (c *crowdAt) send(client *http.Client, method, path, body string) (*http.Re
 	if err != nil {
 		return nil, "", err
 	}
+	request.Header.Set("User-Agent", "Lynx/2.9 visitor")
 	if strings.HasPrefix(path, "/v3") {
 		request.SetBasicAuth(demoUser, c.of.key)
 		request.Header.Set("Content-Type", "application/json")

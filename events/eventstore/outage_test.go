@@ -224,8 +224,10 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 func TestSilentStoreIsLost(t *testing.T) {
 	soak.NotShort(t)
 	t.Parallel()
-	network := eventstoretest.Between(t, eventstoretest.Serve(t).Address())
-	store, err := eventstore.Open(eventstore.Config{URL: network.URL(), AttemptTimeout: 2 * time.Second})
+	network := eventstoretest.Silenced(t, "tcp", eventstoretest.Serve(t).Address())
+	store, err := eventstore.Open(eventstore.Config{
+		URL: "esdb://" + network.Addr().String() + "?tls=false", AttemptTimeout: 2 * time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +255,7 @@ func TestSilentStoreIsLost(t *testing.T) {
 	if err := errors.Join(add(), read()); err != nil {
 		t.Fatal(err)
 	}
-	network.Stall()
+	network.Begin()
 	waiters := make(chan error, 2)
 	go func() { waiters <- add() }()
 	go func() { waiters <- read() }()
@@ -271,7 +273,7 @@ func TestSilentStoreIsLost(t *testing.T) {
 			t.Fatalf("a later read: %v", err)
 		}
 	}
-	network.Clear()
+	network.End()
 	for late := time.After(time.Minute); add() != nil || read() != nil; {
 		select {
 		case <-late:

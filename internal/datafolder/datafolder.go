@@ -17,6 +17,11 @@ func Check(folder string) error {
 	if err != nil {
 		return usage.Errorf("cannot read the data folder: %w", err)
 	}
+	if !info.IsDir() {
+		return usage.Errorf(
+			"%s is not a folder; choose another with --data (%s)", folder, usage.Env("data"),
+		)
+	}
 	const others = 0o002
 	if info.Mode()&others != 0 {
 		return usage.Errorf("every user of the machine can write to the data folder %s: check its "+

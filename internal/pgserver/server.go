@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -278,11 +279,11 @@ func (s *Server) SetAside() string { return s.folder.aside }
 func (s *Server) DSN() string { return s.dsn(name) }
 
 func (s *Server) dsn(database string) string {
+	query := url.Values{"host": {s.folder.socket}, "sslmode": {"disable"}}.Encode()
 	u := url.URL{
-		Scheme:   "postgres",
-		User:     url.User(name),
-		Path:     "/" + database,
-		RawQuery: url.Values{"host": {s.folder.socket}, "sslmode": {"disable"}}.Encode(),
+		Scheme: "postgres", User: url.User(name), Path: "/" + database,
+		// Connection URLs know no plus for a blank.
+		RawQuery: strings.ReplaceAll(query, "+", "%20"),
 	}
 	return u.String()
 }

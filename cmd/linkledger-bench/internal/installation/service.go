@@ -74,6 +74,9 @@ var baseLine = regexp.MustCompile(`(?m)^  API +(\S+)/v3$`)
 // the memory of the second process has nothing of catching up.
 func Start(ctx context.Context, program, folder string, size Size) (*Service, error) {
 	s := &Service{Folder: folder}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
 	if err := s.fill(ctx, program, size); err != nil {
 		return nil, fmt.Errorf("make the log: %w", err)
 	}
