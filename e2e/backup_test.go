@@ -163,15 +163,15 @@ func drillOf(t *testing.T, heading, parent string) []string {
 		t.Fatalf("there is no section %q", heading)
 	}
 	var blocks []string
-	exported := "cd " + parent + "\n" // a user runs all blocks in one shell
+	exported := []string{"cd " + parent + "\n"} // a user runs all blocks in one shell
 	for _, block := range readmeBlock.FindAllStringSubmatch(section, -1) {
 		lines := strings.NewReplacer(
 			"./linkledger ", program+" ", "/safe/", parent+"/safe/", "/backup/", parent+"/backup/",
 		).Replace(block[1])
-		blocks = append(blocks, exported+lines)
+		blocks = append(blocks, strings.Join(exported, "")+lines)
 		for line := range strings.Lines(lines) {
 			if strings.HasPrefix(line, "export ") {
-				exported += line
+				exported = append(exported, line)
 			}
 		}
 	}

@@ -101,8 +101,8 @@ func (p *promises) visit(base, hash string) {
 	}
 }
 
-// end stops the load and checks that nothing was denied, nor refused unless that is allowed. It returns the links.
-func (p *promises) end(fault string, mayRefuse bool) []string {
+// end stops the load and checks that no visitor was denied or refused. It returns the links.
+func (p *promises) end(fault string) []string {
 	p.i.t.Helper()
 	p.stop()
 	p.running.Wait()
@@ -111,7 +111,7 @@ func (p *promises) end(fault string, mayRefuse bool) []string {
 	if len(p.denied) > 0 {
 		p.i.t.Errorf("%s: answered links were denied: %v", fault, p.denied)
 	}
-	if refused := p.statuses[http.StatusServiceUnavailable]; refused > 0 && !mayRefuse {
+	if refused := p.statuses[http.StatusServiceUnavailable]; refused > 0 {
 		p.i.t.Errorf("%s: %d visitors were refused", fault, refused)
 	}
 	if p.statuses[http.StatusFound] == 0 {
@@ -162,7 +162,7 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 	lasts()
 	awaitReady(t, i.admin, http.StatusServiceUnavailable, `"projection links":"paused`)
 	i.operatorRuns("projections", "resume", "links")
-	made := p.end("links paused", false)
+	made := p.end("links paused")
 
 	if small {
 		p = i.keepPromises("f", made, nodes...)
@@ -172,14 +172,14 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
-		made = p.end("PostgreSQL without space", false)
+		made = p.end("PostgreSQL without space")
 	}
 
 	p = i.keepPromises("a", made, nodes...)
 	i.stopDatabase()
 	lasts()
 	i.startDatabase()
-	made = p.end("PostgreSQL away", false)
+	made = p.end("PostgreSQL away")
 	for _, node := range []string{i.admin, admin} {
 		awaitReady(t, node, http.StatusOK, `"projection links":"ok"`)
 	}
@@ -204,7 +204,7 @@ func (i *installation) restoreOlder(made, nodes, admins []string) {
 	}
 	p := i.keepPromises("l", nil, nodes...)
 	lasts()
-	lost := p.end("before the restore", false)
+	lost := p.end("before the restore")
 	for _, hash := range lost { // so that they are in memory and in the read models
 		p.visit(nodes[0], hash)
 	}
@@ -228,6 +228,6 @@ func (i *installation) restoreOlder(made, nodes, admins []string) {
 		awaitReady(i.t, admin, http.StatusOK, `"projection links":"ok"`)
 	}
 	lasts()
-	p.end("log older than the read models", false)
+	p.end("log older than the read models")
 	i.operatorRuns("projections", "verify", "--all")
 }

@@ -69,13 +69,20 @@ func (c *crowdAt) end() {
 	c.workers.Wait()
 }
 
+// reply is the head of an answer; the zero value: there was none.
+type reply struct {
+	StatusCode int
+	Status     string
+	Cookies    []*http.Cookie
+}
+
 // send makes a request that does not end with the crowd.
-func (c *crowdAt) send(client *http.Client, method, path, body string) (*http.Response, string, error) {
+func (c *crowdAt) send(client *http.Client, method, path, body string) (reply, string, error) {
 	request, err := http.NewRequestWithContext(
 		context.WithoutCancel(c.ctx), method, c.base+path, strings.NewReader(body),
 	)
 	if err != nil {
-		return nil, "", err
+		return reply{}, "", err
 	}
 	request.Header.Set("User-Agent", "Lynx/2.9 visitor")
 	if strings.HasPrefix(path, "/v3") {
@@ -84,10 +91,11 @@ func (c *crowdAt) send(client *http.Client, method, path, body string) (*http.Re
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, "", err
+		return reply{}, "", err
 	}
 	answer, err := io.ReadAll(response.Body)
-	return response, string(answer), errors.Join(err, response.Body.Close())
+	head := reply{response.StatusCode, response.Status, response.Cookies()}
+	return head, string(answer), errors.Join(err, response.Body.Close())
 }
 
 func (c *crowdAt) visit(client *http.Client) {
@@ -112,7 +120,7 @@ func (c *crowdAt) visit(client *http.Client) {
 	c.redirected.Add(1)
 }
 
-func describe(response *http.Response, answer string, err error) string {
+func describe(response reply, answer string, err error) string {
 	if err != nil {
 		return err.Error()
 	}
@@ -262,7 +270,7 @@ func (p *proxied) watchPages() {
 	p.t.Helper()
 	node := &crowdAt{base: p.nodes[0].base, of: p, ctx: p.t.Context()}
 	started, answer, err := node.send(http.DefaultClient, http.MethodPost, "/v3/sessions", "{}")
-	if err != nil || len(started.Cookies()) != 1 {
+	if err != nil || len(started.Cookies) != 1 {
 		p.t.Fatalf("a session: %s", describe(started, answer, err))
 	}
 	link := p.proxies[0].links[0]
@@ -273,7 +281,7 @@ func (p *proxied) watchPages() {
 			p.t.Fatal(err)
 		}
 		request.Header.Set("Accept", "text/event-stream")
-		request.AddCookie(started.Cookies()[0])
+		request.AddCookie(started.Cookies[0])
 		transport := &http.Transport{TLSClientConfig: anyCertificate}
 		response, err := transport.RoundTrip(request)
 		if err != nil {

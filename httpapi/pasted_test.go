@@ -99,7 +99,7 @@ func TestPastedHashes(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	for given, want := range map[string]string{
-		" one": "one", "two\t": "two", "three\r\n": "three", "\u00a0four\u00a0": "four", "five\u200b": "five",
+		"\u0020one": "one", "two\t": "two", "three\r\n": "three", "\u00a0four\u00a0": "four", "five\u200b": "five",
 		"\ufeffsix": "six", "seven\u2060": "seven", "\u200eeight\u200f": "eight", "nine\u3000": "nine",
 		"\u202aten\u202c": "ten",
 	} {

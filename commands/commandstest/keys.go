@@ -48,7 +48,9 @@ func (k *SealingKeys) MakeAccountKey(ctx context.Context, owner string) ([]byte,
 }
 
 // IsLost implements streams.SealingKeys. No key is known to be lost.
-func (k *SealingKeys) IsLost(context.Context, string, uint64, bool) (bool, error) { return false, nil }
+func (k *SealingKeys) IsLost(context.Context, string, uint64, bool) (bool, error) {
+	return false, nil
+}
 
 // EraseAccountKey implements streams.SealingKeys.
 func (k *SealingKeys) EraseAccountKey(_ context.Context, owner string) error {

@@ -75,9 +75,8 @@ func checkLabel(label string) (string, error) {
 		)
 	}
 	var before rune
-	rest := label
 	for i, r := range label {
-		rest = label[i+utf8.RuneLen(r):]
+		rest := label[i+utf8.RuneLen(r):]
 		if why := notInLabel(before, r, rest); why != "" {
 			return "", Refuse(
 				InvalidLabel, "A tag label must not contain %s (%U): remove it", why, r,

@@ -79,7 +79,7 @@ func (t *Tags) put(tag Tag) {
 	}
 	t.byID[tag.ID] = tag
 	key := labelKey(tag.Label)
-	ids := append(t.byLabel[key], tag.ID)
+	ids := append(slices.Clone(t.byLabel[key]), tag.ID)
 	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Compare(t.byID[a].number, t.byID[b].number)
 	})

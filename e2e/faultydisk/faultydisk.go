@@ -30,7 +30,9 @@ var faultNames = []string{"none", "input-output", "read-only", "syncs", "reads"}
 // String returns the name of the fault.
 func (f Fault) String() string { return faultNames[f] }
 
-func faultNamed(name string) Fault { return Fault(max(0, slices.Index(faultNames, name))) } //nolint:gosec // an index
+func faultNamed(name string) Fault {
+	return Fault(max(0, slices.Index(faultNames, name))) //nolint:gosec // an index
+}
 
 // Disk is a mounted disk.
 type Disk struct {
@@ -71,8 +73,7 @@ func (d *Disk) start(below string) error {
 	if err != nil {
 		return err
 	}
-	process := exec.CommandContext(d.t.Context(), program)
-	process.Env = append(os.Environ(), variable+"="+below+":"+d.Folder)
+	process := exec.CommandContext(d.t.Context(), program, argument, below, d.Folder) //nolint:gosec // itself
 	process.Stderr = os.Stderr
 	process.Cancel = func() error { return nil } // the end of the test ends it
 	if d.control, err = process.StdinPipe(); err != nil {

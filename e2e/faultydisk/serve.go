@@ -4,9 +4,10 @@ package faultydisk
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -14,17 +15,15 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// variable tells the process of a disk its two folders, separated by a colon.
-const variable = "TEST_FAULTY_DISK"
+// argument is the first argument of the process of a disk. Its two folders follow.
+const argument = "serve-a-faulty-disk"
 
 // Serve serves a disk and ends the process, if the process is that of a disk. Otherwise it returns.
 func Serve() {
-	folders, found := os.LookupEnv(variable)
-	if !found {
+	if len(os.Args) != 4 || os.Args[1] != argument {
 		return
 	}
-	below, at, _ := strings.Cut(folders, ":")
-	if err := serve(below, at); err != nil {
+	if err := serve(os.Args[2], os.Args[3], os.Stdout); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "faulty disk:", err)
 		os.Exit(1)
 	}
@@ -33,7 +32,7 @@ func Serve() {
 
 // serve mounts the disk and obeys the lines of standard input until it ends: each names a fault,
 // and is answered with a line.
-func serve(below, at string) error {
+func serve(below, at string, answers io.Writer) error {
 	root, err := fs.NewLoopbackRoot(below)
 	if err != nil {
 		return err
@@ -51,13 +50,13 @@ func serve(below, at string) error {
 		return err
 	}
 	defer func() { _ = syscall.Unmount(at, syscall.MNT_DETACH) }()
-	fmt.Println("mounted")
+	_, err = fmt.Fprintln(answers, "mounted")
 	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
+	for err == nil && lines.Scan() {
 		d.fault.Store(int32(faultNamed(lines.Text())))
-		fmt.Println("done")
+		_, err = fmt.Fprintln(answers, "done")
 	}
-	return lines.Err()
+	return errors.Join(err, lines.Err())
 }
 
 // disk refuses calls as its fault says.
@@ -69,7 +68,7 @@ type disk struct {
 
 // change returns the status of a call that would change the disk.
 func (d *disk) change() fuse.Status {
-	switch Fault(d.fault.Load()) {
+	switch Fault(d.fault.Load()) { //nolint:exhaustive // the others let changes pass
 	case InputOutput:
 		return fuse.EIO
 	case ReadOnly:
@@ -87,7 +86,9 @@ func (d *disk) sync() fuse.Status {
 }
 
 // Read implements fuse.RawFileSystem, as do all methods below.
-func (d *disk) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+func (d *disk) Read(
+	cancel <-chan struct{}, in *fuse.ReadIn, buf []byte,
+) (fuse.ReadResult, fuse.Status) {
 	if fault := Fault(d.fault.Load()); fault == InputOutput || fault == Reads {
 		return nil, fuse.EIO
 	}
@@ -101,14 +102,18 @@ func (d *disk) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uin
 	return d.RawFileSystem.Write(cancel, in, data)
 }
 
-func (d *disk) Writev(cancel <-chan struct{}, in *fuse.WriteIn, data [][]byte) (uint32, fuse.Status) {
+func (d *disk) Writev(
+	cancel <-chan struct{}, in *fuse.WriteIn, data [][]byte,
+) (uint32, fuse.Status) {
 	if s := d.change(); !s.Ok() {
 		return 0, s
 	}
 	return d.RawFileSystem.Writev(cancel, in, data)
 }
 
-func (d *disk) CopyFileRange(cancel <-chan struct{}, in *fuse.CopyFileRangeIn) (uint32, fuse.Status) {
+func (d *disk) CopyFileRange(
+	cancel <-chan struct{}, in *fuse.CopyFileRangeIn,
+) (uint32, fuse.Status) {
 	if s := d.change(); !s.Ok() {
 		return 0, s
 	}

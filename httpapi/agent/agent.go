@@ -33,7 +33,8 @@ var (
 
 // Agent is what a User-Agent header says.
 type Agent struct {
-	Robot               bool   // a program sends it of its own accord, such as a crawler or a preview
+	// Robot is true if a program sends it of its own accord, such as a crawler or a preview.
+	Robot               bool
 	Browser, OS, Device string // from a small set of names; empty: unknown, or a robot's
 }
 

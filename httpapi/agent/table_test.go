@@ -75,7 +75,7 @@ func numbered(word string, n int) string {
 	for i := range n {
 		b.WriteString(word)
 		for ; i > 0; i /= 26 {
-			b.WriteByte(byte('a' + i%26)) //nolint:gosec // a letter
+			b.WriteByte(byte('a' + i%26))
 		}
 		b.WriteByte('\n')
 	}

@@ -16,9 +16,9 @@ import (
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/session"
-	"linkledger/internal/secret"
 	"linkledger/queries"
 	"linkledger/queries/cache"
+	"linkledger/typed"
 )
 
 // The headers that carry credentials in place of HTTP Basic.
@@ -32,9 +32,9 @@ const (
 // adds around them is left out.
 func credentials(r *http.Request) (username, key string, ok bool) {
 	if username, key, ok = r.BasicAuth(); ok {
-		return secret.Pasted(username), secret.Pasted(key), true
+		return typed.Trim(username), typed.Trim(key), true
 	}
-	username, key = secret.Pasted(r.Header.Get(HeaderUser)), secret.Pasted(r.Header.Get(HeaderKey))
+	username, key = typed.Trim(r.Header.Get(HeaderUser)), typed.Trim(r.Header.Get(HeaderKey))
 	return username, key, username != "" && key != ""
 }
 

@@ -11,8 +11,8 @@ import (
 	"linkledger/queries"
 )
 
-// find returns the link that the path means, if visitors may follow it, and its hash. Other spellings of the hash are looked
-// up only if no link has the first one.
+// find returns the link that the path means, if visitors may follow it, and its hash. Other
+// spellings of the hash are looked up only if no link has the first one.
 func (h *Handler) find(
 	c *request.Context, now time.Time,
 ) (queries.Redirect, string, error) {

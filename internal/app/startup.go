@@ -189,7 +189,8 @@ func (s *Service) createKeys(ctx context.Context) error {
 	case errors.Is(err, keystore.ErrMissing):
 		return usage.Errorf("%w, but the log has links: restore the schema from a backup, "+
 			"after DROP SCHEMA IF EXISTS linkledger_keys CASCADE. If there is none, start once "+
-			"with --new-keys (%s): notes that were encrypted are then lost, and known visitors count as new ones", err, usage.Env("new-keys"))
+			"with --new-keys (%s): notes that were encrypted are then lost, and known visitors "+
+			"count as new ones", err, usage.Env("new-keys"))
 	case err != nil:
 		return explainStore(err)
 	}

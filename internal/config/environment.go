@@ -9,8 +9,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"linkledger/internal/secret"
 	"linkledger/internal/usage"
+	"linkledger/typed"
 )
 
 // fileSuffix ends the name of a variable that names the file with the value.
@@ -27,7 +27,7 @@ func Environment(getenv func(string) string) kong.Resolver {
 			if err != nil {
 				return nil, fmt.Errorf("%s_FILE: cannot read the file: %w", name, withoutPath(err))
 			}
-			value = secret.Pasted(string(content))
+			value = typed.Trim(string(content))
 		}
 		if value == "" {
 			return nil, nil // kong reads nil as "not set"

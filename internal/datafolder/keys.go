@@ -12,6 +12,7 @@ import (
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 	"linkledger/projections/keystore"
+	"linkledger/typed"
 )
 
 // masterKeyFile is the name of the file with the master key of dev.
@@ -62,7 +63,7 @@ func stored(folder, file string) (secret.Text, error) {
 	if err != nil {
 		return "", usage.Errorf("cannot read the key %s: %w", file, err)
 	}
-	return secret.Text(secret.Pasted(string(key))), nil
+	return secret.Text(typed.Trim(string(key))), nil
 }
 
 // storedOrNew is stored, and writes a new key to the file if there is none.

@@ -14,6 +14,7 @@ import (
 
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
+	"linkledger/typed"
 )
 
 // The folder accessFolder in the data folder has what clients of dev's event store need: the
@@ -146,7 +147,7 @@ func readPassword(folder string) (secret.Text, error) {
 	if err != nil {
 		return "", err
 	}
-	if password := secret.Text(secret.Pasted(string(content))); password != "" {
+	if password := secret.Text(typed.Trim(string(content))); password != "" {
 		return password, nil
 	}
 	return "", fmt.Errorf("%s is empty: %w", passwordFile, fs.ErrNotExist)

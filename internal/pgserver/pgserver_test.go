@@ -391,6 +391,9 @@ func wantConfined(t *testing.T, s *Server) {
 func TestLongPath(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(dataDir(t), strings.Repeat("long", 30), "it's a \"folder\", 100%")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	s := start(t, config(dir))
 	temp := s.folder.socket
 	if query(t, s.DSN(), "SELECT 'here'") != "here" || strings.HasPrefix(temp, dir) {

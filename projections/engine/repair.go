@@ -61,8 +61,10 @@ func (l *leaseholder) repair(ctx context.Context) error {
 	}
 	_, begun, err := generation.CreateBeside(ctx, l.cfg.DB, l.at.Name, "")
 	if begun {
-		l.cfg.Logger.WarnContext(ctx,
-			"the log is older than the projection, which is built anew beside it", l.attributes()...)
+		l.cfg.Logger.WarnContext(
+			ctx, "the log is older than the projection, which is built anew beside it",
+			l.attributes()...,
+		)
 	}
 	return err
 }

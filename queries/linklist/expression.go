@@ -76,8 +76,8 @@ func (r *Reader) clicked(account uuid.UUID) *linkset.Query {
 	return linkset.Union(r.db, account, asof.Now, "name = 'clicked'")
 }
 
-// tagIDs returns a function that gives the id of each tag of an expression. It returns an *UnknownTagError if there is no such tag among
-// those that Tags returns.
+// tagIDs returns a function that gives the id of each tag of an expression. It returns an
+// *UnknownTagError if Tags returns no such tag.
 func (r *Reader) tagIDs(
 	ctx context.Context, of Owner, expr *tagexpr.Expr, at asof.Time,
 ) (func(label string) uuid.UUID, error) {

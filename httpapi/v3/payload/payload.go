@@ -99,8 +99,8 @@ func (p URL) Failed(err *response.ItemError) record.Failed {
 	}
 }
 
-// cleaned returns a field without what a paste adds to it. A field of nothing else stays, so that it
-// is refused and not taken for an empty one.
+// cleaned returns a field without what a paste adds to it. A field of nothing else stays, so that
+// it is refused and not taken for an empty one.
 func cleaned(field *string, trim func(string) string) *string {
 	if field == nil || trim(*field) == "" {
 		return field

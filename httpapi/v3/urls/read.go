@@ -144,22 +144,25 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 }
 
 // present returns the URL that has a hash now, if the caller sees it. The log has what the read
-// models lack.
+// models lack. What a bound key sees is decided by the read models alone: they know which tags are
+// set aside.
 func (h *Handler) present(c *request.Context, hash string) (queries.Link, error) {
-	if !h.Waiter.LinksBehind() {
-		var link queries.Link
-		var err error
-		if c.Bound != nil {
-			link, err = h.visible(c, hash, time.Time{})
-		} else {
-			link, err = h.Queries.LinkByHash(c.Context(), c.Account.ID, hash)
+	behind := h.Waiter.LinksBehind()
+	if c.Bound != nil {
+		link, err := h.visible(c, hash, time.Time{})
+		if behind && errors.Is(err, queries.ErrNotFound) {
+			return link, apierror.Late("The read models are behind: repeat the call later")
 		}
+		return link, err
+	}
+	if !behind {
+		link, err := h.Queries.LinkByHash(c.Context(), c.Account.ID, hash)
 		if !errors.Is(err, queries.ErrNotFound) {
 			return link, err
 		}
 	}
 	found, err := h.Commands.FindURL(
-		c.Context(), domain.Request{Account: c.Account.ID.String(), Bound: c.Bound}, hash,
+		c.Context(), domain.Request{Account: c.Account.ID.String()}, hash,
 	)
 	if apierror.RefusedAs(err, domain.URLNotFound) {
 		return queries.Link{}, queries.ErrNotFound
