@@ -73,7 +73,8 @@ func (d *Disk) start(below string) error {
 	if err != nil {
 		return err
 	}
-	process := exec.CommandContext(d.t.Context(), program, argument, below, d.Folder) //nolint:gosec // itself
+	//nolint:gosec // the program is this one
+	process := exec.CommandContext(d.t.Context(), program, argument, below, d.Folder)
 	process.Stderr = os.Stderr
 	process.Cancel = func() error { return nil } // the end of the test ends it
 	if d.control, err = process.StdinPipe(); err != nil {
