@@ -219,8 +219,8 @@ func (m *model) visit(t *rapid.T) {
 		link.clicks++
 		link.before, status = true, http.StatusFound
 	}
-	if a := send(m.c.t, m.c.handler, http.MethodGet, "/"+hash, ""); status == http.StatusFound && a.status != status ||
-		status == 0 && a.status < 400 {
+	a := send(m.c.t, m.c.handler, http.MethodGet, "/"+hash, "", header("User-Agent", lynx))
+	if status == http.StatusFound && a.status != status || status == 0 && a.status < 400 {
 		t.Fatalf("%s is answered %d; want %d", hash, a.status, status)
 	}
 }
