@@ -164,7 +164,7 @@ func TestOwnerIsLostInABatch(t *testing.T) {
 			network.mu.Lock()
 			network.armed = true
 			network.mu.Unlock()
-			_, position = w.link(account, "b")
+			w.link(account, "b")
 			<-network.lost
 			began := time.Now()
 			_ = network.Close() // no new connections either
