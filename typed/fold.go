@@ -11,8 +11,9 @@ import (
 // Fold returns the same text for all spellings of a text. Spellings differ in case (STRASSE and
 // straße, ΟΔΟΣ and οδος), in the kind of blanks, in how letters and their marks are composed, and
 // in variation selectors.
-// It is the only definition of "the same" for searches and labels. What it returns is stored in
-// read models, so another result needs another shape of their tables (package readmodel).
+//
+// Fold is the only definition of "the same" for searches and labels. Its results are stored in read
+// models, so another result needs another shape of their tables (package readmodel).
 func Fold(text string) string {
 	if IsASCII(text) {
 		return strings.ToLower(text)

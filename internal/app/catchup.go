@@ -12,9 +12,8 @@ import (
 )
 
 // CatchUp waits until the read models have the tables of this version, and show the log up to a
-// position. The position MUST be one from
-// before Run: checkpoints pass events that no projection follows only while the projections catch
-// up.
+// position. The position MUST be one from before Run: checkpoints pass events that no projection
+// follows only while the projections catch up.
 func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 	select {
 	case <-s.served:

@@ -405,6 +405,16 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
+// TestOddPath checks that a path whose characters have a meaning in a connection URL leads to the server.
+func TestOddPath(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t) + " a+b&c=d?#%20"
+	s := start(t, config(dir))
+	if query(t, s.DSN(), "SELECT 'here'") != "here" || !strings.HasPrefix(s.folder.socket, dir) {
+		t.Errorf("socket folder %s", s.folder.socket)
+	}
+}
+
 // TestUnexpectedEnd checks that Done and Err report an end that was not requested.
 func TestUnexpectedEnd(t *testing.T) {
 	t.Parallel()

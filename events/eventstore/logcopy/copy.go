@@ -70,14 +70,8 @@ type Result struct {
 // in the order in which they were sent. If another store does not, for example when its leader
 // changes, the final comparison detects it.
 func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) (Result, error) {
-	head, err := from.Head(ctx)
+	c, err := compareLogs(ctx, from, to, tell)
 	if err != nil {
-		return Result{}, err
-	}
-	c := &copier{
-		from: from, to: to, head: head, report: tell, source: newChain(), target: newChain(),
-	}
-	if err := c.compare(ctx, Comparing); err != nil {
 		return Result{}, err
 	}
 	earlier := c.source.events
@@ -95,21 +89,30 @@ func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) 
 	return Result{Events: c.source.events, New: c.copied, Chain: c.source.String()}, nil
 }
 
-// Check compares the two logs and changes nothing. It returns ErrIncomplete if the target ends
-// before the source does, and otherwise what Copy returns. New is 0.
-func Check(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) (Result, error) {
+// compareLogs compares the events of a target with those at the same places of the source. The
+// result stands at the end of the target.
+func compareLogs(
+	ctx context.Context, from, to *eventstore.Store, tell func(Progress),
+) (*copier, error) {
 	head, err := from.Head(ctx)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	c := &copier{
 		from: from, to: to, head: head, report: tell, source: newChain(), target: newChain(),
 	}
-	if err := c.compare(ctx, Comparing); err != nil {
+	return c, c.compare(ctx, Comparing)
+}
+
+// Check compares the two logs and changes nothing. It returns ErrIncomplete if the target ends
+// before the source does, and otherwise what Copy returns. New is 0.
+func Check(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) (Result, error) {
+	c, err := compareLogs(ctx, from, to, tell)
+	if err != nil {
 		return Result{}, err
 	}
 	missing, first := int64(0), eventstore.Recorded{}
-	for r, err := range eventsOfLog(ctx, from, c.source.at, head) {
+	for r, err := range eventsOfLog(ctx, from, c.source.at, c.head) {
 		if err != nil {
 			return Result{}, fmt.Errorf("source: %w", err)
 		}
