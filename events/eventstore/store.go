@@ -185,7 +185,7 @@ func (s *Store) send(
 			"append to %s: %w: %d bytes, at most %d", w.Stream, ErrTooLarge, size, MaxAppendSize,
 		)
 	}
-	began := time.Now()
+	began, before := time.Now(), s.refusal.last.Load()
 	request := wire.NewBatchAppend(w.Stream, w.Expected, proposed)
 	success, err := node.Retry(ctx, s.cfg.Logger, s.answers,
 		func(ctx context.Context) (*streams.BatchAppendResp_Success, error) {
@@ -193,7 +193,7 @@ func (s *Store) send(
 		},
 	)
 	s.cfg.OnCall("append", time.Since(began), err)
-	s.refusal.note(err)
+	s.refusal.note(before, err)
 	if err != nil {
 		return Appended{}, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}
