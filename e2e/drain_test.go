@@ -75,7 +75,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// metric returns the value of a metric without labels, or -1 if the service does not respond.
+// metric returns the value of a metric, by its name and labels, or -1 if the service does not respond.
 func (i *installation) metric(name string) float64 {
 	i.t.Helper()
 	response, err := http.Get(i.admin + "/metrics")

@@ -1,10 +1,12 @@
 package fastpath
 
 import (
+	"bytes"
 	"net"
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,7 +51,7 @@ func (c *connection) serve() {
 	}
 	c.listener.remove(c)
 	if c.SetDeadline(time.Time{}) != nil ||
-		!c.listener.handOver(&replayConn{c.Conn, append([]byte(nil), c.received...)}) {
+		!c.listener.handOver(&replayConn{Conn: c.Conn, received: bytes.Clone(mended(c.received))}) {
 		_ = c.Close()
 	}
 }
@@ -144,12 +146,21 @@ type replayConn struct {
 	net.Conn
 
 	received []byte
+	begins   atomic.Bool // the next bytes of Conn begin a request
 }
 
 // Read implements net.Conn.
 func (h *replayConn) Read(p []byte) (int, error) {
 	if len(h.received) == 0 {
-		return h.Conn.Read(p)
+		n, err := h.Conn.Read(p)
+		if n == 0 || !h.begins.Swap(false) {
+			return n, err
+		}
+		if whole := mended(p[:n]); len(whole) > n {
+			n = copy(p, whole)
+			h.received = whole[n:]
+		}
+		return n, err
 	}
 	n := copy(p, h.received)
 	if h.received = h.received[n:]; len(h.received) == 0 {

@@ -14,5 +14,5 @@
 //
 // The eligible requests are a strict subset of RFC 9112 that net/http parses to the same result. A
 // fuzz test compares the two parsers. Requests that are malformed, unusual or large are left to
-// net/http.
+// net/http, which gets them as they are, but for paths that it could not read: see Mend.
 package fastpath

@@ -38,8 +38,10 @@ func ServeFast(
 		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: errorLog(logger),
 	})
-	drained := drainAfter(ctx, visits.Shutdown)
-	return errors.Join(Serve(ctx, fail, handler, visits, logger), <-drained)
+	closed, setClosed := context.WithCancel(context.WithoutCancel(ctx))
+	defer setClosed()
+	drained := drainAfter(closed, visits.Shutdown)
+	return errors.Join(serve(ctx, fail, handler, visits, setClosed, logger), <-drained)
 }
 
 // Serve serves until ctx ends, then lets the requests in flight finish. A connection that was
@@ -48,6 +50,14 @@ func ServeFast(
 func Serve(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener,
 	logger *slog.Logger,
+) error {
+	return serve(ctx, fail, handler, listener, func() {}, logger)
+}
+
+// serve is Serve. It calls closed once the listener is closed.
+func serve(
+	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener,
+	closed func(), logger *slog.Logger,
 ) error {
 	open := connections{gone: make(chan struct{}, 1)}
 	server := &http.Server{
@@ -59,11 +69,16 @@ func Serve(
 		// Some clients put the JSON of their last call into the query of the next one.
 		MaxHeaderBytes: 128 << 10,
 		ErrorLog:       errorLog(logger),
-		ConnState:      open.note,
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			open.note(state)
+			fastpath.Mend(conn, state)
+		},
 	}
 	context.AfterFunc(ctx, func() {
-		_ = listener.Close() // Serve says so
+		// Once new connections are refused, each answer is the last of its connection.
 		server.SetKeepAlivesEnabled(false)
+		_ = listener.Close() // Serve says so
+		closed()
 	})
 	if err := server.Serve(listener); ctx.Err() == nil {
 		fail(fmt.Errorf("serve %s: %w", listener.Addr(), err))
@@ -83,8 +98,8 @@ type connections struct {
 	gone chan struct{} // holds a token after the last one was closed
 }
 
-// note is a http.Server.ConnState.
-func (c *connections) note(_ net.Conn, state http.ConnState) {
+// note takes the new state of a connection.
+func (c *connections) note(state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		c.open.Add(1)

@@ -1,0 +1,46 @@
+package fastpath
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+)
+
+// People paste short links with what follows them, also with a % that begins no escape. net/http
+// refuses such a path before any handler sees it, so it is mended on the way there.
+
+// Mend is a http.Server.ConnState. It has the paths of the requests mended that follow the first
+// one on a connection that was handed over: what an idle connection sends next begins one. The
+// state is active once the head was read, so no body is changed, also where requests are pipelined.
+func Mend(conn net.Conn, state http.ConnState) {
+	if handed, ok := conn.(*replayConn); ok {
+		handed.begins.Store(state == http.StateIdle)
+	}
+}
+
+// mended returns received bytes. In the path of the request that they begin with, %25 stands for
+// each % that begins no escape. Nothing else changes. A request line that is not whole stays as it
+// is.
+func mended(received []byte) []byte {
+	line, _, _ := bytes.Cut(received, []byte("\n"))
+	target := bytes.IndexByte(line, ' ') + 1
+	end := bytes.LastIndex(line, []byte(" HTTP/1."))
+	if bytes.IndexByte(line, '%') < 0 || target == 0 || end <= target || line[target] != '/' {
+		return received
+	}
+	if query := bytes.IndexByte(line[target:end], '?'); query >= 0 {
+		end = target + query
+	}
+	whole := bytes.Clone(received[:target])
+	for i := target; i < end; i++ {
+		whole = append(whole, received[i])
+		if received[i] == '%' && (i+2 >= end || !isHex(received[i+1]) || !isHex(received[i+2])) {
+			whole = append(whole, "25"...)
+		}
+	}
+	return append(whole, received[end:]...)
+}
+
+func isHex(b byte) bool {
+	return '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'f'
+}
