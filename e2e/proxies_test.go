@@ -120,20 +120,21 @@ func (p *proxied) example(address, file string) string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	// The name of the folder may have the digits of a port.
 	return strings.NewReplacer(
 		"/run/secrets/", p.folder+"/",
 		"linkledger1:", p.host+"1:", "linkledger2:", p.host+"2:", // not the names of HAProxy's servers
 		" resolve max_fails", " max_fails", "resolver 127.0.0.11 valid=5s;", "", // of a later nginx
-		"listen 8443", "listen "+address+":8443", "bind :8443", "bind "+address+":8443",
-		"https://:8443 {", "https://:8443 {\n\tbind "+address,
-	).Replace(string(text))
+		"listen 9543", "listen "+address+":9543", "bind :9543", "bind "+address+":9543",
+		"https://:9543 {", "https://:9543 {\n\tbind "+address,
+	).Replace(proxyPorts.Replace(string(text)))
 }
 
 // write writes a file for a proxy and returns its path.
 func (p *proxied) write(name, text string) string {
 	p.t.Helper()
 	path := filepath.Join(p.folder, name)
-	if err := os.WriteFile(path, []byte(proxyPorts.Replace(text)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
 	return path

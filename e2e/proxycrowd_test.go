@@ -3,12 +3,14 @@ package e2e
 import (
 	"bufio"
 	"context"
+	cryptorand "crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +48,7 @@ func (c *crowdAt) begin() {
 	}
 	c.work(c.list)
 	c.work(c.create)
+	c.work(c.createNamed)
 }
 
 // work repeats a request until the end, over connections of its own.
@@ -76,8 +79,8 @@ type reply struct {
 	Cookies    []*http.Cookie
 }
 
-// send makes a request that does not end with the crowd.
-func (c *crowdAt) send(client *http.Client, method, path, body string) (reply, string, error) {
+// send makes a request that does not end with the crowd. header has names and values.
+func (c *crowdAt) send(client *http.Client, method, path, body string, header ...string) (reply, string, error) {
 	request, err := http.NewRequestWithContext(
 		context.WithoutCancel(c.ctx), method, c.base+path, strings.NewReader(body),
 	)
@@ -85,6 +88,9 @@ func (c *crowdAt) send(client *http.Client, method, path, body string) (reply, s
 		return reply{}, "", err
 	}
 	request.Header.Set("User-Agent", "Lynx/2.9 visitor")
+	for pair := range slices.Chunk(header, 2) {
+		request.Header.Set(pair[0], pair[1])
+	}
 	if strings.HasPrefix(path, "/v3") {
 		request.SetBasicAuth(demoUser, c.of.key)
 		request.Header.Set("Content-Type", "application/json")
@@ -136,22 +142,38 @@ func (c *crowdAt) list(client *http.Client) {
 	c.read.Add(1)
 }
 
+const oneLink = `{"urls":[{"long_url":"https://example.com/"}]}`
+
 func (c *crowdAt) create(client *http.Client) {
-	const body = `{"urls":[{"long_url":"https://example.com/"}]}`
-	response, answer, err := c.send(client, http.MethodPost, "/v3/urls", body)
+	response, answer, err := c.send(client, http.MethodPost, "/v3/urls", oneLink)
+	if failed := c.noteCreate(response, answer, err); failed != "" && c.failedCreates.Add(1) <= 10 {
+		c.of.t.Logf("%s, node %s: a create got %s", c.name, *c.during.Load(), failed)
+	}
+}
+
+// createNamed makes a call that the proxy repeats, so it MUST NOT fail. Caddy repeats no call that was sent.
+func (c *crowdAt) createNamed(client *http.Client) {
+	response, answer, err := c.send(client, http.MethodPost, "/v3/urls", oneLink, "Idempotency-Key", cryptorand.Text())
+	if failed := c.noteCreate(response, answer, err); failed != "" && c.name != "Caddy" && c.errors.Add(1) <= 5 {
+		c.of.t.Errorf("%s, node %s: a create with an Idempotency-Key got %s", c.name, *c.during.Load(), failed)
+	}
+}
+
+// noteCreate keeps what an answer to a create has made. It returns why it failed, or nothing.
+func (c *crowdAt) noteCreate(response reply, answer string, err error) (failed string) {
 	hashes := createdHashes(answer)
 	if err != nil || response.StatusCode != http.StatusOK || len(hashes) != 1 {
-		if !c.of.oneWorks() {
-			c.excused.Add(1)
-		} else if c.failedCreates.Add(1) <= 10 {
-			c.of.t.Logf("%s, node %s: a create got %s", c.name, *c.during.Load(), describe(response, answer, err))
+		if c.of.oneWorks() {
+			return describe(response, answer, err)
 		}
-		return
+		c.excused.Add(1)
+		return ""
 	}
 	c.created.Add(1)
 	c.mu.Lock()
 	c.made = append(c.made, hashes[0])
 	c.mu.Unlock()
+	return ""
 }
 
 // createdHashes returns the hashes of an answer to a create.
