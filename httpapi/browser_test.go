@@ -38,7 +38,7 @@ func openBrowser(t *testing.T) context.Context {
 		t.Skip("no Chromium on this machine: .ci/chromium installs it")
 	}
 	// The browser must outlive the test's context, so that it can be closed properly.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*testTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*testTimeout)
 	t.Cleanup(cancel)
 	allocator, stop := chromedp.NewExecAllocator(ctx,
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,

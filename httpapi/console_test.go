@@ -39,16 +39,67 @@ func (b *browser) upload(file string) *answer {
 	if err := errors.Join(err, form.Close()); err != nil {
 		b.t.Fatal(err)
 	}
-	return b.call("POST", "/console/proofs", body.String(), header("Content-Type", form.FormDataContentType()),
-		header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
+	return b.follow(b.call("POST", "/console/proofs", body.String(), header("Content-Type", form.FormDataContentType()),
+		header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost)))
 }
 
 // leads sends a form and checks where it leads.
 func (b *browser) leads(path string, fields url.Values, want string) {
 	b.t.Helper()
-	if a := b.post(path, fields); a.status != http.StatusSeeOther || a.header.Get("Location") != want {
-		b.t.Fatalf("%s answers %d, leads to %q; want %q\n%s", path, a.status, a.header.Get("Location"), want, a.body)
+	a := b.post(path, fields)
+	if to := a.leadsTo(); a.status != http.StatusSeeOther || to != want {
+		b.t.Fatalf("%s answers %d, leads to %q; want %q\n%s", path, a.status, to, want, a.body)
 	}
+	if !answerName.MatchString(a.header.Get("Location")) {
+		return
+	}
+	if shown := b.follow(a); strings.Contains(shown.body, `role="alert"`) {
+		b.t.Errorf("%s is refused\n%s", path, shown.body)
+	}
+}
+
+var answerName = regexp.MustCompile(`[?&]answer=[^&#]*`)
+
+// leadsTo returns where a form leads, without the name of its answer.
+func (a *answer) leadsTo() string { return answerName.ReplaceAllString(a.header.Get("Location"), "") }
+
+// follow opens the page that a form leads to.
+func (b *browser) follow(a *answer) *answer {
+	b.t.Helper()
+	if a.status != http.StatusSeeOther {
+		b.t.Fatalf("a form answers %d\n%s", a.status, a.body)
+	}
+	return b.call("GET", a.header.Get("Location"), "", header("Accept", "text/html"))
+}
+
+// sends sends a form and returns the page that it leads to.
+func (b *browser) sends(path string, fields url.Values) *answer {
+	b.t.Helper()
+	return b.follow(b.post(path, fields))
+}
+
+// refuses sends a form that is refused, and checks that the page that it leads to has all parts.
+func (b *browser) refuses(path string, fields url.Values, parts ...string) *answer {
+	b.t.Helper()
+	a := b.sends(path, fields)
+	text := textOf(a.body)
+	for _, part := range append(parts, `role="alert"`) {
+		if !strings.Contains(text, part) {
+			b.t.Errorf("%s with %v does not show %q\n%s", path, fields, part, a.body)
+		}
+	}
+	return a
+}
+
+// makes makes the links of a paste, after it has seen what they are.
+func (b *browser) makes(lines string) *answer {
+	b.t.Helper()
+	seen := b.sends("/console/new", url.Values{"lines": {lines}})
+	previewed := regexp.MustCompile(`name="previewed" value="([0-9a-f]{16})"`).FindStringSubmatch(seen.body)
+	if previewed == nil {
+		return seen
+	}
+	return b.sends("/console/new", url.Values{"lines": {lines}, "previewed": {previewed[1]}})
 }
 
 var numberElement = regexp.MustCompile(`</?data[^>]*>`)
@@ -82,9 +133,11 @@ func TestConsole(t *testing.T) {
 		t.Fatalf("/console leads to %q", a.header.Get("Location"))
 	}
 	b.shows("/console/sign-in?return=/console/keys", "Sign in with your organisation", "/console/openid?return=%2Fconsole%2Fkeys")
-	wrong := b.post("/console/sign-in", url.Values{"username": {"acme"}, "key": {"wrong"}})
-	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `value="acme"`) || strings.Contains(wrong.body, "wrong\"") {
-		t.Errorf("a wrong key answers %d\n%s", wrong.status, wrong.body)
+	wrong := b.refuses("/console/sign-in", url.Values{
+		"username": {"acme"}, "key": {"wrong"}, "return": {"/console/keys"}, "ended": {"1"},
+	}, `value="acme"`, `name="return" value="/console/keys"`, "Your session has ended")
+	if strings.Contains(wrong.body, "wrong\"") {
+		t.Errorf("a wrong key is shown\n%s", wrong.body)
 	}
 	b.leads("/console/sign-in", url.Values{
 		"username": {"\u00a0acme "}, "key": {"\ufeff" + owner.key + "\u200b\r\n"}, "return": {"//evil.example"},
@@ -97,15 +150,11 @@ func TestConsole(t *testing.T) {
 	}, "/console/links/first")
 	equal(t, "last day", *owner.read("first").ExpirationDate, "2026-11-30")
 	owner.must("PATCH", "/v3/urls/first", `{"urls":[{"expiration_date":null}]}`)
-	refused := b.post("/console/links", url.Values{
+	b.refuses("/console/links", url.Values{
 		"long_url": {"https://example.org/"}, "custom_hash": {"first"}, "note": {"kept"},
-	})
-	if refused.status != http.StatusBadRequest || !strings.Contains(refused.body, `value="https://example.org/"`) ||
-		!strings.Contains(refused.body, `role="alert"`) || !strings.Contains(refused.body, `value="kept"`) {
-		t.Errorf("a taken hash answers %d\n%s", refused.status, refused.body)
-	}
+	}, `value="https://example.org/"`, `value="kept"`)
 	s.visit(t, "GET", "/first")
-	b.shows("/console/links", "https://example.com/", "news", "?tags=%2Bnews", "first", `data-copy="http://sho.rt/first"`)
+	b.shows("/console/links", "https://example.com/", "news", "?tags=%2B%22news%22", "first", `data-copy="http://sho.rt/first"`)
 	b.shows("/console/links?tags=%2Bspring&order_by=clicks", "first")
 	b.shows("/console/links?search=nothing", "No link matches")
 	if a := b.call("GET", "/console/links?tags=%2Bnews%26", ""); a.status != http.StatusBadRequest || !strings.Contains(a.body, `role="alert"`) {
@@ -125,9 +174,7 @@ func TestConsole(t *testing.T) {
 		t.Errorf("edited to %+v", link)
 	}
 	edit.Set("long_url", "nonsense")
-	if a := b.post("/console/links/second", edit); a.status != http.StatusBadRequest || !strings.Contains(a.body, `value="nonsense"`) {
-		t.Errorf("a wrong destination answers %d", a.status)
-	}
+	b.refuses("/console/links/second", edit, `value="nonsense"`)
 	batch := owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
 	b.leads("/console/links/second/undo", url.Values{"batch": {batch}}, "/console/links/second")
 	if link := owner.read("first"); *link.LongURL != "https://example.com/" || link.Protected {
@@ -148,7 +195,7 @@ func TestConsole(t *testing.T) {
 	b.leads("/console/links/first", url.Values{"note": {"x"}, "note_before": {"x"}}, "/console/links/first")
 	equal(t, "calls after a save without a change", owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount, calls)
 	b.leads("/console/links/first/delete", nil, "/console/links/first")
-	b.shows("/console/links/first", "This link is deleted", "Restore it")
+	b.shows("/console/links/first", "This link was deleted on", "Restore it")
 	b.leads("/console/links/first/restore", nil, "/console/links/first")
 	owner.read("first")
 	if a := b.call("GET", "/console/links/none", ""); a.status != http.StatusNotFound {
@@ -174,7 +221,7 @@ func TestConsole(t *testing.T) {
 	b.leads("/console/activity/undo", url.Values{"batch": {last}}, "/console/activity")
 	b.shows("/console/activity?via=console", "undone")
 
-	added := b.post("/console/keys", url.Values{"name": {"reader"}, "scopes": {"links:read"}, "networks": {"192.0.2.0/24"}})
+	added := b.sends("/console/keys", url.Values{"name": {"reader"}, "scopes": {"links:read"}, "networks": {"192.0.2.0/24"}})
 	secret := regexp.MustCompile(`lk_[A-Za-z0-9_-]{43}`).FindString(added.body)
 	if added.status != http.StatusOK || secret == "" {
 		t.Fatalf("a new key answers %d\n%s", added.status, added.body)
@@ -196,29 +243,26 @@ func TestConsoleChangesMany(t *testing.T) {
 	b := s.browser(t)
 	b.signInBy(owner)
 	b.shows("/console/new", "destination, hash, tags, note")
-	made := b.post("/console/new", url.Values{"lines": {"long_url,custom_hash,tags,note\n" +
+	made := b.makes("long_url,custom_hash,tags,note\n" +
 		`https://example.com/1, one, news; spring sale, "a, note"` + "\nhttps://example.com/2, two, news\n\n" +
-		"nonsense, three\nhttps://example.com/4,one\n" + strings.Repeat("https://example.com/more,,bulk\n", 60)}})
-	if made.status != http.StatusOK || !strings.Contains(made.body, "62 links are made") ||
-		!strings.Contains(made.body, "2 of 64 lines were refused") ||
-		!strings.Contains(made.body, ">nonsense,three\nhttps://example.com/4,one</textarea>") {
+		"nonsense, three\nhttps://example.com/4,one\n" + strings.Repeat("https://example.com/more,,bulk\n", 60))
+	if made.status != http.StatusOK || !strings.Contains(made.body, "62 links are made. 2 of 64 lines were refused") ||
+		!strings.Contains(made.body, ">\nlong_url,custom_hash,tags,note\nnonsense, three\nhttps://example.com/4,one</textarea>") {
 		t.Fatalf("many lines answer %d\n%s", made.status, made.body)
 	}
 	if link := owner.read("one"); link.Note != "a, note" || strings.Join(link.Tags, " ") != "news spring sale" {
 		t.Errorf("made %+v", link)
 	}
-	for _, lines := range []string{"", "a\"b", strings.Repeat("https://example.com/\n", 1001)} {
-		if a := b.post("/console/new", url.Values{"lines": {lines}}); a.status != http.StatusBadRequest {
-			t.Errorf("%.20q answers %d", lines, a.status)
-		}
+	for _, lines := range []string{"", " \n", strings.Repeat("https://example.com/\n", 1001)} {
+		b.refuses("/console/new", url.Values{"lines": {lines}})
 	}
 	b.shows("/console/links?tags=%2Bbulk", "Change all 60 that match")
-	b.leads("/console/change", url.Values{"hash": {"one", "two"}, "change": {"tags"}, "change_tags": {"new, -news"}}, "/console/activity")
-	b.leads("/console/change", url.Values{"hash": {"one"}, "change": {"protect"}}, "/console/activity")
+	b.leads("/console/change", url.Values{"hash": {"one", "two"}, "change": {"tags"}, "change_tags": {"new, -news"}}, "/console/links")
+	b.leads("/console/change", url.Values{"hash": {"one"}, "change": {"protect"}}, "/console/links")
 	if link := owner.read("one"); !link.Protected || strings.Join(link.Tags, " ") != "spring sale new" {
 		t.Errorf("changed to %+v", link)
 	}
-	b.leads("/console/change", url.Values{"all": {"1"}, "tags": {"+bulk"}, "hash": {"one"}, "change": {"delete"}}, "/console/activity")
+	b.leads("/console/change", url.Values{"all": {"1"}, "tags": {"+bulk"}, "hash": {"one"}, "change": {"delete"}}, "/console/links")
 	if n := owner.must("GET", "/v3/urls", "").Page.TotalCount; n != 2 {
 		t.Errorf("%d links are left, want 2", n)
 	}
@@ -235,9 +279,7 @@ func TestConsoleChangesMany(t *testing.T) {
 		{"all": {"1"}, "change": {"delete"}},
 		{"all": {"1"}, "tags": {"+("}, "change": {"delete"}},
 	} {
-		if a := b.post("/console/change", fields); a.status != http.StatusBadRequest || !strings.Contains(a.body, `role="alert"`) {
-			t.Errorf("%v answers %d\n%s", fields, a.status, a.body)
-		}
+		b.refuses("/console/change", fields)
 	}
 }
 
@@ -268,9 +310,7 @@ func TestConsoleTagsAndMembers(t *testing.T) {
 		"/console/tags": {"label": {""}}, "/console/tags/new/rename": {"label": {"c d"}}, "/console/tags/none/delete": nil,
 		"/console/members": {"id": {"nobody"}, "role": {"viewer"}},
 	} {
-		if a := b.post(path, fields); a.status < 400 || !strings.Contains(a.body, `role="alert"`) || !strings.Contains(a.body, "<nav") {
-			t.Errorf("%s answers %d\n%s", path, a.status, a.body)
-		}
+		b.refuses(path, fields, "<nav")
 	}
 	_, id := s.signIn(t, openidtest.Ada)
 	for _, role := range []string{"viewer", "editor"} {
@@ -302,7 +342,7 @@ func TestConsoleFailures(t *testing.T) {
 		}
 		return a
 	}
-	shows("/console/nothing", http.StatusNotFound, "This did not work")
+	shows("/console/nothing", http.StatusNotFound, "There is no such page")
 	shows("/console/callback?state=x", http.StatusBadRequest, "sign in again")
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
@@ -332,6 +372,11 @@ func isFile(path string) bool {
 	return strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js")
 }
 
+// forEverybody reports whether a page is for everybody.
+func forEverybody(path string) bool {
+	return strings.HasPrefix(path, console.SignInPath) || path == "/console/signed-out"
+}
+
 // onlyScript is the only script of pages.
 const onlyScript = `<script src="/console/console.js" defer></script>`
 
@@ -353,7 +398,7 @@ func TestConsoleNeedsASession(t *testing.T) {
 	before := owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount
 	for _, route := range pages.Routes() {
 		path := consolePaths.Replace(route.Path)
-		if strings.HasPrefix(path, console.SignInPath) || isFile(path) {
+		if forEverybody(path) || isFile(path) {
 			continue
 		}
 		name := route.Method + " " + path
@@ -370,9 +415,7 @@ func TestConsoleNeedsASession(t *testing.T) {
 		}
 		fields := maps.Clone(consoleFields)
 		fields.Del("account") // that of the session already
-		if a := viewer.post(path, fields); a.status < 400 {
-			t.Errorf("%s by a viewer: %d %s", name, a.status, a.header.Get("Location"))
-		}
+		viewer.refuses(path, fields)
 	}
 	equal(t, "calls that changed something", owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount, before)
 	body := viewer.shows("/console/links", "one")
@@ -382,7 +425,7 @@ func TestConsoleNeedsASession(t *testing.T) {
 			t.Errorf("a viewer sees %q", action)
 		}
 	}
-	if a := s.browser(t).call("POST", "/console/links/one/delete", ""); a.header.Get("Location") != "/console/sign-in?return=%2Fconsole" {
+	if a := s.browser(t).post("/console/links/one/delete", nil); a.header.Get("Location") != "/console/sign-in?return=%2Fconsole" {
 		t.Errorf("after the sign-in an action would continue at %q", a.header.Get("Location"))
 	}
 	stranger, id := s.signIn(t, openidtest.Ada)

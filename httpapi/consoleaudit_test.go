@@ -35,7 +35,7 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	}
 	for offset := 9; offset < 13; offset++ { // each row has its own actor, and an undo for its own call
 		body := ada.shows(fmt.Sprint("/console/links/one?offset=", offset), "agent")
-		if made := strings.Contains(body, created); made != (offset > 10) || strings.Contains(body, "· Name of ada") != made {
+		if made := strings.Contains(body, created); made != (offset > 10) || strings.Contains(body, ">Name of ada</span>") != made {
 			t.Errorf("from %d on the history shows the creation: %t", offset, made)
 		}
 	}
@@ -62,7 +62,7 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	}
 	s.caughtUp(t)
 	b.shows("/console/activity/"+byOperator.String(), "https://example.com/one") // the activity lists no operators
-	b.shows("/console/activity/"+tagged, "tags: 1", "The call changed no links")
+	b.shows("/console/activity/"+tagged, "1 change of tags", "The call changed tags, and no links")
 	for path, status := range map[string]int{uuid.NewString(): http.StatusNotFound, "x": http.StatusBadRequest} {
 		if a := b.call("GET", "/console/activity/"+path, ""); a.status != status {
 			t.Errorf("the call %s answers %d", path, a.status)
@@ -77,13 +77,20 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	for _, kind := range queries.ActivityKinds() {
 		b.shows("/console/activity?kind="+string(kind), fmt.Sprintf("<option selected>%s</option>", kind))
 	}
-	b.shows("/console/activity/"+edited+"?offset=50", "There are no more links")
-	for _, offset := range []string{"-1", "1000", "x"} {
+	for path, last := range map[string]string{
+		"/console/activity/" + edited + "?offset=50": "/console/activity/" + edited,
+		"/console/links/one?offset=1000":             "/console/links/one?offset=50",
+	} {
+		if a := b.call("GET", path, ""); a.header.Get("Location") != last {
+			t.Errorf("%s leads to %d %q", path, a.status, a.header.Get("Location"))
+		}
+	}
+	for _, offset := range []string{"-1", "x"} {
 		b.shows("/console/links/one?offset="+offset, "note 59")
 	}
 	// A refusal under another path leads on from the page of the link.
-	refused := ada.post("/console/links/one/undo", url.Values{"batch": {uuid.NewString()}})
-	if refused.status != http.StatusNotFound || !strings.Contains(refused.body, `href="/console/links/one?offset=50"`) {
+	refused := ada.sends("/console/links/one/undo", url.Values{"batch": {uuid.NewString()}})
+	if !strings.Contains(refused.body, `role="alert"`) || !strings.Contains(refused.body, `href="/console/links/one?offset=50"`) {
 		t.Errorf("a refused undo answers %d\n%s", refused.status, refused.body)
 	}
 	// The button of a page proves the events of the page.
@@ -91,7 +98,7 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	if len(action) == 0 {
 		t.Fatalf("the older history has nothing to prove\n%s", older)
 	}
-	checked := b.post(html.UnescapeString(action[1]), nil)
+	checked := b.sends(html.UnescapeString(action[1]), nil)
 	equal(t, "events that are proved", strings.Count(checked.body, `<tr><td class="n">`), 14)
 	if checked.status != http.StatusOK || !strings.Contains(checked.body, "The proof holds") ||
 		!strings.Contains(html.UnescapeString(checked.body), `{"hash":"one"`) || !strings.Contains(checked.body, "/v3/urls/one/proof") {
@@ -101,8 +108,8 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	agent.create(`"long_url":"https://example.com/three"`)
 	byKey := owner.must("POST", "/v3/keys/"+owner.keyNamed("agent").ID+"/undo?since=2026-01-01T00:00:00Z", "").
 		header.Get(response.HeaderBatchID)
-	b.shows("/console/activity/"+byKey, "what the <a", "changed since", owner.keyNamed("agent").ID)
-	if a := b.post("/console/links/none/proof", nil); a.status != http.StatusNotFound {
+	b.shows("/console/activity/"+byKey, "what the <a", "changed since", ">key agent</a>")
+	if a := b.sends("/console/links/none/proof", nil); a.status != http.StatusNotFound {
 		t.Errorf("the proof of no link answers %d", a.status)
 	}
 }
@@ -160,7 +167,10 @@ func TestConsoleNarrowsDays(t *testing.T) {
 			t.Errorf("with %s all days are charted", days)
 		}
 	}
-	b.shows("/console/links/one?from=2026-05-20&to=2026-05-14", "No clicks on these days")
+	reversed := b.call("GET", "/console/links/one?from=2026-05-20&to=2026-05-14", "")
+	if reversed.status != http.StatusBadRequest || !strings.Contains(reversed.body, "The range ends before it begins") {
+		t.Errorf("a reversed range answers %d\n%s", reversed.status, reversed.body)
+	}
 	wrong := b.call("GET", "/console/links/one?from=soon", "")
 	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `role="alert"`) || !strings.Contains(wrong.body, "2026-05-21: 4") ||
 		!strings.Contains(wrong.body, `value="soon"`) || !strings.Contains(wrong.body, ">8</data>") {

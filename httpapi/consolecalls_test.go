@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,14 +15,21 @@ import (
 	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console"
+	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/openapi/openapitest"
 )
 
 // consoleFields are fields with which each action of the console makes its calls.
 var consoleFields = url.Values{
 	"long_url": {"https://example.com/x"}, "batch": {"0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10"}, "name": {"x"},
-	"lines": {"https://example.com/x"}, "label": {"x"}, "hash": {"one"}, "change": {"archive"}, "id": {"x"},
+	"lines": {"https://example.com/x"}, "previewed": {previewed("https://example.com/x")}, "label": {"x"}, "hash": {"one"}, "change": {"archive"}, "id": {"x"},
 	"role": {"owner"}, "account": {"acme"}, "text": {"x"},
+}
+
+// previewed names a paste as the page does that has shown what becomes of it.
+func previewed(lines string) string {
+	sum := sha256.Sum256([]byte(lines))
+	return hex.EncodeToString(sum[:8])
 }
 
 // seenCalls are calls of the API that pages make.
@@ -80,7 +89,7 @@ func TestConsoleMakesCallsOfTheAPI(t *testing.T) {
 	}
 	for _, route := range pages.Routes() {
 		path := consolePaths.Replace(route.Path)
-		if strings.HasPrefix(path, console.SignInPath) || isFile(path) {
+		if forEverybody(path) || isFile(path) {
 			continue
 		}
 		b.leads("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.key}}, "/console")
@@ -145,7 +154,7 @@ func TestEveryPageNeedsARole(t *testing.T) {
 		scopes := access.ScopesOf(role.Terms().Scopes).Names()
 		for _, route := range pages.Routes() {
 			name := route.Method + " " + route.Path
-			if strings.HasPrefix(route.Path, console.SignInPath) || isFile(route.Path) ||
+			if forEverybody(route.Path) || isFile(route.Path) ||
 				slices.Contains(open, name) {
 				continue
 			}
@@ -163,14 +172,16 @@ func TestEveryPageNeedsARole(t *testing.T) {
 			fields.Set("hash", "none")
 			fields.Set("long_url", "nonsense")
 			fields.Set("lines", "nonsense")
+			fields.Set("previewed", previewed("nonsense"))
 			fields.Set("name", strings.Repeat("x", 1000))
 			fields.Set("label", "!")
 			fields.Set("role", "nonsense")
 			a := person.call(route.Method, path, "")
 			if route.Method == http.MethodPost {
-				a = person.post(path, fields)
+				a = person.sends(path, fields)
 			}
-			lacks := a.status == http.StatusForbidden && strings.Contains(a.body, "lacks the scope "+scope)
+			lacks := (a.status == http.StatusForbidden || route.Method == http.MethodPost) && (strings.Contains(a.body, "lacks the scope "+scope) ||
+				strings.Contains(a.body, "You may not "+page.Scope(scope)+" here"))
 			if lacks == may {
 				t.Errorf("%s as %s: %d\n%.2000s", name, role, a.status, a.body)
 			}

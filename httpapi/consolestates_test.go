@@ -65,7 +65,7 @@ func TestPagesOfRareStates(t *testing.T) {
 	owner.must("DELETE", "/v3/stats/bare", "")
 	s.act(t, owner, "bare", "", "no batch")
 	s.act(t, owner, "bare", uuid.NewString(), "no key")
-	b.shows("/console/links/full", `name="ping" value="1" checked`, `name="email_stats" value="1" checked`)
+	b.shows("/console/links/full", `name="protected" value="1" checked`, `name="archived" value="1" checked`)
 	b.shows("/console/links/bare", "no batch", "stats reset", "the whole call")
 	b.shows("/console/links?order_by=modified", `<option value="modified" selected>`)
 	b.shows("/console/activity", "the account")
@@ -76,7 +76,7 @@ func TestPagesOfRareStates(t *testing.T) {
 
 	owner.must("DELETE", "/v3/urls/gone", "")
 	auditor, _ := s.member(t, owner, "audrey", "auditor")
-	if body := auditor.shows("/console/links/gone", "This link is deleted"); strings.Contains(body, "Restore it") {
+	if body := auditor.shows("/console/links/gone", "This link was deleted on"); strings.Contains(body, "Restore it") {
 		t.Error("an auditor may restore")
 	}
 	if body := auditor.shows("/console/deleted", "gone"); strings.Contains(body, "Restore") {

@@ -40,7 +40,7 @@ func TestSignOutAtIssuerToo(t *testing.T) {
 	s.issuer.Register(client)
 	ada, _ := s.signIn(t, openidtest.Ada)
 	former := ada.copy()
-	a := ada.post("/console/sign-out", nil)
+	a := ada.sends("/console/sign-out", nil)
 	if a.status != http.StatusOK || !strings.Contains(a.body, "You are signed out here") || strings.Contains(a.body, "Ada") {
 		t.Fatalf("after the sign-out: %d %s", a.status, a.body)
 	}

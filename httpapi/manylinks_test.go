@@ -35,7 +35,11 @@ func TestConsoleWithManyLinks(t *testing.T) {
 	} {
 		b.open(path)
 		b.has(parts...)
-		if size := len(evaluated[string](b, "document.documentElement.outerHTML")); size > 60_000 {
+		most := 60_000
+		if path == "/console/tags" { // two forms for each of 100 tags
+			most = 120_000
+		}
+		if size := len(evaluated[string](b, "document.documentElement.outerHTML")); size > most {
 			t.Errorf("%s has %d bytes", path, size)
 		}
 	}

@@ -269,3 +269,39 @@ func TestTagsOfBefore(t *testing.T) {
 	c.must("DELETE", "/v3/tags/STRAẞE", "") // the other one, now the only one
 	equal(t, "deleted", len(c.read("ss").Tags), 1)
 }
+
+// TestTagsOfDots renames and deletes tags whose labels are segments of a path that means another one,
+// as v0.1.0 allowed it.
+func TestTagsOfDots(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	c.must("POST", "/v3/tags", `{"label":"first"}`)
+	for _, label := range []string{".", ".."} {
+		s.setAside(t, events.StreamTags+c.id, events.TagCreated{
+			TagID: uuid.NewString(), Account: c.id, Label: label, At: *s.now.Load(),
+		}, "tags", "history")
+	}
+	labels := func() (all []string) {
+		for _, tag := range c.must("GET", "/v3/tags", "").Tags {
+			all = append(all, tag.Label)
+		}
+		return all
+	}
+	equal(t, "tags", strings.Join(labels(), " "), "first . ..")
+	for _, path := range []string{"/v3/tags/.", "/v3/tags/..", "/v3/tags/%2E.", "/v3/tags/.%2e", "/v3/tags/%2E/first"} {
+		c.call("DELETE", path, "").is(http.StatusNotFound, apierror.CodeInvalidResource)
+	}
+	c.must("DELETE", "/v3/tags/%2e", "")
+	equal(t, "tags", strings.Join(labels(), " "), "first ..")
+	c.must("PATCH", "/v3/tags/%2E%2e/", `{"label":"dots"}`)
+	equal(t, "tags", strings.Join(labels(), " "), "first dots")
+	for path, want := range map[string]int{
+		"/%2E": http.StatusNotFound, "/%2E%2E": http.StatusNotFound, "/v3/%2E%2E/one": http.StatusNotFound,
+		"/v3/urls/%2E": http.StatusBadRequest, "/v3/urls/%2E%2E": http.StatusBadRequest, // not a hash
+	} {
+		if a := c.call("GET", path, ""); a.status != want {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}

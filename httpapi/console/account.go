@@ -22,11 +22,10 @@ type accountData struct {
 		} `json:"counters"`
 	} `json:"account"`
 	Sessions []struct {
+		actor
+
 		ID        string    `json:"id"`
 		Current   bool      `json:"current"`
-		KeyName   string    `json:"key_name"`
-		Key       string    `json:"key"`
-		UserName  string    `json:"user_name"`
 		Agent     string    `json:"agent"`
 		CreatedAt time.Time `json:"created_at"`
 		LastUsed  time.Time `json:"last_used"`
@@ -80,13 +79,8 @@ func (h *Handler) account(p *page.Page) error {
 
 // moveSession moves the session to another account of the person.
 func (h *Handler) moveSession(p *page.Page) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	p.Redirect = linksPath
-	body := map[string]any{"account": form.Get("account")}
-	return p.Call(http.MethodPatch, "/v3/session", body, nil)
+	body := map[string]any{"account": p.Form.Get("account")}
+	return p.Finish(p.Call(http.MethodPatch, "/v3/session", body, nil), linksPath, "")
 }
 
 // Roles returns those that a member can have. The form of a new member begins with the first one.
@@ -94,21 +88,19 @@ func (accountData) Roles() []string { return []string{"viewer", "editor", "audit
 
 // setMember gives a person a role in the account.
 func (h *Handler) setMember(p *page.Page) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	p.Form = form
-	body := map[string]any{"id": strings.TrimSpace(form.Get("id")), "role": form.Get("role")}
-	return p.Finish(p.Call(http.MethodPut, "/v3/members", body, nil), accountPath, h.account)
+	role := p.Form.Get("role")
+	body := map[string]any{"id": strings.TrimSpace(p.Form.Get("id")), "role": role}
+	err := p.Call(http.MethodPut, "/v3/members", body, nil)
+	return p.Finish(err, accountPath, "The person is now "+role)
 }
 
 func (h *Handler) removeMember(p *page.Page) error {
 	path := "/v3/members/" + url.PathEscape(p.C.Param("id"))
-	return p.Finish(p.Call(http.MethodDelete, path, nil, nil), accountPath, h.account)
+	err := p.Call(http.MethodDelete, path, nil, nil)
+	return p.Finish(err, accountPath, "The person is no member any more")
 }
 
 func (h *Handler) endSession(p *page.Page) error {
-	p.Redirect = accountPath
-	return p.Call(http.MethodDelete, "/v3/sessions/"+url.PathEscape(p.C.Param("id")), nil, nil)
+	err := p.Call(http.MethodDelete, "/v3/sessions/"+url.PathEscape(p.C.Param("id")), nil, nil)
+	return p.Finish(err, accountPath, "The session has ended")
 }

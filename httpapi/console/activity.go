@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
 )
 
@@ -32,13 +34,13 @@ type callRecord struct {
 	UndoneBy *string `json:"undone_by"`
 }
 
-// Who returns who made the call, for people.
-func (c callRecord) Who() string {
-	made := actor{Key: c.Key, KeyName: c.KeyName, UserName: c.UserName}
+// By returns who made the call.
+func (c callRecord) By() actor {
+	made := actor{Key: c.Key, KeyName: c.KeyName, UserName: c.UserName, Via: c.Via}
 	if c.User != nil {
 		made.User = *c.User
 	}
-	return made.Who()
+	return made
 }
 
 // What returns what the call changed, for people.
@@ -52,8 +54,15 @@ func (c callRecord) What() string {
 	for _, kind := range []string{"created", "edited", "deleted", "restored", "reset"} {
 		add(c.URLs[kind], "%d "+kind)
 	}
-	add(c.Tags, "tags: %d")
-	add(c.Account, "account: %d")
+	count := func(n int, of string) {
+		format := "%d changes of " + of
+		if n == 1 {
+			format = "%d change of " + of
+		}
+		add(n, format)
+	}
+	count(c.Tags, "tags")
+	count(c.Account, "the account, its keys or members")
 	return strings.Join(words, ", ")
 }
 
@@ -64,6 +73,41 @@ func (c callRecord) Undoable() bool {
 		links += n
 	}
 	return links > 0 && c.UndoneBy == nil
+}
+
+// Parts returns the batches that the undo of a call takes back: of an action of the console that
+// made several calls, all of them on the page. It is empty for those that an earlier line names.
+func (d activityData) Parts(of callRecord) (batches []string) {
+	if of.Via != viaConsole {
+		return []string{of.Batch}
+	}
+	for _, call := range d.Calls {
+		if call.Request != of.Request || call.Via != viaConsole || !call.Undoable() ||
+			call.Undoes != of.Undoes || call.By().Who() != of.By().Who() {
+			continue
+		}
+		if len(batches) == 0 && call.Batch != of.Batch {
+			return nil
+		}
+		batches = append(batches, call.Batch)
+	}
+	slices.Reverse(batches) // the first call first
+	return batches
+}
+
+const viaConsole = "console" // as the API names it
+
+// Together returns what several calls changed that are undone together, for people.
+func (d activityData) Together(batches []string) string {
+	all := callRecord{URLs: make(map[string]int)}
+	for _, call := range d.Calls {
+		if slices.Contains(batches, call.Batch) {
+			for kind, n := range call.URLs {
+				all.URLs[kind] += n
+			}
+		}
+	}
+	return all.What()
 }
 
 type activityData struct {
@@ -80,24 +124,18 @@ func (activityData) Kinds() []string {
 
 func (h *Handler) activity(p *page.Page) error {
 	p.Title = "Activity"
-	query := p.Chosen("key", "user", "via", "kind", "batch", "request", "from", "to", "offset")
+	query := p.Listed("key", "user", "via", "kind", "batch", "request", "from", "to")
 	data := activityData{Query: maps.Clone(query)}
 	query.Set("limit", strconv.Itoa(page.Size))
-	err := p.Get("/v3/activity", query, &data)
+	err := clicks.Span{From: query.Get("from"), To: query.Get("to")}.Check()
+	if err == nil {
+		err = p.Get("/v3/activity", query, &data)
+	}
 	if refused, ok := page.AsRefusal(err); ok && len(data.Query) > 0 {
 		p.Refuse(refused)
 		err = nil
 	}
-	data.Pager = page.NewPager(activityPath, data.Query, data.Page)
+	data.Pager = p.Paged(activityPath, data.Query, data.Page)
 	p.Data = data
 	return err
-}
-
-func (h *Handler) undo(p *page.Page) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	p.NameRequest(form)
-	return p.Finish(undoBatch(p, form.Get("batch")), activityPath, h.activity)
 }

@@ -13,63 +13,88 @@ import (
 type change struct {
 	Name, Label string
 	fields      map[string]any // of the links; nil: they are deleted
+	did         string         // what the links then are
 }
 
 // changes are those that the list offers, but for tags.
 var changes = []change{
-	{"archive", "Archive", map[string]any{"archived": true}},
-	{"unarchive", "Take out of the archive", map[string]any{"archived": false}},
-	{"protect", "Protect from deletion", map[string]any{"protected": true}},
-	{"unprotect", "End the protection", map[string]any{"protected": false}},
-	{"delete", "Delete", nil},
+	{"archive", "Archive", map[string]any{"archived": true}, "archived"},
+	{"unarchive", "Take out of the archive", map[string]any{"archived": false}, "unarchived"},
+	{"protect", "Protect from deletion", map[string]any{"protected": true}, "protected"},
+	{"unprotect", "End the protection", map[string]any{"protected": false}, "unprotected"},
+	{"delete", "Delete", nil, "deleted"},
 }
 
-// changeLinks changes the links that are ticked, or all that match the tag expression of the list,
-// in one batch. The browser then sees the batch in the activity, where it can be undone.
+// changeLinks changes the links that are ticked, or all that match the tag expression of the list.
+// It leads back to the list, which offers to undo it.
 func (h *Handler) changeLinks(p *page.Page) error {
-	form, err := p.ReadForm()
+	selected := make(url.Values)
+	if p.Form.Get("all") != "" {
+		selected.Set("tags", p.Form.Get("tags"))
+	} else {
+		selected.Set("hashes", strings.Join(p.Form["hash"], ","))
+	}
+	did, err := changeSelected(p, selected)
 	if err != nil {
 		return err
 	}
-	p.NameRequest(form)
-	selected := make(url.Values)
-	if form.Get("all") != "" {
-		selected.Set("tags", form.Get("tags"))
-	} else {
-		selected.Set("hashes", strings.Join(form["hash"], ","))
+	changed, known := changedBy(p)
+	switch {
+	case !known:
+		return p.FinishUndoable(nil, p.Back(), "The links are "+did)
+	case changed == 0:
+		return p.Finish(nil, p.Back(), "Nothing was changed: all of them were so already")
 	}
-	return p.Finish(changeSelected(p, selected, form), activityPath, h.links)
+	return p.FinishUndoable(nil, p.Back(), count(changed, "link")+" "+did)
 }
 
-// changeSelected changes the links that the parameters of a call select.
-func changeSelected(p *page.Page, selected, form url.Values) error {
+// changedBy returns how many links the last call of the page has changed, if the session may know.
+func changedBy(p *page.Page) (n int, known bool) {
+	batch := p.LastBatch()
+	if batch == "" || !p.Can("history:read") || p.Session.Tags != nil {
+		return 0, false
+	}
+	var data batchData
+	calls := p.Calls
+	err := p.Get("/v3/batches/"+url.PathEscape(batch), url.Values{"limit": {"1"}}, &data)
+	p.Calls = calls // it is no part of the change
+	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
+		return 0, true
+	}
+	return int(data.Page.Total), err == nil
+}
+
+// changeSelected changes the links that the parameters of a call select, and returns what they now
+// are.
+func changeSelected(p *page.Page, selected url.Values) (did string, err error) {
 	if selected.Get("tags")+selected.Get("hashes") == "" {
-		return &page.RefusedError{
+		return "", &page.RefusedError{
 			Status: http.StatusBadRequest, Text: "Tick the links that are to change",
 		}
 	}
 	path := "/v3/urls?" + selected.Encode()
-	fields, ok := fieldsOf(form)
+	fields, did, ok := fieldsOf(p.Form)
 	switch {
 	case !ok:
-		return &page.RefusedError{Status: http.StatusBadRequest, Text: "Choose a change"}
+		return "", &page.RefusedError{Status: http.StatusBadRequest, Text: "Choose a change"}
 	case fields == nil:
-		return p.Call(http.MethodDelete, path, nil, nil)
+		return did, p.Call(http.MethodDelete, path, nil, nil)
 	}
 	var answer linksAnswer
 	body := map[string]any{"urls": []any{fields}}
 	if err := p.Call(http.MethodPatch, path, body, &answer); err != nil {
-		return err
+		return "", err
 	}
-	return refusedItems(answer.URLs)
+	return did, refusedItems(answer.URLs)
 }
 
-// fieldsOf returns the fields that a form changes, nil if it deletes, or false if it has no change.
-func fieldsOf(form url.Values) (fields map[string]any, ok bool) {
+// fieldsOf returns the fields that a form changes, nil if it deletes, and what the links then are,
+// or false if it has no change.
+func fieldsOf(form url.Values) (fields map[string]any, did string, ok bool) {
 	chosen := form.Get("change")
 	for _, c := range changes {
 		if c.Name == chosen {
-			return c.fields, true
+			return c.fields, c.did, true
 		}
 	}
 	tags := labels(form.Get("change_tags"), ",")
@@ -78,7 +103,7 @@ func fieldsOf(form url.Values) (fields map[string]any, ok bool) {
 			tags[i] = "+" + tag
 		}
 	}
-	return map[string]any{"tags": tags}, chosen == "tags" && len(tags) > 0
+	return map[string]any{"tags": tags}, "tagged anew", chosen == "tags" && len(tags) > 0
 }
 
 // maxReasons bounds how many refused items a page tells of.
@@ -98,8 +123,9 @@ func refusedItems(items []linkRecord) error {
 	if refused == 0 {
 		return nil
 	}
-	count := fmt.Sprintf("%d of %d were changed. ", len(items)-refused, len(items))
+	told := fmt.Sprintf("%d of %d were changed. ", len(items)-refused, len(items))
 	return &page.RefusedError{
-		Status: http.StatusConflict, Text: count + strings.Join(reasons, ". "),
+		Status: http.StatusConflict, Text: told + strings.Join(reasons, ". "),
+		Done: refused < len(items),
 	}
 }

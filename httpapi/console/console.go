@@ -1,11 +1,13 @@
 package console
 
 import (
+	"context"
 	"embed"
 	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
@@ -20,23 +22,30 @@ const (
 	SignInPath = Root + "/sign-in"
 	LinkPath   = SignInPath + "/" // and the secret of a one-time link
 	linksPath  = Root + "/links"
+	ofLink     = linksPath + "/:hash"
 	tagsPath   = Root + "/tags"
+	changePath = Root + "/change"
+	manyPath   = Root + "/new"
 
 	activityPath = Root + "/activity"
+	signedOut    = Root + "/signed-out"
 	deletedPath  = Root + "/deleted"
 	accountPath  = Root + "/account"
 	keysPath     = Root + "/keys"
 	proofsPath   = Root + "/proofs"
 )
 
-// Config of the console. All fields are required, but for OpenID and Base.
+// Config of the console. All fields are required, but for OpenID, Base and Shown.
 type Config struct {
 	API       http.Handler // serves calls of the API
 	Sessions  *session.Sessions
 	OpenID    string // path at which people sign in at their issuer; empty: only keys sign in
 	Operators string // scheme://host[:port] of the console of operators
 	Base      shortlink.Base
-	Logger    *slog.Logger
+	// Shown waits for a while until a read model, by its name, has what was written at a position.
+	// It returns whether it has; nil: it has.
+	Shown  func(ctx context.Context, readModel string, position uint64) bool
+	Logger *slog.Logger
 }
 
 // Handler serves the pages.
@@ -63,12 +72,33 @@ func New(cfg Config) (*Handler, error) {
 	}
 	pages, err := page.New(page.Config{
 		API: cfg.API, Sessions: cfg.Sessions, Base: cfg.Base, Logger: cfg.Logger,
-		SignIn: SignInPath, Start: Root, NoAccount: accountPath,
+		SignIn: SignInPath, Start: Root, NoAccount: accountPath, Shown: cfg.shown(),
 	}, files, template.FuncMap{"chart": clicks.NewChart, "linksOf": linksOf}, names...)
 	if err != nil {
 		return nil, err
 	}
 	return &Handler{pages, cfg}, nil
+}
+
+// shown returns whether a page has what was written, by the read model that it shows.
+func (cfg Config) shown() func(ctx context.Context, path string, position uint64) bool {
+	if cfg.Shown == nil {
+		return nil
+	}
+	return func(ctx context.Context, path string, position uint64) bool {
+		below := func(root string) bool {
+			return path == root || strings.HasPrefix(path, root+"/")
+		}
+		switch {
+		case below(linksPath), path == deletedPath:
+			return cfg.Shown(ctx, "links", position)
+		case below(tagsPath):
+			return cfg.Shown(ctx, "tags", position)
+		case below(activityPath):
+			return cfg.Shown(ctx, "activity", position)
+		}
+		return true // the API itself waits for accounts, or refuses
+	}
 }
 
 // Routes returns the routes of the pages.
@@ -80,39 +110,40 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(SignInPath, h.Open("sign-in", h.signIn)),
 		router.Get(LinkPath+":secret", h.Open("sign-in", h.openLink)),
 		router.Post(LinkPath+":secret", h.Open("sign-in", h.signInByLink)),
-		router.Post(Root+"/sign-out", h.SignedIn("signed-out", h.signOut)),
-		router.Post(accountPath, h.SignedIn("account", h.moveSession)),
+		router.Post(Root+"/sign-out", h.Action(linksPath, h.signOut)),
+		router.Get(signedOut, h.Open("signed-out", h.signedOut)),
+		router.Post(accountPath, h.Action(accountPath, h.moveSession)),
 		router.Get(accountPath, h.SignedIn("account", h.account)),
-		router.Post(Root+"/sessions/:id/end", h.SignedIn("account", h.endSession)),
-		router.Post(Root+"/members", h.SignedIn("account", h.setMember)),
-		router.Post(Root+"/members/:id/remove", h.SignedIn("account", h.removeMember)),
+		router.Post(Root+"/sessions/:id/end", h.Action(accountPath, h.endSession)),
+		router.Post(Root+"/members", h.Action(accountPath, h.setMember)),
+		router.Post(Root+"/members/:id/remove", h.Action(accountPath, h.removeMember)),
 
 		router.Get(linksPath, h.SignedIn("links", h.links)),
-		router.Post(linksPath, h.SignedIn("links", h.createLink)),
-		router.Post(Root+"/change", h.SignedIn("links", h.changeLinks)),
-		router.Get(Root+"/new", h.SignedIn("many", h.many)),
-		router.Post(Root+"/new", h.SignedIn("many", h.makeMany)),
-		router.Get(linksPath+"/:hash", h.SignedIn("link", h.link)),
-		router.Post(linksPath+"/:hash", h.SignedIn("link", h.editLink)),
-		router.Post(linksPath+"/:hash/delete", h.SignedIn("link", h.deleteLink)),
-		router.Post(linksPath+"/:hash/restore", h.SignedIn("link", h.restoreLink)),
-		router.Post(linksPath+"/:hash/undo", h.SignedIn("link", h.undoOnLink)),
-		router.Get(linksPath+"/:hash/proof", h.SignedIn("link", h.downloadProof)),
-		router.Post(linksPath+"/:hash/proof", h.SignedIn("proofs", h.checkLink)),
+		router.Post(linksPath, h.Action(linksPath, h.createLink)),
+		router.Post(changePath, h.Action(linksPath, h.changeLinks)),
+		router.Get(manyPath, h.SignedIn("many", h.many)),
+		router.Post(manyPath, h.Action(manyPath, h.makeMany)),
+		router.Get(ofLink, h.SignedIn("link", h.link)),
+		router.Post(ofLink, h.Action(ofLink, h.editLink)),
+		router.Post(ofLink+"/delete", h.Action(ofLink, h.deleteLink)),
+		router.Post(ofLink+"/restore", h.Action(ofLink, h.restoreLink)),
+		router.Post(ofLink+"/undo", h.Action(ofLink, h.undoOnLink)),
+		router.Get(ofLink+"/proof", h.SignedIn("link", h.downloadProof)),
+		router.Post(ofLink+"/proof", h.Action(ofLink, h.checkLink)),
 		router.Get(deletedPath, h.SignedIn("deleted", h.deleted)),
 		router.Get(proofsPath, h.SignedIn("proofs", h.proofs)),
-		router.Post(proofsPath, h.SignedIn("proofs", h.checkProof)),
+		router.Post(proofsPath, h.Action(proofsPath, h.checkProof)),
 
 		router.Get(tagsPath, h.SignedIn("tags", h.tags)),
-		router.Post(tagsPath, h.SignedIn("tags", h.addTag)),
-		router.Post(tagsPath+"/:label/rename", h.SignedIn("tags", h.renameTag)),
-		router.Post(tagsPath+"/:label/delete", h.SignedIn("tags", h.deleteTag)),
+		router.Post(tagsPath, h.Action(tagsPath, h.addTag)),
+		router.Post(tagsPath+"/:label/rename", h.Action(tagsPath, h.renameTag)),
+		router.Post(tagsPath+"/:label/delete", h.Action(tagsPath, h.deleteTag)),
 
 		router.Get(activityPath, h.SignedIn("activity", h.activity)),
 		router.Get(activityPath+"/:batch", h.SignedIn("batch", h.batch)),
-		router.Post(activityPath+"/undo", h.SignedIn("activity", h.undo)),
+		router.Post(activityPath+"/undo", h.Action(activityPath, h.undo)),
 		router.Get(keysPath, h.SignedIn("keys", h.keys)),
-		router.Post(keysPath, h.SignedIn("keys", h.addKey)),
-		router.Post(Root+"/keys/:id/revoke", h.SignedIn("keys", h.revokeKey)),
+		router.Post(keysPath, h.Action(keysPath, h.addKey)),
+		router.Post(keysPath+"/:id/revoke", h.Action(keysPath, h.revokeKey)),
 	)
 }

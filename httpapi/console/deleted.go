@@ -32,11 +32,11 @@ type deletedData struct {
 
 func (h *Handler) deleted(p *page.Page) error {
 	p.Title = "Deleted links"
-	query := p.Chosen("offset")
+	query := p.Listed()
 	var data deletedData
 	query.Set("limit", strconv.Itoa(page.Size))
 	err := p.Get("/v3/deleted", query, &data)
-	data.Pager = page.NewPager(deletedPath, url.Values{}, data.Page)
+	data.Pager = p.Paged(deletedPath, nil, data.Page)
 	p.Data = data
 	return err
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"linkledger/httpapi/console/page"
@@ -28,49 +29,52 @@ type keysAnswer struct {
 type keysData struct {
 	keysAnswer
 
-	Added  *keyRecord // it was just made, and is shown once
+	Added  *keyRecord // it was just made
 	Scopes []string
 }
 
-func (h *Handler) keys(p *page.Page) error { return h.showKeys(p, nil) }
-
-// showKeys shows the keys of the account, and one that was just made unless it is nil.
-func (h *Handler) showKeys(p *page.Page, added *keyRecord) error {
+// keys shows the keys of the account, and one that was just made.
+func (h *Handler) keys(p *page.Page) error {
 	p.Title = "Keys"
-	data := keysData{Added: added, Scopes: p.Session.Scopes}
+	data := keysData{Scopes: p.Session.Scopes}
+	var added keyRecord
+	if p.Hear(&added) {
+		data.Added = &added
+	}
 	err := p.Get("/v3/keys", nil, &data.keysAnswer)
 	p.Data = data
 	return err
 }
 
-// addKey adds a key and shows it. The page answers a POST, because the key can be shown only once.
+// Chosen reports whether a scope is among those that were chosen.
+func (keysData) Chosen(chosen []string, scope string) bool { return slices.Contains(chosen, scope) }
+
+// Minutes returns how long a new key is shown.
+func (keysData) Minutes() int { return int(page.SecretKept.Minutes()) }
+
+// addKey adds a key. The page of keys shows it for a while.
 func (h *Handler) addKey(p *page.Page) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	fields := map[string]any{"name": form.Get("name")}
-	if scopes := form["scopes"]; len(scopes) > 0 {
+	fields := map[string]any{"name": p.Form.Get("name")}
+	if scopes := p.Form["scopes"]; len(scopes) > 0 {
 		fields["scopes"] = scopes
 	}
 	for _, name := range []string{"tags", "expiration_date"} {
-		if value := form.Get(name); value != "" {
+		if value := p.Form.Get(name); value != "" {
 			fields[name] = value
 		}
 	}
-	if networks := labels(form.Get("networks"), ","); len(networks) > 0 {
+	if networks := labels(p.Form.Get("networks"), ","); len(networks) > 0 {
 		fields["networks"] = networks
 	}
 	var added keysAnswer
-	err = p.Call(http.MethodPost, "/v3/keys", fields, &added)
-	if err != nil {
-		p.Form = form
-		return p.Finish(err, keysPath, h.keys)
+	err := p.Call(http.MethodPost, "/v3/keys", fields, &added)
+	if err == nil && len(added.Keys) > 0 && added.Keys[0].Key != "" {
+		p.Told, p.Secret = added.Keys[0], true
 	}
-	return h.showKeys(p, &added.Keys[0])
+	return p.Finish(err, keysPath, "The key is made")
 }
 
 func (h *Handler) revokeKey(p *page.Page) error {
-	p.Redirect = keysPath
-	return p.Call(http.MethodDelete, "/v3/keys/"+url.PathEscape(p.C.Param("id")), nil, nil)
+	err := p.Call(http.MethodDelete, "/v3/keys/"+url.PathEscape(p.C.Param("id")), nil, nil)
+	return p.Finish(err, keysPath, "The key is revoked, and its sessions have ended")
 }

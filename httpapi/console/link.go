@@ -2,7 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,6 +21,7 @@ type entry struct {
 	Type     string    `json:"type"`
 	Time     time.Time `json:"time"`
 	Link     string    `json:"link"`
+	Hash     string    `json:"-"` // that the link had then, from placeEntries
 	Actor    actor     `json:"actor"`
 	Batch    string    `json:"batch"`
 	Changes  []struct {
@@ -30,46 +30,31 @@ type entry struct {
 		After  json.RawMessage `json:"after"`
 		Erased bool            `json:"erased"`
 	} `json:"changes"`
+
+	// Undoes has in words what the undo of the call takes back of the link. It is empty if another
+	// event of the call says it.
+	Undoes string `json:"-"`
 }
 
-type actor struct {
-	Kind     string `json:"kind"`
-	Key      string `json:"key"`
-	KeyName  string `json:"key_name"`
-	User     string `json:"user"`
-	UserName string `json:"user_name"`
-	Via      string `json:"via"`
-}
-
-// Who returns who caused the event, for people.
-func (a actor) Who() string {
-	switch {
-	case a.Kind == "operator":
-		return "an operator"
-	case a.Kind == "foreign":
-		return "another account"
-	case a.UserName != "":
-		return a.UserName
-	case a.User != "":
-		return "person " + a.User
-	case a.KeyName != "":
-		return "key " + a.KeyName
-	case a.Key != "":
-		return "key " + a.Key
-	}
-	return "the account" // as versions of before recorded it
-}
+// Makes reports whether the event made the link, so that nothing was before it.
+func (e entry) Makes() bool { return strings.HasPrefix(e.Type, "url.created.") }
 
 // linkData is what the page of a link shows.
 type linkData struct {
 	Hash    string
 	At      string      // the link is shown as it was then; empty: as it is
-	Link    *linkRecord // nil: it is deleted
+	Other   string      // the hash that the link had then; empty: it is not known to have one
+	Link    *linkRecord // nil: no link has the hash
+	Gone    gone        // what became of the link that had it
 	Edit    url.Values  // the fields of the form that edits it
 	Clicks  clicks.Clicks
 	History []entry
 	Shown   url.Values // the part of the history that is shown, as the API takes it
 	Pager   page.Pager // of the history
+	// Meanwhile has what others have saved, in words, by the field that was to be saved too.
+	Meanwhile map[string]string
+
+	lives []life // of the links that have or had the hash
 }
 
 func (h *Handler) link(p *page.Page) error {
@@ -88,10 +73,10 @@ func (h *Handler) link(p *page.Page) error {
 		return err
 	}
 	if len(found.URLs) > 0 {
-		data.Link, data.Edit = &found.URLs[0], p.Form
-		if data.Edit == nil {
-			data.Edit = editOf(data.Link)
-		}
+		h.judge(found.URLs)
+		data.Link = &found.URLs[0]
+		data.Edit = typedOver(editOf(data.Link), p.Typed(linkPath(p)))
+		p.Hear(&data.Meanwhile)
 		if data.Clicks, err = clicks.Of(p, hash); err != nil {
 			return err
 		}
@@ -103,8 +88,17 @@ func (h *Handler) link(p *page.Page) error {
 	if err := history(p, path, &data); err != nil {
 		return err
 	}
+	if p.Redirect != "" {
+		return nil
+	}
 	if gone && len(data.History) == 0 {
 		return refused
+	}
+	if gone {
+		var late bool
+		if data.Gone, late = goneOf(hash, data.lives); late {
+			p.Late = true
+		}
 	}
 	p.Data = data
 	return nil
@@ -117,6 +111,7 @@ func linkAt(p *page.Page, path string, data linkData) error {
 	if refused, ok := page.AsRefusal(err); ok && refused.Code != apierror.CodeInvalidKey {
 		p.Refuse(refused)
 		err = nil
+		data.Other = elsewhere(p, data.Hash, data.At)
 	}
 	if len(found.URLs) > 0 {
 		data.Link = &found.URLs[0]
@@ -127,6 +122,7 @@ func linkAt(p *page.Page, path string, data linkData) error {
 
 type historyAnswer struct {
 	History struct {
+		Links  []life  `json:"links"`
 		Events []entry `json:"events"`
 	} `json:"history"`
 	Page page.Part `json:"page"`
@@ -148,8 +144,11 @@ func history(p *page.Page, path string, data *linkData) error {
 		return err
 	}
 	part := page.Part{Total: answer.Page.Total}
-	if at, err := strconv.Atoi(p.Query().Get("offset")); err == nil && int64(at) < part.Total {
-		part.Offset = max(0, at) // counted from the latest
+	if at, err := strconv.Atoi(p.Listed().Get("offset")); err == nil {
+		part.Offset = at // counted from the latest
+	}
+	if data.Pager = p.Paged(linkPath(p), nil, part); p.Redirect != "" {
+		return nil
 	}
 	part.Results = int(min(page.Size, part.Total-int64(part.Offset)))
 	first := part.Total - int64(part.Offset+part.Results)
@@ -160,12 +159,15 @@ func history(p *page.Page, path string, data *linkData) error {
 		return err
 	}
 	data.Shown = query
-	data.Pager = page.NewPager(linkPath(p), nil, part)
+	data.Pager = p.Paged(linkPath(p), nil, part)
 	// That a hash is taken or free again tells nothing new, unless another account did it.
 	data.History = slices.DeleteFunc(found.History.Events, func(e entry) bool {
 		return strings.HasPrefix(e.Type, "hash.") && e.Actor.Kind != "foreign"
 	})
 	slices.Reverse(data.History)
+	nameUndos(data.History)
+	placeEntries(data.History, answer.History.Links)
+	data.lives = answer.History.Links
 	return nil
 }
 
@@ -173,41 +175,11 @@ func linkPath(p *page.Page) string { return linksPath + "/" + url.PathEscape(p.C
 
 func (h *Handler) deleteLink(p *page.Page) error {
 	err := p.Call(http.MethodDelete, "/v3/urls/"+url.PathEscape(p.C.Param("hash")), nil, nil)
-	return p.Finish(err, linkPath(p), h.link)
+	return p.FinishUndoable(err, linkPath(p), "The link is deleted")
 }
 
 func (h *Handler) restoreLink(p *page.Page) error {
 	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/restore"
-	return p.Finish(p.Call(http.MethodPost, path, map[string]any{}, nil), linkPath(p), h.link)
-}
-
-// undoOnLink undoes the call that a line of the history belongs to.
-func (h *Handler) undoOnLink(p *page.Page) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	p.NameRequest(form)
-	return p.Finish(undoBatch(p, form.Get("batch")), linkPath(p), h.link)
-}
-
-// undoBatch undoes a call. It fails with a *page.RefusedError also if some of its changes could not
-// be undone.
-func undoBatch(p *page.Page, batch string) error {
-	var answer struct {
-		Undo struct {
-			Undone  int `json:"undone"`
-			Refused int `json:"refused"`
-		} `json:"undo"`
-		URLs []linkRecord `json:"urls"`
-	}
-	err := p.Call(http.MethodPost, "/v3/batches/"+url.PathEscape(batch)+"/undo", nil, &answer)
-	if err != nil || answer.Undo.Refused == 0 {
-		return err
-	}
-	reasons := []string{fmt.Sprintf("%d undone, %d not", answer.Undo.Undone, answer.Undo.Refused)}
-	for _, u := range answer.URLs {
-		reasons = append(reasons, u.Hash+": "+u.reason())
-	}
-	return &page.RefusedError{Status: http.StatusConflict, Text: strings.Join(reasons, ". ")}
+	err := p.Call(http.MethodPost, path, map[string]any{}, nil)
+	return p.FinishUndoable(err, linkPath(p), "The link is restored")
 }

@@ -1,10 +1,9 @@
 package console
 
 import (
-	"encoding/csv"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -18,58 +17,61 @@ const (
 	maxItems = 50
 )
 
-// manyData is what the page for many links shows after it has made them.
+// manyData is what the page for many links shows.
 type manyData struct {
-	Lines []madeLine
-	Made  int
+	Lines   []manyLine
+	Ignored []string // columns that no link has
+	Ready   int      // links that would be made
+	Made    int      // links that were made; 0: the lines are those to be made
+	Failed  int      // lines of which nothing was made
+	Text    string   // that is shown in the form
+	// Previewed is the sum of the text whose lines the page shows, in the form that makes them.
+	Previewed string
 }
 
-// madeLine is a line of the page for many links, and what became of it.
-type madeLine struct {
-	Number int // from 1
-	Text   string
-	Link   linkRecord
-	Reason string // why there is no link
-}
-
+// many shows the form, and the lines that the last form had.
 func (h *Handler) many(p *page.Page) error {
-	p.Title, p.Data = "Many links", manyData{}
+	p.Title = "Many links"
+	var data manyData
+	p.Hear(&data)
+	typed := p.Typed(manyPath)
+	data.Text = typed.Get("lines")
+	if data.Made == 0 && len(data.Lines) > 0 {
+		data.Previewed = sumOf(data.Text)
+	}
+	p.Data = data
 	return nil
 }
 
-// makeMany makes a link for each line. A line that is refused stays in the form, with the reason.
+// sumOf names a text. Browsers end lines in their own way.
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(strings.ReplaceAll(text, "\r\n", "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// makeMany shows what becomes of each line, and makes the links once they were seen. A line that is
+// refused stays in the form, with the reason.
 func (h *Handler) makeMany(p *page.Page) error {
-	p.Title = "Many links"
-	form, err := p.ReadForm()
+	text := p.Form.Get("lines")
+	lines, of, err := readPaste(text)
 	if err != nil {
 		return err
 	}
-	p.Form = form
-	p.Data = manyData{}
-	lines, items, wrong := readLines(form.Get("lines"))
-	if wrong != "" {
-		p.Refused, p.Status = wrong, http.StatusBadRequest
-		return nil
-	}
-	for begin := 0; begin < len(items); begin += maxItems {
-		end := min(begin+maxItems, len(items))
-		var answer linksAnswer
-		body := map[string]any{"urls": items[begin:end]}
-		err := p.Call(http.MethodPost, "/v3/urls", body, &answer)
-		refused, ok := page.AsRefusal(err)
-		if err != nil && !ok {
-			return err
-		}
-		for i := begin; i < end; i++ {
-			if ok {
-				p.Status = refused.Status
-				lines[i].Reason = refused.Text
-			} else if at := i - begin; at < len(answer.URLs) {
-				lines[i].Link, lines[i].Reason = answer.URLs[at], answer.URLs[at].reason()
+	p.Kept = true
+	if p.Form.Get("previewed") != sumOf(text) {
+		data := manyData{Lines: lines, Ignored: of.ignored}
+		for _, line := range lines {
+			if line.Reason == "" {
+				data.Ready++
 			}
 		}
+		p.Told = data
+		return p.Finish(nil, manyPath, "")
 	}
-	p.Calls = p.Calls[:1] // they are alike
+	if err := makeLines(p, lines); err != nil {
+		return err
+	}
+	p.Calls = p.Calls[:min(1, len(p.Calls))] // they are alike
 	data := manyData{Lines: lines}
 	var left []string
 	for _, line := range lines {
@@ -79,62 +81,55 @@ func (h *Handler) makeMany(p *page.Page) error {
 			left = append(left, line.Text)
 		}
 	}
-	form.Set("lines", strings.Join(left, "\n"))
-	if len(left) > 0 {
-		p.Refused = fmt.Sprintf("%d of %d lines were refused", len(left), len(lines))
+	data.Failed = len(left)
+	p.Told = data
+	if len(left) > 0 && of.delimiter != 0 {
+		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n") // the names of the columns
+		left = append([]string{strings.TrimSuffix(first, "\r")}, left...)
 	}
-	p.Data = data
+	p.Form.Set("lines", strings.Join(left, "\n"))
+	notice := count(data.Made, "link") + " made"
+	if data.Failed > 0 {
+		notice += fmt.Sprintf(". %d of %d lines were refused", data.Failed, len(lines))
+	}
+	if data.Made == 0 {
+		return &page.RefusedError{Status: http.StatusBadRequest, Text: notice}
+	}
+	return p.FinishUndoable(nil, manyPath, notice)
+}
+
+// makeLines makes the links of lines, and sets what became of each. It fails if all were refused
+// together, or if the service did not answer: the same form, sent again, makes the rest.
+func makeLines(p *page.Page, lines []manyLine) error {
+	var good []*manyLine
+	for i := range lines {
+		if lines[i].Reason == "" {
+			good = append(good, &lines[i])
+		}
+	}
+	made := 0
+	for begin := 0; begin < len(good); begin += maxItems {
+		part := good[begin:min(begin+maxItems, len(good))]
+		items := make([]map[string]any, len(part))
+		for i, line := range part {
+			items[i] = line.item()
+		}
+		var answer linksAnswer
+		err := p.Call(http.MethodPost, "/v3/urls", map[string]any{"urls": items}, &answer)
+		refused, ok := page.AsRefusal(err)
+		if err != nil && (!ok || made == 0 || refused.Status >= http.StatusInternalServerError) {
+			return err
+		}
+		for i, line := range part {
+			switch {
+			case ok:
+				line.Reason = page.Refusal(refused.Text)
+			case i < len(answer.URLs):
+				line.Reason = answer.URLs[i].reason()
+				line.Path, line.Short = answer.URLs[i].Path(), answer.URLs[i].ShortURL
+				made++
+			}
+		}
+	}
 	return nil
-}
-
-// readLines reads lines of comma-separated values: destination, hash, tags with semicolons in
-// between, note. All but the destination may be missing. A first line that names the columns is
-// skipped. If the lines cannot be read, wrong says why.
-func readLines(text string) (lines []madeLine, items []map[string]any, wrong string) {
-	r := csv.NewReader(strings.NewReader(text))
-	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true
-	for {
-		fields, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, nil, "The lines cannot be read: " + err.Error()
-		}
-		number, _ := r.FieldPos(0)
-		if number == 1 && strings.EqualFold(fields[0], "long_url") {
-			continue
-		}
-		if len(lines) == maxLines {
-			return nil, nil, fmt.Sprintf("There are more than %d lines", maxLines)
-		}
-		fields = append(fields, "", "", "")
-		item := map[string]any{"long_url": strings.TrimSpace(fields[0])}
-		if hash := strings.TrimSpace(fields[1]); hash != "" {
-			item["custom_hash"] = hash
-		}
-		if tags := labels(fields[2], ",;"); len(tags) > 0 {
-			item["tags"] = tags
-		}
-		if note := strings.TrimSpace(fields[3]); note != "" {
-			item["note"] = note
-		}
-		items = append(items, item)
-		lines = append(lines, madeLine{
-			Number: number, Text: joined(fields[:len(fields)-3]),
-		})
-	}
-	if len(lines) == 0 {
-		return nil, nil, "There is no line"
-	}
-	return lines, items, ""
-}
-
-// joined returns the line of comma-separated values that has the fields.
-func joined(fields []string) string {
-	var line strings.Builder
-	w := csv.NewWriter(&line)
-	_ = w.Write(fields) // a strings.Builder takes everything
-	w.Flush()
-	return strings.TrimSuffix(line.String(), "\n")
 }

@@ -30,7 +30,7 @@ type checkRecord struct {
 		Root    string  `json:"root"`
 	} `json:"export"`
 	Events []provenRecord `json:"events"`
-	More   int            `json:"-"` // events that the page leaves out
+	More   int            `json:"more"` // events that the page leaves out
 }
 
 type provenRecord struct {
@@ -63,15 +63,17 @@ type proofsData struct {
 	Check *checkRecord // nil: nothing was checked
 }
 
-func (h *Handler) proofs(p *page.Page) error { return h.showProofs(p, nil) }
-
-// showProofs shows the signed head of the log, and the result of a check unless it is nil.
-func (h *Handler) showProofs(p *page.Page, check *checkRecord) error {
+// proofs shows the signed head of the log, and the result of the check that has led to the page.
+func (h *Handler) proofs(p *page.Page) error {
 	p.Title = "Proofs"
 	var answer struct {
 		Head headRecord `json:"head"`
 	}
-	data := proofsData{Check: check}
+	var data proofsData
+	var check checkRecord
+	if p.Hear(&check) {
+		data.Check = &check
+	}
 	err := p.Get("/v3/head", nil, &answer)
 	refused, ok := page.AsRefusal(err)
 	switch {
@@ -86,21 +88,17 @@ func (h *Handler) showProofs(p *page.Page, check *checkRecord) error {
 	return nil
 }
 
-// checkProof checks a file of proofs, which was chosen or pasted. The page answers a POST, because
-// a check changes nothing and has no address.
+// checkProof checks a file of proofs, which was chosen or pasted.
 func (h *Handler) checkProof(p *page.Page) error {
-	form, file, err := p.ReadFile("file")
-	if err != nil {
-		return err
-	}
+	file := p.File
 	if file == "" {
 		// A browser ends the lines of a text in its own way.
-		file = strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")) + "\n"
+		file = strings.TrimSpace(strings.ReplaceAll(p.Form.Get("text"), "\r\n", "\n")) + "\n"
 	}
 	return h.check(p, file)
 }
 
-// check checks a file of proofs, and shows the result and the events that it proves.
+// check checks a file of proofs, and leads to the result with the events that it proves.
 func (h *Handler) check(p *page.Page, file string) error {
 	p.C.EndWithClient()
 	var answer struct {
@@ -111,10 +109,11 @@ func (h *Handler) check(p *page.Page, file string) error {
 	call := &p.Calls[len(p.Calls)-1]
 	call.Body, call.Form = "", "file=<FILE"
 	if err != nil {
-		return p.Finish(err, proofsPath, h.proofs)
+		return err
 	}
 	answer.Check.shorten()
-	return h.showProofs(p, &answer.Check)
+	p.Told = answer.Check
+	return p.Finish(nil, proofsPath, "")
 }
 
 // checkLink checks the proof of a part of a link's history at once, and shows its events as they
@@ -144,5 +143,10 @@ func proofOf(p *page.Page) (string, error) {
 	}
 	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/proof"
 	err := p.Get(path, p.Chosen("offset", "limit"), &answer)
+	if err == nil && answer.Proof.File == "" {
+		err = &page.RefusedError{
+			Status: http.StatusNotFound, Text: "The part that was chosen has no event to prove",
+		}
+	}
 	return answer.Proof.File, err
 }

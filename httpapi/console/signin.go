@@ -10,14 +10,19 @@ import (
 
 // signInData is what the page for signing in shows.
 type signInData struct {
-	OpenID string // where people sign in at their issuer; empty: nowhere
-	Return string
-	Link   bool // the page is that of a one-time link
+	OpenID   string // where people sign in at their issuer; empty: nowhere
+	Return   string
+	Username string // that was typed
+	Ended    bool   // the session of the browser has ended
+	Link     bool   // the page is that of a one-time link
 }
 
 func (h *Handler) askToSignIn(p *page.Page) error {
 	p.Title = "Sign in"
-	data := signInData{Return: openid.LocalPath(p.Query().Get("return"))}
+	data := signInData{
+		Return: openid.LocalPath(p.Query().Get("return")), Ended: p.Query().Get("ended") != "",
+		Username: p.Left().Get("username"),
+	}
 	if h.cfg.OpenID != "" {
 		data.OpenID = h.cfg.OpenID + "?return=" + url.QueryEscape(data.Return)
 	}
@@ -27,18 +32,22 @@ func (h *Handler) askToSignIn(p *page.Page) error {
 
 // signIn starts a session for a user name and an API key.
 func (h *Handler) signIn(p *page.Page) error {
-	if err := h.Sessions.CheckOrigin(p.C.Request); err != nil {
+	if err := p.ReadOpenForm(); err != nil {
 		return err
 	}
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
+	back := openid.LocalPath(p.Form.Get("return"))
+	p.SignInAs(p.Form.Get("username"), p.Form.Get("key"))
+	err := p.Call(http.MethodPost, "/v3/sessions", nil, nil)
+	if refused, ok := page.AsRefusal(err); ok {
+		p.Leave(refused, url.Values{"username": p.Form["username"]})
+		query := url.Values{"return": {back}}
+		if p.Form.Get("ended") != "" {
+			query.Set("ended", "1")
+		}
+		p.Redirect = SignInPath + "?" + query.Encode()
+		return nil
 	}
-	p.SignInAs(form.Get("username"), form.Get("key"))
-	err = p.Call(http.MethodPost, "/v3/sessions", nil, nil)
-	p.Calls = nil // with no key to show
-	p.Form = url.Values{"username": form["username"]}
-	return p.Finish(err, openid.LocalPath(form.Get("return")), h.askToSignIn)
+	return p.Finish(err, back, "")
 }
 
 // openLink shows a button that uses a one-time link. Programs that open links to preview them press
@@ -50,11 +59,10 @@ func (h *Handler) openLink(p *page.Page) error {
 
 // signInByLink starts the session that a one-time link is for.
 func (h *Handler) signInByLink(p *page.Page) error {
-	err := h.Sessions.CheckOrigin(p.C.Request)
-	if err == nil {
-		err = h.Sessions.StartByLink(p.C, p.C.Param("secret"))
+	if err := h.Sessions.CheckOrigin(p.C.Request); err != nil {
+		return err
 	}
-	return p.Finish(err, Root, h.askToSignIn)
+	return p.StartByLink()
 }
 
 // signOut ends the session, and leads to where the browser signs out at the issuer too. It does so
@@ -63,12 +71,25 @@ func (h *Handler) signOut(p *page.Page) error {
 	var answer struct {
 		SignOutURL *string `json:"sign_out_url"`
 	}
-	if err := p.Call(http.MethodDelete, "/v3/session", nil, &answer); err != nil ||
-		answer.SignOutURL == nil {
-		p.Redirect = SignInPath
+	err := p.Call(http.MethodDelete, "/v3/session", nil, &answer)
+	if err != nil || answer.SignOutURL == nil {
+		return p.Finish(err, SignInPath, "")
+	}
+	p.Told, p.Secret, p.Session, p.Calls = *answer.SignOutURL, true, nil, nil
+	return p.Finish(nil, signedOut, "")
+}
+
+// signedOut leads to where the browser signs out at the issuer, as signOut has told it.
+func (h *Handler) signedOut(p *page.Page) error {
+	if err := p.Recall(); err != nil {
 		return err
 	}
-	p.Title, p.Session, p.Calls, p.Data = "Signed out", nil, nil, *answer.SignOutURL
-	p.C.Header().Set("Refresh", "0; url="+*answer.SignOutURL)
+	var to string
+	if !p.Hear(&to) {
+		p.Redirect = SignInPath
+		return nil
+	}
+	p.Title, p.Data = "Signed out", to
+	p.C.Header().Set("Refresh", "0; url="+to)
 	return nil
 }

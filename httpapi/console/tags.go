@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
-	"linkledger/tagexpr"
 )
 
 type tagsData struct {
@@ -21,8 +20,9 @@ type tagRecord struct {
 // Links returns the address of the list of the links with the tag.
 func (t tagRecord) Links() string { return linksOf(t.Label) }
 
+// linksOf quotes the label, whatever it has: a label cannot have a quotation mark.
 func linksOf(label string) string {
-	return linksPath + "?tags=" + url.QueryEscape("+"+tagexpr.Quote(label))
+	return linksPath + "?tags=" + url.QueryEscape(`+"`+label+`"`)
 }
 
 // Path returns the path of the actions on the tag.
@@ -37,28 +37,22 @@ func (h *Handler) tags(p *page.Page) error {
 }
 
 func (h *Handler) addTag(p *page.Page) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	body := map[string]any{"label": strings.TrimSpace(form.Get("label"))}
-	p.Form = form
-	return p.Finish(p.Call(http.MethodPost, "/v3/tags", body, nil), tagsPath, h.tags)
+	body := map[string]any{"label": strings.TrimSpace(p.Form.Get("label"))}
+	err := p.Call(http.MethodPost, "/v3/tags", body, nil)
+	return p.Finish(err, tagsPath, "The tag is made")
 }
 
 func tagCall(p *page.Page) string { return "/v3/tags/" + url.PathEscape(p.C.Param("label")) }
 
 func (h *Handler) renameTag(p *page.Page) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	body := map[string]any{"label": strings.TrimSpace(form.Get("label"))}
-	return p.Finish(p.Call(http.MethodPatch, tagCall(p), body, nil), tagsPath, h.tags)
+	label := strings.TrimSpace(p.Form.Get("label"))
+	err := p.Call(http.MethodPatch, tagCall(p), map[string]any{"label": label}, nil)
+	return p.Finish(err, tagsPath, p.C.Param("label")+" is now "+label)
 }
 
 func (h *Handler) deleteTag(p *page.Page) error {
-	return p.Finish(p.Call(http.MethodDelete, tagCall(p), nil, nil), tagsPath, h.tags)
+	err := p.Call(http.MethodDelete, tagCall(p), nil, nil)
+	return p.Finish(err, tagsPath, p.C.Param("label")+" is taken off all links")
 }
 
 // labels returns the labels in a text with separators in between. A label that has one of them

@@ -49,6 +49,23 @@ type Store interface {
 	UseSignInLink(
 		ctx context.Context, secret string, now time.Time,
 	) (s queries.NewSession, ok bool, err error)
+
+	Answers
+}
+
+// Answers stores the answers of forms under names that only the browsers have which sent them.
+type Answers interface {
+	// ClaimAnswer begins the answer of a form, which one request makes at a time. Others get it
+	// once it is stored, or neither while it is being made. A claim ends after lease.
+	ClaimAnswer(ctx context.Context, name, owner string, now time.Time, lease time.Duration) (
+		answer []byte, claimed bool, err error,
+	)
+	// StoreAnswer stores the answer of a form until it expires. An open one can be claimed again.
+	StoreAnswer(
+		ctx context.Context, name, owner string, answer []byte, open bool, now, expires time.Time,
+	) error
+	// Answer returns the answer of a form, or nil if there is none, not yet or no more.
+	Answer(ctx context.Context, name string, now time.Time) ([]byte, error)
 }
 
 // Sessions starts, finds and ends the sessions of browsers. It is safe for concurrent use.

@@ -113,6 +113,11 @@ type printedAlteration struct {
 	Until *time.Time `json:"until,omitempty"`
 	// Sound reports whether all events that the log has are confirmed, if Missing is set.
 	Sound bool `json:"sound,omitempty"`
+	// Forks reports whether nothing from First on was in the log before. AgreedUntil is then when
+	// the last event before it was recorded, and Differs when First was.
+	Forks       bool       `json:"forks,omitempty"`
+	AgreedUntil *time.Time `json:"agreed_until,omitempty"`
+	Differs     *time.Time `json:"differs_since,omitempty"`
 	// DeniedBy is the size of a head that reaches as far and fits. See proof.Alteration.
 	DeniedBy *int64 `json:"denied_by,omitempty"`
 }
@@ -156,6 +161,14 @@ func printFindings(
 			view.Alteration.Missing, view.Alteration.Sound = a.Missing, a.Sound
 			view.Alteration.Since, view.Alteration.Until = &since, &until
 		}
+		if a.Forks && a.Agreed != nil {
+			until := a.Agreed.Time.UTC()
+			view.Alteration.AgreedUntil = &until
+		}
+		if a.Forks {
+			since := a.First.Time.UTC()
+			view.Alteration.Forks, view.Alteration.Differs = true, &since
+		}
 		if a.DeniedBy != nil {
 			view.Alteration.DeniedBy = &a.DeniedBy.N
 		}
@@ -171,6 +184,9 @@ func printFindings(
 	explained := explainAlteration(found.Alteration)
 	if view.Alteration != nil && view.Alteration.Missing > 0 {
 		explained = explainShorter(*view.Alteration, view.Events)
+	}
+	if a := found.Alteration; a != nil && a.Forks && a.DeniedBy == nil {
+		explained = explainFork(*a, written[a.Head.N])
 	}
 	return errors.Join(err, explained, cuts.explain())
 }
@@ -188,6 +204,24 @@ func explainShorter(a printedAlteration, events int64) error {
 		*a.Head, events+1, *a.Head, a.Missing, a.Since.Format(time.RFC3339),
 		a.Until.Format(time.RFC3339), sound)
 }
+
+// explainFork returns an error that says up to where a log agrees with a signed head, and since
+// when it does not. written is when the file of the head was.
+func explainFork(a proof.Alteration, written time.Time) error {
+	agreed := "They agree in no event"
+	lost := "before " + written.UTC().Format(time.RFC3339)
+	if a.Agreed != nil {
+		agreed = "They agree up to " + placeText(*a.Agreed) + ", recorded at " + timeText(*a.Agreed)
+		lost = "after that and " + lost
+	}
+	return fmt.Errorf("the log forks from that of the head of %d events, as after the restore of "+
+		"an older backup on which the service went on. %s. From %s on, recorded at %s, no event "+
+		"is one that the head has: events %d to %d of it are lost, which were recorded %s, the "+
+		"time of the head's file. If no backup was restored, the log was altered there",
+		a.Head.N, agreed, placeText(a.First), timeText(a.First), a.First.Index+1, a.Head.N, lost)
+}
+
+func timeText(p proof.Place) string { return p.Time.UTC().Format(time.RFC3339) }
 
 // explainAlteration returns an error that says what was altered and where. It returns nil for nil.
 func explainAlteration(a *proof.Alteration) error {
@@ -218,9 +252,12 @@ func explainAlteration(a *proof.Alteration) error {
 			a.Head.N, placeText(a.First),
 		)
 	}
-	return fmt.Errorf("the log was altered, and the tree in PostgreSQL with it: the first event "+
-		"that does not fit the head of %d events lies from %s to %s",
-		a.Head.N, placeText(a.First), placeText(a.Last))
+	return fmt.Errorf("the log is not that of the head of %d events, and the tree in PostgreSQL "+
+		"is that of the log: either an older backup was restored, the service went on, and the "+
+		"tree was built anew, or the log was altered, and the tree with it. The first event "+
+		"that does not fit lies from %s, recorded at %s, to %s, recorded at %s. An older head "+
+		"that fits narrows it",
+		a.Head.N, placeText(a.First), timeText(a.First), placeText(a.Last), timeText(a.Last))
 }
 
 func placeText(p proof.Place) string {

@@ -31,7 +31,7 @@ func (h *Handler) accounts(p *page.Page) error {
 	data.Accounts, data.Total, err = h.Queries.AccountPage(
 		p.C.Context(), data.Search, offset, page.Size,
 	)
-	data.Pager = page.NewPager(accountsPath, p.Chosen("search"), page.Part{
+	data.Pager = p.Paged(accountsPath, p.Chosen("search"), page.Part{
 		Results: len(data.Accounts), Total: data.Total, Offset: offset,
 	})
 	p.Data = data

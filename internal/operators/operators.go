@@ -82,6 +82,7 @@ func New(cfg Config) (*Handler, error) {
 	h.Interval = cmp.Or(h.Interval, 20*time.Second)
 	h.Pages, err = page.New(page.Config{
 		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: root,
+		Resume: h.identify,
 	}, files, functions, names...)
 	if err != nil {
 		return nil, fmt.Errorf("console of operators: %w", err)
@@ -113,25 +114,25 @@ func (h *Handler) Routes() []router.Route {
 		router.Get(signInPath, h.Open("sign-in", h.askToSignIn)),
 		router.Get(signInPath+"/:secret", h.Open("sign-in", h.openLink)),
 		router.Post(signInPath+"/:secret", h.Open("sign-in", h.signInByLink)),
-		router.Post(root+"/sign-out", h.open("overview", h.signOut)),
+		router.Post(root+"/sign-out", h.act(root, h.signOut)),
 
 		router.Get(root, h.open("overview", h.overview)),
 		router.Get(named, h.open("projection", h.projection)),
 		router.Get(named+"/rebuild", h.open("rebuild", h.askToRebuild)),
-		router.Post(named+"/rebuild", h.open("projection", h.rebuild)),
-		router.Post(named+"/pause", h.open("projection", h.pause)),
-		router.Post(named+"/resume", h.open("projection", h.resume)),
-		router.Post(named+"/rollback", h.open("projection", h.rollback)),
-		router.Post(named+"/prune", h.open("projection", h.prune)),
-		router.Post(named+"/verify", h.open("projection", h.verify)),
-		router.Post(named+"/retry", h.open("projection", h.retry)),
-		router.Post(named+"/discard", h.open("projection", h.discard)),
+		router.Post(named+"/rebuild", h.act(named, h.rebuild)),
+		router.Post(named+"/pause", h.act(named, h.pause)),
+		router.Post(named+"/resume", h.act(named, h.resume)),
+		router.Post(named+"/rollback", h.act(named, h.rollback)),
+		router.Post(named+"/prune", h.act(named, h.prune)),
+		router.Post(named+"/verify", h.act(named, h.verify)),
+		router.Post(named+"/retry", h.act(named, h.retry)),
+		router.Post(named+"/discard", h.act(named, h.discard)),
 
 		router.Get(streamsPath, h.open("streams", h.stream)),
 		router.Get(streamsPath+"/event", h.open("event", h.event)),
 		router.Get(accountsPath, h.open("accounts", h.accounts)),
 		router.Get(sessionsPath, h.open("sessions", h.sessions)),
-		router.Post(sessionsPath+"/:id/end", h.open("sessions", h.endSession)),
+		router.Post(sessionsPath+"/:id/end", h.act(sessionsPath, h.endSession)),
 		router.Get(processesPath, h.open("processes", h.processes)),
 	)
 }
@@ -181,21 +182,35 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // open returns the handler of a page for operators who have signed in. What is no refusal comes
 // from the database or the event store.
 func (h *Handler) open(name string, fill page.Fill) router.Handler {
-	return h.Open(name, func(p *page.Page) error {
-		if err := h.Sessions.ResumeOperator(p.C); err != nil {
-			return err
-		}
-		s := p.C.Session
-		p.Session = &page.Session{ID: s.ID.String(), Operator: true, UserName: who(s)}
-		if s.User != uuid.Nil {
-			person := s.User.String()
-			p.Session.UserID = &person
-		}
-		return apierror.Unavailable(fill(p))
-	})
+	return h.SignedIn(name, func(p *page.Page) error { return apierror.Unavailable(fill(p)) })
 }
 
-// who names an operator, for people and the log.
+// act returns the handler of a form, as page.Action does. back is the page with the form.
+func (h *Handler) act(back string, do page.Fill) router.Handler {
+	return h.Action(back, func(p *page.Page) error { return apierror.Unavailable(do(p)) })
+}
+
+// identify sets the session of a page, or refuses.
+func (h *Handler) identify(p *page.Page) error {
+	if err := h.Sessions.ResumeOperator(p.C); err != nil {
+		return err
+	}
+	s := p.C.Session
+	p.Session = &page.Session{ID: s.ID.String(), Operator: true, UserName: "operator"}
+	if s.User == uuid.Nil {
+		return nil
+	}
+	person := s.User.String()
+	p.Session.UserID = &person
+	known, err := h.Queries.People(p.C.Context(), []uuid.UUID{s.User})
+	if err != nil {
+		return apierror.Unavailable(err)
+	}
+	p.Session.UserName = cmp.Or(known[s.User].Label(), "operator")
+	return nil
+}
+
+// who names an operator for the log.
 func who(s queries.Session) string {
 	if s.User == uuid.Nil {
 		return "operator"
@@ -208,6 +223,6 @@ func (h *Handler) did(p *page.Page, action, projection, stream string, done bool
 	h.Logger.InfoContext(p.C.Context(), "an operator acts",
 		slog.String("action", action), slog.String("projection", projection),
 		slog.String("stream", stream), slog.Bool("done", done),
-		slog.String("session", p.Session.ID), slog.String("who", p.Session.UserName),
+		slog.String("session", p.Session.ID), slog.String("who", who(p.C.Session)),
 		slog.String("request", p.C.ID))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"strings"
 	"time"
 
 	"linkledger/events/eventstore"
@@ -16,24 +15,11 @@ import (
 
 // functions are those that only the templates of operators call.
 var functions = template.FuncMap{
-	"took": took, "rate": func(perSecond float64) string {
+	"rate": func(perSecond float64) string {
 		return page.Number(int64(math.Round(perSecond)))
 	},
 	"line":  newLine,
 	"count": func(n int) template.HTML { return page.NumberElement(int64(n)) },
-}
-
-// took returns a duration for people.
-func took(d time.Duration) string {
-	switch {
-	case d <= 0:
-		return "0 s"
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Hour:
-		return d.Round(time.Second).String()
-	}
-	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 }
 
 // generation is a generation of a projection as pages show it.
@@ -109,11 +95,11 @@ func newGeneration(o status.Overview, head eventstore.Position, known bool) gene
 		return g
 	}
 	g.Percent = percent(o.Position.Commit, head.Commit)
-	g.Behind, g.Since = page.Number(int64(o.LagEvents)), took(o.Lag)
+	g.Behind, g.Since = page.Number(int64(o.LagEvents)), page.Duration(o.Lag)
 	g.Progress = fmt.Sprintf("%d %% of the log · %s events/s · %s to go",
 		g.Percent, page.Number(int64(math.Round(o.Rate))), g.Behind)
 	if left := float64(o.LagEvents) / o.Rate; o.LagEvents > 0 && left < maxLeft.Seconds() {
-		g.Progress += ", about " + took(time.Duration(left*float64(time.Second))) + " left"
+		g.Progress += ", about " + page.Duration(time.Duration(left*float64(time.Second))) + " left"
 	}
 	return g
 }

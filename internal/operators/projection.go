@@ -102,10 +102,19 @@ func (h *Handler) projection(p *page.Page) error {
 	return err
 }
 
-// act does something about the projection that a page names, and shows the projection after it.
+// done says what each action has done.
+var done = map[string]string{
+	"rebuild": "The build has begun", "pause": "The projection is paused",
+	"resume": "The projection goes on", "roll back": "The former generation serves",
+	"prune":  "The generations that do not serve are deleted",
+	"verify": "The verification is asked for", "retry dead letters": "The events are applied",
+	"discard dead letters": "The event is discarded",
+}
+
+// do does something about the projection that a page names, and shows the projection after it.
 // stream is the one that the action is about; empty: all.
-func (h *Handler) act(
-	p *page.Page, action, stream string, do func(ctx context.Context, name string) error,
+func (h *Handler) do(
+	p *page.Page, action, stream string, act func(ctx context.Context, name string) error,
 ) error {
 	name, err := named(p)
 	if err != nil {
@@ -114,12 +123,12 @@ func (h *Handler) act(
 	// An action that has begun is finished without the browser too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.C.Context()), timeout)
 	defer cancel()
-	err = do(ctx, name)
+	err = act(ctx, name)
 	h.did(p, action, name, stream, err == nil)
 	if err != nil {
-		return p.Finish(refusalOf(err), "", h.projection)
+		return refusalOf(err)
 	}
-	return p.Finish(nil, projectionsPath+"/"+url.PathEscape(name), h.projection)
+	return p.Finish(nil, projectionsPath+"/"+url.PathEscape(name), done[action])
 }
 
 // refusalOf returns an error of an action as operators read it: whole.
@@ -155,7 +164,7 @@ func estimated(e rebuild.Estimate, err error) string {
 		return "How long it takes is not known: " + err.Error()
 	}
 	text := fmt.Sprintf("The projection follows about %s events of the log. To apply them takes "+
-		"about %s", page.Number(int64(e.Events)), took(e.Took))
+		"about %s", page.Number(int64(e.Events)), page.Duration(e.Took))
 	if e.Measured {
 		return text + ", as the last build did."
 	}
@@ -163,7 +172,7 @@ func estimated(e rebuild.Estimate, err error) string {
 }
 
 func (h *Handler) rebuild(p *page.Page) error {
-	return h.act(p, "rebuild", "", func(ctx context.Context, name string) error {
+	return h.do(p, "rebuild", "", func(ctx context.Context, name string) error {
 		asking, cancel := context.WithTimeout(ctx, h.Patience)
 		defer cancel()
 		if _, err := projections.CheckLog(asking, h.DB, h.Store); err != nil {
@@ -174,33 +183,33 @@ func (h *Handler) rebuild(p *page.Page) error {
 }
 
 func (h *Handler) pause(p *page.Page) error {
-	return h.act(p, "pause", "", func(ctx context.Context, name string) error {
+	return h.do(p, "pause", "", func(ctx context.Context, name string) error {
 		return projections.Pause(ctx, h.DB, name)
 	})
 }
 
 func (h *Handler) resume(p *page.Page) error {
-	return h.act(p, "resume", "", func(ctx context.Context, name string) error {
+	return h.do(p, "resume", "", func(ctx context.Context, name string) error {
 		return projections.Resume(ctx, h.DB, name)
 	})
 }
 
 func (h *Handler) rollback(p *page.Page) error {
-	return h.act(p, "roll back", "", func(ctx context.Context, name string) error {
+	return h.do(p, "roll back", "", func(ctx context.Context, name string) error {
 		_, err := projections.Rollback(ctx, h.DB, h.Store, name)
 		return err
 	})
 }
 
 func (h *Handler) prune(p *page.Page) error {
-	return h.act(p, "prune", "", func(ctx context.Context, name string) error {
+	return h.do(p, "prune", "", func(ctx context.Context, name string) error {
 		_, err := projections.Prune(ctx, h.DB, name)
 		return err
 	})
 }
 
 func (h *Handler) verify(p *page.Page) error {
-	return h.act(p, "verify", "", func(_ context.Context, name string) error {
+	return h.do(p, "verify", "", func(_ context.Context, name string) error {
 		h.verifications.ask(name)
 		return nil
 	})
@@ -231,15 +240,11 @@ func (h *Handler) letters(
 	p *page.Page, action string,
 	do func(ctx context.Context, name, stream string) (events int, err error),
 ) error {
-	form, err := p.ReadForm()
-	if err != nil {
-		return err
-	}
-	stream := form.Get("stream")
+	stream := p.Form.Get("stream")
 	if err := checkStream(stream); err != nil {
 		return err
 	}
-	return h.act(p, action, stream, func(ctx context.Context, name string) error {
+	return h.do(p, action, stream, func(ctx context.Context, name string) error {
 		n, err := do(ctx, name, stream)
 		if err == nil && n == 0 {
 			err = errNotParked

@@ -51,9 +51,12 @@ func (h *Handler) sessions(p *page.Page) error {
 func whose(s sessionlist.Session) string {
 	switch {
 	case s.User != uuid.Nil:
-		return cmp.Or(s.UserName, "person "+s.User.String())
+		return cmp.Or(s.UserName, "a person without a name")
 	case s.Key != "":
-		return "key " + cmp.Or(s.KeyName, s.Key)
+		if s.KeyName == "" {
+			return "a key without a name"
+		}
+		return "key " + s.KeyName
 	}
 	return "one-time link"
 }
@@ -77,8 +80,8 @@ func (h *Handler) endSession(p *page.Page) error {
 	h.Logger.InfoContext(ctx, "an operator acts",
 		slog.String("action", "end a session"), slog.String("ended", id.String()),
 		slog.Bool("done", err == nil), slog.String("session", p.Session.ID),
-		slog.String("who", p.Session.UserName), slog.String("request", p.C.ID))
-	return p.Finish(err, sessionsPath, h.sessions)
+		slog.String("who", who(p.C.Session)), slog.String("request", p.C.ID))
+	return p.Finish(err, sessionsPath, "The session has ended")
 }
 
 var errNoSuchSession = &apierror.Error{

@@ -1,19 +1,19 @@
 package operators
 
-import (
-	"net/http"
-
-	"linkledger/httpapi/console/page"
-)
+import "linkledger/httpapi/console/page"
 
 // signInData is what the page for signing in shows.
 type signInData struct {
-	Link bool // the page is that of a one-time link
-	Base string
+	Link  bool // the page is that of a one-time link
+	Base  string
+	Ended bool // the session of the browser has ended
 }
 
 func (h *Handler) askToSignIn(p *page.Page) error {
-	p.Title, p.Data = "Sign in", signInData{Base: p.Base()}
+	p.Left()
+	p.Title, p.Data = "Sign in", signInData{
+		Base: p.Base(), Ended: p.Query().Get("ended") != "",
+	}
 	return nil
 }
 
@@ -24,14 +24,12 @@ func (h *Handler) openLink(p *page.Page) error {
 }
 
 func (h *Handler) signInByLink(p *page.Page) error {
-	err := h.Sessions.CheckOrigin(p.C.Request)
-	if err == nil {
-		err = h.Sessions.StartByLink(p.C, p.C.Param("secret"))
+	if err := h.Sessions.CheckOrigin(p.C.Request); err != nil {
+		return err
 	}
-	return p.Finish(err, root, h.askToSignIn)
+	return p.StartByLink()
 }
 
 func (h *Handler) signOut(p *page.Page) error {
-	p.Status, p.Redirect = http.StatusSeeOther, signInPath
-	return h.Sessions.End(p.C, p.C.Session.ID)
+	return p.Finish(h.Sessions.End(p.C, p.C.Session.ID), signInPath, "")
 }

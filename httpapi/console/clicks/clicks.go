@@ -35,6 +35,17 @@ func (s Span) Has(day string) bool {
 // Is reports whether the span is a single day.
 func (s Span) Is(day string) bool { return s == Span{day, day} }
 
+// Check refuses a span that ends before it begins.
+func (s Span) Check() error {
+	if s.From == "" || s.To == "" || s.From <= s.To {
+		return nil
+	}
+	return &page.RefusedError{
+		Status: http.StatusBadRequest,
+		Text:   "The range ends before it begins: " + s.From + " is after " + s.To,
+	}
+}
+
 // Text returns the span for people.
 func (s Span) Text() string {
 	switch {
@@ -110,6 +121,9 @@ func byDay(p *page.Page, hash string) ([]Day, error) {
 		} `json:"stats"`
 	}
 	err := p.Get("/v3/stats/"+url.PathEscape(hash), nil, &answer)
+	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
+		return nil, nil // the read models do not have the link yet, so it has no clicks
+	}
 	if err != nil || len(answer.Stats) == 0 {
 		return nil, err
 	}
@@ -166,7 +180,10 @@ func dimensions(p *page.Page, hash string, data *Clicks) error {
 	data.Chosen = data.Asked
 	query.Set("limit", strconv.Itoa(maxValues))
 	var answer dimensionsAnswer
-	err := p.Get(path, query, &answer)
+	err := data.Asked.Check()
+	if err == nil {
+		err = p.Get(path, query, &answer)
+	}
 	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusBadRequest &&
 		data.Asked.Any() {
 		data.Chosen = Span{}

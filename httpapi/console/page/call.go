@@ -14,6 +14,7 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
 )
 
 // Call is a call of the API that a page has made.
@@ -49,6 +50,7 @@ type RefusedError struct {
 	Text   string        // for people
 
 	RetryAfter time.Duration // 0: the default
+	Done       bool          // a part was done, so the same form is not tried again
 }
 
 // Error implements error.
@@ -109,6 +111,11 @@ func (p *Page) Call(method, path string, body, into any) error {
 	}
 	r.Header.Set(request.HeaderID, p.C.ID)
 	r.Header.Set("Content-Type", "application/json")
+	if p.named != "" && method != http.MethodGet {
+		// A form that is sent again after a crash makes the same calls, which are done once.
+		p.writes++
+		r.Header.Set(request.HeaderIdempotencyKey, p.named+"-"+strconv.Itoa(p.writes))
+	}
 	if p.username != "" {
 		r.SetBasicAuth(p.username, p.key)
 	}
@@ -117,6 +124,10 @@ func (p *Page) Call(method, path string, body, into any) error {
 	for _, cookie := range answer.header["Set-Cookie"] { // of a session that begins or ends
 		p.C.Header().Add("Set-Cookie", cookie)
 	}
+	if batch := answer.header.Get(response.HeaderBatchID); batch != "" {
+		p.batches = append(p.batches, batch)
+	}
+	p.noteProgress(answer.header)
 	return p.read(answer, into)
 }
 

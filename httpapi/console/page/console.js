@@ -1,6 +1,10 @@
 // What scripts add to the pages of the console. Every page works without it.
 "use strict";
 
+// What a tab remembers, where the browser allows it.
+const store = (key, value) => { try { sessionStorage.setItem(key, value); } catch { /* it forgets */ } };
+const stored = (key) => { try { return sessionStorage.getItem(key); } catch { return null; } };
+
 // Times and numbers are shown as the reader's browser writes them. The exact time is in the title.
 const localize = (root) => {
   const numbers = new Intl.NumberFormat();
@@ -60,14 +64,29 @@ const offerTicks = () => {
     });
     form.addEventListener("change", tell);
     cell.append(all);
-    tell(); // a browser that goes back keeps the ticks
+    keepTicks(form, boxes);
+    tell();
   });
+};
+
+// The ticks of a list come back with its page. They belong to what is ticked: the rows may differ by
+// then. After a change they are gone.
+const keepTicks = (form, boxes) => {
+  const address = new URL(location.href);
+  address.searchParams.delete("answer");
+  const key = `ticks ${address.pathname}${address.search}`;
+  const done = document.querySelector("[data-notice]");
+  const kept = done ? [] : JSON.parse(stored(key) || "[]");
+  boxes.forEach((box) => { if (kept.includes(box.value)) box.checked = true; });
+  const keep = () => store(key, JSON.stringify(boxes.filter((box) => box.checked).map((box) => box.value)));
+  form.addEventListener("change", () => setTimeout(keep));
+  keep();
 };
 
 // What the activity tells so far of the call of a form, or nothing.
 const progressOf = async (form) => {
   const request = form.elements.namedItem("request");
-  if (!request) return "";
+  if (!request || !document.querySelector('nav a[href="/console/activity"]')) return ""; // of operators
   try {
     const answer = await fetch(`/console/activity?request=${encodeURIComponent(request.value)}`);
     const activity = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -121,6 +140,60 @@ const watchForms = () => {
   window.addEventListener("pageshow", (event) => { if (event.persisted) stop(); });
 };
 
+// A field that takes so many characters says how many are too many, and is not cut. Characters are
+// counted as the service does.
+const countCharacters = () => {
+  document.querySelectorAll("[data-most], [data-most-bytes]").forEach((input) => {
+    const most = Number(input.dataset.most);
+    const bytes = Number(input.dataset.mostBytes);
+    const told = document.createElement("small");
+    told.setAttribute("role", "status");
+    input.after(told);
+    const check = () => {
+      const over = most ? [...input.value].length - most : new Blob([input.value]).size - bytes;
+      let text = "";
+      if (over > 0) text = most ? `${over} of ${most + over} characters too many` : "This is too long: send less at once";
+      told.textContent = text;
+      input.setCustomValidity(text);
+    };
+    input.addEventListener("input", check);
+    check();
+  });
+};
+
+// After a form the focus is again where it was, and what was done is read aloud.
+const goOn = () => {
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    const button = event.submitter;
+    if (form.method !== "post" || !button) return;
+    const alike = [...document.querySelectorAll("form")].filter((f) => f.action === form.action);
+    store("focus", JSON.stringify({
+      at: Date.now(), action: form.getAttribute("action"), form: alike.indexOf(form),
+      button: [...form.elements].filter((e) => e.type === "submit").indexOf(button),
+    }));
+  });
+  const notice = document.querySelector("[data-notice]");
+  if (!notice && !document.querySelector("main > [role=alert]")) return;
+  const was = JSON.parse(stored("focus") || "null");
+  store("focus", "null");
+  if (was && Date.now() - was.at < 900000) {
+    const alike = [...document.querySelectorAll("form")].filter((f) => f.getAttribute("action") === was.action);
+    const form = alike[Math.min(was.form, alike.length - 1)];
+    const button = form && [...form.elements].filter((e) => e.type === "submit")[was.button];
+    if (button && button.checkVisibility()) button.focus({ preventScroll: false });
+    else if (notice) {
+      notice.tabIndex = -1;
+      notice.focus();
+    }
+  }
+  if (notice) { // readers tell what changes in a status, not what it has from the beginning
+    const text = notice.textContent;
+    notice.textContent = "";
+    setTimeout(() => { notice.textContent = text; }, 100);
+  }
+};
+
 // The part of a page with the id "live" is kept up to date. The server sends it anew whenever it
 // has changed, as server-sent events of the same address.
 const watchPage = () => {
@@ -157,14 +230,31 @@ const watchPage = () => {
   const stop = (text) => {
     if (stream) stream.close();
     stream = null;
+    clearTimeout(silence);
     status.textContent = text;
+  };
+
+  // The service sends something every two seconds. What does not come through is kept back.
+  let silence = 0;
+  const heard = () => {
+    if (status.textContent !== "Live") status.textContent = "Live";
+    clearTimeout(silence);
+    silence = setTimeout(() => {
+      if (!stream) return;
+      stop("Not live: nothing arrives. Trying again");
+      setTimeout(start, 10000);
+    }, 30000);
   };
 
   const start = () => {
     if (stream || paused || document.hidden) return;
     stream = new EventSource(location.href);
-    stream.onopen = () => { status.textContent = "Live"; };
-    stream.onmessage = (message) => show(message.data);
+    stream.onopen = heard;
+    stream.onmessage = (message) => {
+      heard();
+      show(message.data);
+    };
+    stream.addEventListener("beat", heard);
     stream.addEventListener("end", () => {
       stop("No longer live: reload the page");
       paused = true;
@@ -197,8 +287,23 @@ const watchPage = () => {
   start();
 };
 
+// A page that lacks what was saved last is opened again, unless somebody is typing into it.
+const awaitLate = () => {
+  if (!document.querySelector("[data-late]")) return;
+  const typed = () => [...document.querySelectorAll("input, textarea")].some(
+    (field) => field.type !== "hidden" && (field.value !== field.defaultValue || field.checked !== field.defaultChecked));
+  const again = () => {
+    if (document.hidden || typed()) setTimeout(again, 3000);
+    else location.reload();
+  };
+  setTimeout(again, 3000);
+};
+
 localize(document);
 offerCopies(document);
 offerTicks();
+countCharacters();
+goOn();
 watchForms();
 watchPage();
+awaitLate();

@@ -12,6 +12,8 @@ import (
 // functions are those that the templates call.
 var functions = template.FuncMap{
 	"number": number, "moment": moment, "join": strings.Join, "value": value, "local": local,
+	"field": Field, "scope": Scope, "scopes": scopeWords, "way": way, "duration": Duration,
+	"cut":   cut,
 	"share": func(n, of int64) int64 { return 100 * n / max(1, of) },
 	"name": func(eventType string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(eventType, "url."), ".v")
@@ -86,7 +88,7 @@ func local(text string) string {
 func value(raw json.RawMessage) string {
 	var decoded any
 	if err := json.Unmarshal(raw, &decoded); err != nil {
-		return string(raw)
+		return "none"
 	}
 	switch decoded := decoded.(type) {
 	case nil:
@@ -110,6 +112,8 @@ func value(raw json.RawMessage) string {
 			words[i], _ = item.(string)
 		}
 		return strings.Join(words, ", ")
+	case map[string]any: // of a newer version
+		return "something"
 	}
 	return string(raw)
 }

@@ -2,18 +2,13 @@ package page
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
-	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 )
@@ -23,56 +18,74 @@ type Page struct {
 	C *request.Context // the request for the page
 
 	pages         *Pages
-	name          string // of the template
-	username, key string // of the calls in place of the session, while someone signs in
-	next          string // id of the next request; empty: not asked for
+	name          string   // of the template
+	username, key string   // of the calls in place of the session, while someone signs in
+	named         string   // name of the answer that an action makes
+	writes        int      // calls so far that can change something
+	back          string   // path of the page that has the form of an action
+	batches       []string // ids of the calls that an action has made so far
+	answer        *answer  // of the form that led to the page; nil: none did
+	typedShown    bool     // a form of the page has the fields of the answer
+	written       uint64   // position of what the page has written; 0: nothing
 
 	Title    string
-	Session  *Session   // nil: nobody has signed in
-	Calls    []Call     // that the page has made
-	Commands []string   // of the command line that do what the page does; nil: calls do
-	Refused  string     // why an action was refused
-	Form     url.Values // what was typed, after a refusal
-	Data     any        // of the template
-	Watched  bool       // only the part is shown that changes while the page is watched
+	Late     bool          // what was saved last is not in the page yet
+	Behind   time.Duration // how old the oldest change is that the page may lack; 0: it lacks none
+	Session  *Session      // nil: nobody has signed in
+	Calls    []Call        // that the page has made
+	Commands []string      // of the command line that do what the page does; nil: calls do
+	Refused  string        // why an action was refused
+	Notice   string        // what an action has done
+	Undo     []string      // batches that take back what an action has done; empty: nothing can
+	Rest     []string      // batches of which an undo may leave out what was changed since
+	Form     url.Values    // the fields of the form of an action
+	File     string        // the text of the file of the form
+	Again    []Input       // of a form that could not be answered, to send again
+	Data     any           // of the template
+	Watched  bool          // only the part is shown that changes while the page is watched
 	Status   int
 	Redirect string // where the browser goes in place of the page; empty: nowhere
+
+	// Told is kept with the answer of an action, for the page that it leads to. See Hear.
+	Told any
+	// Secret is true if Told is a secret: it is kept for a short time.
+	Secret bool
+	// Kept is true if the form is shown again after it was done.
+	Kept bool
 
 	// Download is a text that the browser stores in place of the page, by the name DownloadName.
 	// Empty: it shows the page.
 	Download, DownloadName string
 }
 
-// Finish leads to a path after an action. If the action was refused, it fills the page with show
-// and adds the reason. If that page is refused too, the reason alone is shown.
-func (p *Page) Finish(err error, to string, show Fill) error {
-	refused, ok := AsRefusal(err)
-	if !ok {
-		p.Redirect = to
-		return err
-	}
-	err = show(p)
-	if _, too := AsRefusal(err); too {
-		return refused
-	}
-	p.Refuse(refused)
+// Finish leads to a path after an action, with a notice of what was done, unless err is one.
+func (p *Page) Finish(err error, to, notice string) error {
+	p.Redirect, p.Notice = to, notice
 	return err
 }
 
-// NewRequest returns an id for the next request of the page, by which the activity tells how far
-// its call is.
-func (p *Page) NewRequest() string {
-	if p.next == "" {
-		p.next = uuid.NewString()
-	}
-	return p.next
+// FinishUndoable is Finish for an action whose calls can be undone.
+func (p *Page) FinishUndoable(err error, to, notice string) error {
+	p.Undo = p.batches
+	return p.Finish(err, to, notice)
 }
 
-// NameRequest gives the request, and with it its calls, the id that its form has.
-func (p *Page) NameRequest(form url.Values) { p.C.Rename(form.Get("request")) }
+// LastBatch returns the id of the last call of an action that could change something, or "".
+func (p *Page) LastBatch() string {
+	if len(p.batches) == 0 {
+		return ""
+	}
+	return p.batches[len(p.batches)-1]
+}
 
 // Refuse adds the reason of a refusal to the page.
-func (p *Page) Refuse(r *RefusedError) { p.Refused, p.Status = r.Text, r.Status }
+func (p *Page) Refuse(r *RefusedError) {
+	text := Refusal(r.Text)
+	if p.answer != nil && p.Refused != "" && p.Refused != text {
+		text = p.Refused + ". " + text
+	}
+	p.Refused, p.Status = text, r.Status
+}
 
 // Base returns scheme and host of the service, as its API is reached.
 func (p *Page) Base() string { return p.pages.Base.Of(p.C.Request) }
@@ -106,47 +119,6 @@ func (p *Page) At() string {
 	return text
 }
 
-// maxForm bounds the body of a form, in bytes.
-const maxForm = 1 << 20
-
-// ReadForm returns the fields of the form that was sent.
-func (p *Page) ReadForm() (url.Values, error) {
-	r := p.C.Request
-	r.Body = http.MaxBytesReader(p.C, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		return nil, apierror.WrongInput("The form cannot be read")
-	}
-	return r.PostForm, nil
-}
-
-// ReadFile returns the fields of a form with a file, and the text of the file, which is empty if
-// none was chosen.
-func (p *Page) ReadFile(name string) (url.Values, string, error) {
-	r := p.C.Request
-	r.Body = http.MaxBytesReader(p.C, r.Body, maxForm)
-	unreadable := apierror.WrongInput("The form cannot be read, or the file is too long")
-	err := r.ParseMultipartForm(maxForm)
-	if errors.Is(err, http.ErrNotMultipart) {
-		return r.PostForm, "", nil
-	}
-	if err != nil {
-		return nil, "", unreadable
-	}
-	file, _, err := r.FormFile(name)
-	if errors.Is(err, http.ErrMissingFile) {
-		return r.PostForm, "", nil
-	}
-	if err != nil {
-		return nil, "", unreadable
-	}
-	text, err := io.ReadAll(file)
-	_, rest := io.Copy(io.Discard, r.Body) // the end of the body begins the time of the request
-	if err := errors.Join(err, rest, file.Close()); err != nil {
-		return nil, "", unreadable
-	}
-	return r.PostForm, string(text), nil
-}
-
 // Can reports whether the session has a scope.
 func (p *Page) Can(scope string) bool {
 	return p.Session != nil && slices.Contains(p.Session.Scopes, scope)
@@ -173,6 +145,7 @@ func (p *Page) secure() {
 // write answers with a page, or with a redirect or a download if the page has one.
 func (p *Page) write() error {
 	if p.Redirect != "" {
+		p.nameLate()
 		p.secure()
 		http.Redirect(p.C, p.C.Request, p.Redirect, http.StatusSeeOther)
 		return nil

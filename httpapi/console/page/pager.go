@@ -1,6 +1,8 @@
 package page
 
 import (
+	"maps"
+	"net/http"
 	"net/url"
 	"strconv"
 )
@@ -15,10 +17,39 @@ type Part struct {
 	Offset  int   `json:"offset"`
 }
 
+// Listed returns the parameters of a list: those with these names that have a value, and its
+// offset. What is no offset counts as none: somebody has typed it.
+func (p *Page) Listed(names ...string) url.Values {
+	query := p.Chosen(append(names, "offset")...)
+	if offset, err := strconv.Atoi(query.Get("offset")); err != nil || offset <= 0 {
+		query.Del("offset")
+	}
+	return query
+}
+
 // Pager leads to the neighbours of a page of a list.
 type Pager struct {
 	First, Last         int    // numbers of the entries, from 1
 	Previous, Following string // addresses; empty: none
+}
+
+// Paged is NewPager. A page beyond the end leads back to the last one.
+func (p *Page) Paged(path string, query url.Values, at Part) Pager {
+	if at.Offset > 0 && int64(at.Offset) >= at.Total && p.C.Request.Method == http.MethodGet {
+		last := maps.Clone(query)
+		if last == nil {
+			last = make(url.Values)
+		}
+		last.Del("offset")
+		if begin := (at.Total - 1) / Size * Size; begin > 0 {
+			last.Set("offset", strconv.FormatInt(begin, 10))
+		}
+		p.Redirect = path
+		if len(last) > 0 {
+			p.Redirect += "?" + last.Encode()
+		}
+	}
+	return NewPager(path, query, at)
 }
 
 // NewPager returns the pager of a page of a list with a query.

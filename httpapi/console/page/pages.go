@@ -2,26 +2,26 @@ package page
 
 import (
 	"cmp"
+	"context"
 	"embed"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"sync"
 
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/openid"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
 )
 
-// Config of Pages. All fields are required, but for NoAccount where no page needs an account.
+// Config of Pages. All fields are required, but for Resume, and NoAccount where no page needs an
+// account.
 type Config struct {
 	API      http.Handler // serves calls of the API
 	Sessions *session.Sessions
@@ -30,9 +30,15 @@ type Config struct {
 
 	SignIn string // path of the page for signing in
 	Start  string // path of the page to begin with
+	// Resume sets the session of a page, or refuses; nil: it asks the API.
+	Resume func(*Page) error
 	// NoAccount is the path of the page that says what to do without an account. It is opened in
 	// place of all others.
 	NoAccount string
+
+	// Shown waits for a while until a page with a path has what was written at a position. It
+	// returns whether it has; nil: it has.
+	Shown func(ctx context.Context, path string, position uint64) bool
 }
 
 // Pages opens pages and writes them. It is safe for concurrent use.
@@ -60,6 +66,9 @@ func New(
 	pages := &Pages{
 		Config: cfg, templates: make(map[string]*template.Template),
 		stopped: make(chan struct{}), watched: places{taken: make(map[place]int)},
+	}
+	if pages.Resume == nil {
+		pages.Resume = (*Page).readSession
 	}
 	layout, err := template.New("layout.html").Funcs(functions).Funcs(more).
 		ParseFS(shared, "templates/layout.html")
@@ -101,13 +110,15 @@ func (s *Pages) SignedIn(name string, fill Fill) bunrouter.HandlerFunc {
 		if err := s.Sessions.CheckOrigin(p.C.Request); err != nil {
 			return err
 		}
-		if err := p.readSession(); err != nil {
+		if err := s.Resume(p); err != nil {
 			return err
 		}
-		if p.Session.Account == nil && p.C.Request.Method == http.MethodGet &&
-			p.Path() != s.NoAccount {
+		if p.Session.Account == nil && s.NoAccount != "" && p.Path() != s.NoAccount {
 			p.Redirect = s.NoAccount
 			return nil
+		}
+		if err := p.Recall(); err != nil {
+			return err
 		}
 		return fill(p)
 	})
@@ -121,16 +132,20 @@ func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 		if s.isWatch(c.Request, name) {
 			return s.refuseWatch(p, s.watch(c, name, fill))
 		}
+		if p.readLate(); p.Redirect != "" {
+			return p.write()
+		}
 		err := fill(p)
 		refused, ok := AsRefusal(err)
 		switch {
 		case ok && refused.Code == apierror.CodeInvalidKey:
-			back := s.Start // an action is not repeated after a sign-in
-			if p.C.Request.Method == http.MethodGet {
-				back = openid.LocalPath(p.C.Request.URL.RequestURI())
-			}
-			p.Redirect = s.SignIn + "?return=" + url.QueryEscape(back)
+			p.Redirect = s.signInFrom(
+				p.C.Request.URL.RequestURI(), s.Sessions.Has(p.C.Request),
+			)
 		case ok:
+			if a := p.answer; a != nil && a.Status != 0 { // the page of the form is refused too
+				refused = &RefusedError{Status: a.Status, Text: a.Why}
+			}
 			return s.refuse(p, refused)
 		case err != nil:
 			return err
@@ -167,18 +182,25 @@ func (s *Pages) refuse(p *Page, r *RefusedError) error {
 		response.WriteFailure(p.C, f)
 		return nil
 	}
-	if f.Status >= http.StatusInternalServerError {
-		p.Data = p.C.ID // with which an operator finds the cause in the log
-	}
-	response.SetRetryAfter(p.C.Header(), f)
-	p.Title, p.Redirect, p.name = "This did not work", "", refusedPage
-	p.Refuse(r)
+	s.alone(p, r)
 	return p.write()
+}
+
+// alone makes the page that shows a refusal alone.
+func (s *Pages) alone(p *Page, r *RefusedError) {
+	response.SetRetryAfter(p.C.Header(), apierror.Failure{
+		Code: cmp.Or(r.Code, apierror.CodeUnknown), Status: r.Status, RetryAfter: r.RetryAfter,
+	})
+	p.Title, p.Redirect, p.Download, p.name = titleOf(r), "", "", refusedPage
+	p.Refused, p.Notice, p.Data = "", "", s.waysOn(p, r.Status)
+	p.Refuse(r)
 }
 
 // WriteFailure writes a failure as a refusal is written.
 func (s *Pages) WriteFailure(c *request.Context, f apierror.Failure) {
-	if err := s.refuse(&Page{C: c, pages: s}, refusalOf(f)); err != nil {
+	p := &Page{C: c, pages: s}
+	s.identify(p, f.Status)
+	if err := s.refuse(p, refusalOf(f)); err != nil {
 		response.WriteFailure(c, f)
 	}
 }

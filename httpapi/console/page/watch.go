@@ -77,7 +77,7 @@ func (s *Pages) watch(c *request.Context, name string, fill Fill) error {
 			err = s.send(c, out, eventOf(part))
 			sent = part
 		default:
-			err = s.send(c, out, ":\n\n") // tells proxies and the server that someone is there
+			err = s.send(c, out, beat)
 		}
 		if err != nil {
 			return nil // the browser has left
@@ -152,11 +152,16 @@ func eventOf(text []byte) string {
 	return event.String()
 }
 
+// beat is sent when nothing has changed. It tells proxies and the server that someone is there, and
+// the browser that the stream goes on: a proxy that keeps it back would look as if nothing changed.
+const beat = "event: beat\ndata:\n\n"
+
 // send sends a part of the stream, and its head before the first one.
 func (s *Pages) send(c *request.Context, out *http.ResponseController, text string) error {
 	if c.Status == 0 {
 		(&Page{C: c}).secure()
 		c.Header().Set("Content-Type", "text/event-stream")
+		c.Header().Set("X-Accel-Buffering", "no") // nginx would keep the events back
 		c.WriteHeader(http.StatusOK)
 	}
 	if _, err := c.Write([]byte(text)); err != nil {

@@ -1,0 +1,215 @@
+package page
+
+// This file does each form once, however often it is sent, and redirects to a page with its answer.
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bunrouter"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/openid"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+)
+
+// Action returns the handler of a form, for those who have signed in. do does what the form says,
+// and calls Finish. back is the path of the page with the form, with names of parameters.
+//
+// The answer is a redirect in any case, so that the page after it can be opened again. A form that
+// is sent twice is done once, and the second request gets the answer of the first. What was typed
+// is shown again after a refusal, also one because the session has ended.
+func (s *Pages) Action(back string, do Fill) bunrouter.HandlerFunc {
+	return func(w http.ResponseWriter, r bunrouter.Request) error {
+		c := request.Of(w, r)
+		p := &Page{C: c, pages: s, Status: http.StatusOK, back: filled(c, back)}
+		err := s.act(p, do)
+		if refused, ok := AsRefusal(err); ok {
+			return s.refuse(p, refused)
+		}
+		if err != nil {
+			return err
+		}
+		return p.write()
+	}
+}
+
+// filled returns a path with the values of its parameters.
+func filled(c *request.Context, path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, ok := strings.CutPrefix(part, ":"); ok {
+			parts[i] = url.PathEscape(c.Param(name))
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func (s *Pages) act(p *Page, do Fill) error {
+	if err := s.Sessions.CheckOrigin(p.C.Request); err != nil {
+		return err
+	}
+	if err := p.readForm(); err != nil {
+		refused, _ := AsRefusal(err)
+		s.offerAgain(p, refused)
+		return nil
+	}
+	if err := s.Resume(p); err != nil {
+		return s.unresumed(p, err)
+	}
+	p.named = p.requestName()
+	p.C.Rename(p.Form.Get(fieldRequest))
+	former, claimed, err := s.claim(p, p.who())
+	switch {
+	case err != nil:
+		s.fail(p, apierror.Unavailable(err))
+		return nil
+	case claimed:
+		s.answer(p, do(p))
+		return nil
+	case former != nil:
+		p.Redirect = former.location(p.named)
+		return nil
+	}
+	p.named = newName() // the answer of the other request has the former name
+	s.answer(p, errUnderWay)
+	return nil
+}
+
+var errUnderWay = &RefusedError{
+	Status: http.StatusConflict,
+	Text: "This was sent before and is still being worked on. The activity shows how far it is, " +
+		"and sending it again does nothing twice",
+}
+
+// claimPause is the pause between two looks for the answer of the same form.
+const claimPause = 100 * time.Millisecond
+
+// claim claims the answer of a form. It waits while another request with the same form makes it,
+// as long as the request may take.
+func (s *Pages) claim(p *Page, who string) (former *answer, claimed bool, err error) {
+	looks := time.NewTicker(claimPause)
+	defer looks.Stop()
+	for {
+		encoded, claimed, err := s.Sessions.Store.ClaimAnswer(
+			p.C.Context(), p.named, who, s.Sessions.Now(), answerLease,
+		)
+		if err != nil || claimed {
+			return nil, claimed, err
+		}
+		if encoded != nil {
+			former = new(answer)
+			return former, false, json.Unmarshal(encoded, former)
+		}
+		select {
+		case <-looks.C:
+		case <-p.C.Context().Done():
+			return nil, false, nil
+		}
+	}
+}
+
+// answer answers a form after its action, which has failed with err or is done.
+func (s *Pages) answer(p *Page, err error) {
+	refused, ok := AsRefusal(err)
+	if ok && refused.Code == apierror.CodeInvalidKey { // the session has ended meanwhile
+		s.keepForSignIn(p, p.who())
+		return
+	}
+	if err != nil && !ok {
+		refused = refusalOf(response.Report(p.C, s.Logger, err))
+	}
+	a, err := p.answerOf(refused)
+	if err == nil {
+		p.Redirect = a.To
+		p.nameLate()
+		a.To = p.Redirect
+		err = s.store(p, p.named, a, refused != nil && !refused.Done)
+	}
+	switch {
+	case err == nil:
+		p.Redirect = a.location(p.named)
+	case refused != nil:
+		s.fail(p, apierror.Unavailable(err))
+	default: // it is done, and the page says what is so
+		p.Redirect = a.To
+	}
+}
+
+// unresumed answers a form without a session.
+func (s *Pages) unresumed(p *Page, err error) error {
+	refused, ok := AsRefusal(err)
+	if ok && refused.Code == apierror.CodeInvalidKey {
+		who, known := p.sentBy()
+		if !known {
+			p.Redirect = s.signInFrom(s.Start, s.Sessions.Has(p.C.Request))
+			return nil
+		}
+		p.named = p.requestName()
+		// A request with the same form that is under way may have ended the session itself.
+		former, claimed, err := s.claim(p, who)
+		switch {
+		case err != nil:
+			s.fail(p, apierror.Unavailable(err))
+		case !claimed && former != nil && former.Who == who && former.Status == 0:
+			p.Redirect = former.location(p.named)
+		default:
+			s.keepForSignIn(p, who)
+		}
+		return nil
+	}
+	if ok && refused.Status < http.StatusInternalServerError {
+		return err
+	}
+	s.fail(p, err)
+	return nil
+}
+
+// fail offers a form again after a fault.
+func (s *Pages) fail(p *Page, err error) {
+	refused, ok := AsRefusal(err)
+	if !ok {
+		refused = refusalOf(response.Report(p.C, s.Logger, err))
+	}
+	s.offerAgain(p, refused)
+}
+
+// keepForSignIn keeps a form for who sent it, and leads to the sign-in and from there to the form.
+func (s *Pages) keepForSignIn(p *Page, who string) {
+	back := p.Back()
+	kept := &answer{
+		Who: who, To: back, Path: p.Path(), Form: p.Form, Status: http.StatusConflict,
+		Why: "The session had ended, so nothing was done. What you typed is still here: send it " +
+			"again",
+	}
+	if err := s.store(p, p.named, kept, true); err != nil {
+		s.fail(p, apierror.Unavailable(err))
+		return
+	}
+	to := withAnswer(back, p.named)
+	if openid.LocalPath(to) != to { // its filter is too long to come back
+		to = withAnswer(p.back, p.named)
+	}
+	p.Redirect = s.signInFrom(to, true)
+}
+
+// signInFrom returns the address of the page for signing in that leads to a path afterwards. The
+// page says so if a session has ended.
+func (s *Pages) signInFrom(to string, ended bool) string {
+	query := "?return=" + url.QueryEscape(openid.LocalPath(to))
+	if ended {
+		query += "&ended=1"
+	}
+	return s.SignIn + query
+}
+
+// offerAgain makes the page of a refusal that has the form, which is sent again by its button. It
+// is the answer if the service cannot keep what was typed.
+func (s *Pages) offerAgain(p *Page, refused *RefusedError) {
+	s.alone(p, refused)
+	p.Again = fieldsOf(p.Form)
+}

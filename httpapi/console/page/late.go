@@ -1,0 +1,62 @@
+package page
+
+// This file has what a page does with a change that is stored and not yet in the read models. The
+// address of the page then has the position of the change, and the page is opened again until it
+// has the change.
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"linkledger/httpapi/response"
+)
+
+// writtenParameter is the parameter of a page with the position of what it has to show.
+const writtenParameter = "written"
+
+// noteProgress notes what the answer of a call tells of the read models.
+func (p *Page) noteProgress(header http.Header) {
+	if position, err := strconv.ParseUint(header.Get(response.HeaderPosition), 10, 64); err == nil {
+		p.written = max(p.written, position)
+	}
+	if seconds, err := strconv.ParseInt(header.Get(response.HeaderBehind), 10, 64); err == nil {
+		p.Behind = max(p.Behind, time.Duration(seconds)*time.Second)
+	}
+}
+
+// nameLate adds the position of what the page has written to where it leads, unless the page there
+// has it already.
+func (p *Page) nameLate() {
+	written := p.written
+	p.written = 0
+	if written == 0 || p.pages.Shown == nil {
+		return
+	}
+	to, err := url.Parse(p.Redirect)
+	if err != nil || p.pages.Shown(p.C.Context(), to.Path, written) {
+		return
+	}
+	query := to.Query()
+	query.Set(writtenParameter, strconv.FormatUint(written, 10))
+	to.RawQuery = query.Encode()
+	p.Redirect = to.String()
+}
+
+// readLate sets Late while the page lacks what its address says was written. Once the page has it,
+// it leads to the address without.
+func (p *Page) readLate() {
+	query := p.Query()
+	if p.C.Request.Method != http.MethodGet || !query.Has(writtenParameter) {
+		return
+	}
+	position, err := strconv.ParseUint(query.Get(writtenParameter), 10, 64)
+	if err == nil && p.pages.Shown != nil && !p.pages.Shown(p.C.Context(), p.Path(), position) {
+		p.Late = true
+		return
+	}
+	query.Del(writtenParameter)
+	to := url.URL{Path: p.Path(), RawPath: p.C.Request.URL.RawPath, RawQuery: query.Encode()}
+	p.Redirect = to.String()
+}

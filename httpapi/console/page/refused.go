@@ -1,0 +1,68 @@
+package page
+
+// This file has what the page of a refusal shows besides its reason.
+
+import (
+	"net/http"
+
+	"linkledger/httpapi/apierror"
+)
+
+// titles are the headings of refusals by their status.
+var titles = map[int]string{
+	http.StatusForbidden:             "This is not allowed",
+	http.StatusNotFound:              "There is no such page",
+	http.StatusMethodNotAllowed:      "This cannot be done here",
+	http.StatusRequestEntityTooLarge: "This is too long",
+	http.StatusTooManyRequests:       "Wait a little",
+}
+
+// titleOf returns the heading of the page of a refusal.
+func titleOf(r *RefusedError) string {
+	if r.Code == apierror.CodeURLNotFound {
+		return "There is no such link"
+	}
+	if title, ok := titles[r.Status]; ok {
+		return title
+	}
+	if r.Status >= http.StatusInternalServerError {
+		return "This does not work now"
+	}
+	return "This did not work"
+}
+
+// waysOn is how a person goes on after a refusal.
+type waysOn struct {
+	Again   string // address to open once more; empty: that would change nothing
+	Start   string // path of the page to begin with
+	SignIn  string // path of the page for signing in; empty: someone has signed in
+	Request string // id by which an operator finds the cause in the log; empty: there is none
+}
+
+// waysOn returns the ways on from a page that is refused with a status.
+func (s *Pages) waysOn(p *Page, status int) waysOn {
+	ways := waysOn{Start: s.Start}
+	if p.Session == nil {
+		ways.SignIn = s.SignIn
+	}
+	passes := status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+	if passes && p.C.Request.Method == http.MethodGet {
+		ways.Again = p.C.Request.URL.RequestURI()
+	}
+	if status >= http.StatusInternalServerError {
+		ways.Request = p.C.ID
+	}
+	return ways
+}
+
+// identify sets the session of a page that answers a failure, so that it has the navigation. It
+// asks nobody in an outage.
+func (s *Pages) identify(p *Page, status int) {
+	if status >= http.StatusInternalServerError || p.C.PrefersJSON() ||
+		!s.Sessions.Has(p.C.Request) {
+		return
+	}
+	if err := s.Resume(p); err != nil { // the page then leads to the sign-in
+		p.Session, p.Calls = nil, nil
+	}
+}

@@ -1,0 +1,317 @@
+package httpapi
+
+import (
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/httpapi/console"
+	"linkledger/projections/engine"
+)
+
+// hiddenFields returns the fields that each form of a page has besides its own.
+func hiddenFields(t *testing.T, page string) url.Values {
+	t.Helper()
+	fields := make(url.Values)
+	for _, name := range []string{"page", "by"} {
+		found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)
+		if found == nil {
+			t.Fatalf("the page has no form with %s\n%s", name, page)
+		}
+		fields.Set(name, html.UnescapeString(found[1]))
+	}
+	fields.Set("request", uuid.NewString())
+	return fields
+}
+
+// twice sends a form in two requests at once, and checks that both get one answer.
+func (b *browser) twice(path string, fields url.Values) *answer {
+	b.t.Helper()
+	answers := make([]*answer, 2)
+	var both sync.WaitGroup
+	for i := range answers {
+		same := b.copy()
+		both.Go(func() { answers[i] = same.post(path, fields) })
+	}
+	both.Wait()
+	for _, a := range answers {
+		if to := a.header.Get("Location"); a.status != http.StatusSeeOther || to != answers[0].header.Get("Location") {
+			b.t.Errorf("%s, sent twice, answers %d %q and %d %q\n%s", path,
+				answers[0].status, answers[0].header.Get("Location"), a.status, to, a.body)
+		}
+	}
+	return answers[0]
+}
+
+// TestEveryFormIsDoneOnce sends the form of each action twice at once and again, opens the page that it leads to twice,
+// and sends it after the session has ended: it is done once, the page can be opened, and what was typed comes back.
+func TestEveryFormIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	pages, err := console.New(console.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := func() int64 { return owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount }
+	for i, route := range pages.Routes() {
+		if route.Method != http.MethodPost || forEverybody(route.Path) {
+			continue
+		}
+		name := fmt.Sprintf("one%d", i)
+		owner.create(`"long_url":"https://example.com/","custom_hash":"` + name + `"`)
+		path := consolePaths.Replace(strings.ReplaceAll(route.Path, ":hash", name))
+		b := s.browser(t)
+		b.signInBy(owner)
+		fields := hiddenFields(t, b.shows("/console/links"))
+		maps.Copy(fields, maps.Clone(consoleFields))
+		fields.Set("hash", name)
+		before := calls()
+		a := b.twice(path, fields)
+		if again := b.copy().post(path, fields); again.header.Get("Location") != a.header.Get("Location") &&
+			!strings.HasSuffix(path, "sign-out") {
+			t.Errorf("%s, sent again, leads to %q in place of %q", path, again.header.Get("Location"), a.header.Get("Location"))
+		}
+		if done := calls() - before; done > 1 {
+			t.Errorf("%s was done %d times", path, done)
+		}
+		for range 2 {
+			if shown := b.follow(a); shown.status >= http.StatusInternalServerError || shown.status == http.StatusMethodNotAllowed {
+				t.Errorf("%s leads to a page that answers %d\n%s", path, shown.status, shown.body)
+			}
+		}
+
+		b.signInBy(owner)
+		fields = hiddenFields(t, b.shows("/console/links?order_by=hash"))
+		maps.Copy(fields, maps.Clone(consoleFields))
+		fields.Set("long_url", "https://example.com/typed")
+		ended := b.copy()
+		b.must("DELETE", "/v3/session", "")
+		before = calls()
+		a = ended.post(path, fields)
+		to, err := url.Parse(a.header.Get("Location"))
+		back := to.Query().Get("return")
+		if err != nil || a.status != http.StatusSeeOther || to.Path != "/console/sign-in" || to.Query().Get("ended") == "" ||
+			!strings.HasPrefix(back, "/console/links?order_by=hash&answer=") {
+			t.Fatalf("%s without a session leads to %q", path, a.header.Get("Location"))
+		}
+		if calls() != before {
+			t.Errorf("%s is done without a session", path)
+		}
+		other := s.browser(t) // somebody else who finds the address
+		other.signInBy(owner.withKey(`"name":"other ` + name + `"`))
+		if shown := other.call("GET", back, ""); strings.Contains(shown.body, "https://example.com/typed") {
+			t.Errorf("what was typed for %s is shown to others", path)
+		}
+		in := ended.post("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.key}, "return": {back}})
+		equal(t, "page after the sign-in", in.header.Get("Location"), back)
+		typed := "https://example.com/typed"
+		if path == "/console/change" { // its form is on the page
+			typed = `<option value="archive" selected>`
+		}
+		if shown := ended.follow(in); !strings.Contains(shown.body, typed) ||
+			!strings.Contains(shown.body, "What you typed is still here") {
+			t.Errorf("what was typed for %s does not come back\n%s", path, shown.body)
+		}
+	}
+}
+
+// TestOperatorsFormsAreDoneOnce sends each form of the console of operators twice at once.
+func TestOperatorsFormsAreDoneOnce(t *testing.T) {
+	t.Parallel()
+	s, h := newOperators(t, testTimeout)
+	for _, route := range h.Routes() {
+		path := operatorPaths.Replace(route.Path)
+		if route.Method != http.MethodPost || strings.HasPrefix(path, "/console/sign-in") {
+			continue
+		}
+		b := s.operator(t, h)
+		fields := hiddenFields(t, b.shows("/console/projections/links"))
+		fields.Set("stream", "x")
+		a := b.twice(path, fields)
+		if shown := b.follow(a); shown.status >= http.StatusInternalServerError {
+			t.Errorf("%s leads to a page that answers %d\n%s", path, shown.status, shown.body)
+		}
+	}
+	var builds int
+	if err := s.db.NewRaw("SELECT count(*) FROM linkledger.generations WHERE name = 'links'").
+		Scan(t.Context(), &builds); err != nil || builds > 2 {
+		t.Errorf("a rebuild that is sent twice makes %d generations, %v", builds, err)
+	}
+}
+
+// TestNewKeyIsShownForAWhile makes a key, and opens its page again: it shows the same key for ten minutes, to its maker
+// alone.
+func TestNewKeyIsShownForAWhile(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	b := s.browser(t)
+	b.signInBy(owner)
+	fields := hiddenFields(t, b.shows("/console/keys"))
+	fields.Set("name", "reader")
+	a := b.twice("/console/keys", fields)
+	secret := regexp.MustCompile(`lk_[A-Za-z0-9_-]{43}`)
+	made := secret.FindString(b.follow(a).body)
+	if made == "" || secret.FindString(b.follow(a).body) != made {
+		t.Errorf("the page of the new key shows %q first", made)
+	}
+	equal(t, "keys", len(owner.must("GET", "/v3/keys", "").Keys), 2)
+	other := s.browser(t)
+	other.signInBy(owner.withKey(`"name":"other"`))
+	if secret.MatchString(other.follow(a).body) {
+		t.Error("somebody else sees the key")
+	}
+	s.at(t, s.now.Load().Add(10*time.Minute).Format(time.RFC3339))
+	if secret.MatchString(b.follow(a).body) {
+		t.Error("the key is shown for longer")
+	}
+}
+
+// TestTypedTextStaysInThePage sends a form that is too long, and one while the database is away: the page that answers
+// has what was typed, and sends it again.
+func TestTypedTextStaysInThePage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	b := s.browser(t)
+	b.signInBy(s.client(t, "acme"))
+	fields := hiddenFields(t, b.shows("/console/new"))
+	fields.Set("lines", strings.Repeat("https://example.com/long\n", 50_000))
+	if a := b.post("/console/new", fields); a.status < 400 || strings.Count(a.body, "https://example.com/long") != 50_000 {
+		t.Errorf("a long paste answers %d with %d bytes", a.status, len(a.body))
+	}
+	fields.Set("lines", "https://example.com/1\nhttps://example.com/2")
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := b.post("/console/new", fields)
+	if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "Send it again") ||
+		!strings.Contains(a.body, "https://example.com/1\nhttps://example.com/2</textarea>") ||
+		!strings.Contains(a.body, `name="request" value="`+fields.Get("request")) {
+		t.Errorf("without the database a form answers %d\n%s", a.status, a.body)
+	}
+}
+
+// TestSecondTabChooses saves a field in two tabs: the second is shown what the first saved, and replaces it by saving
+// again.
+func TestSecondTabChooses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one","note":"before"`)
+	b := s.browser(t)
+	b.signInBy(owner)
+	b.shows("/console/links/one")
+	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"first"}]}`)
+	edit := url.Values{"note": {"second"}, "note_before": {"before"}}
+	b.refuses("/console/links/one", edit, "saved meanwhile: first", `name="note" data-most="25" value="second"`,
+		`name="note_before" value="first"`)
+	equal(t, "the note", owner.read("one").Note, "first")
+	edit.Set("note_before", "first")
+	if a := b.sends("/console/links/one", edit); !strings.Contains(a.body, "Saved: note") {
+		t.Errorf("a save shows\n%s", a.body)
+	}
+	equal(t, "the note", owner.read("one").Note, "second")
+	if a := b.sends("/console/links/one", url.Values{"note": {"x "}, "note_before": {"x"}}); !strings.Contains(a.body, "nothing to save") {
+		t.Errorf("a save of nothing shows\n%s", a.body)
+	}
+	b.refuses("/console/links/one", url.Values{"note": {strings.Repeat("é", 26)}}, "26 characters, and at most 25")
+	if a := b.sends("/console/links/one", url.Values{"note": {strings.Repeat("😀", 25)}}); !strings.Contains(a.body, "Saved: note") {
+		t.Errorf("a note of 25 characters is refused\n%s", a.body)
+	}
+	owner.create(`"long_url":"https://example.com/","custom_hash":"two"`)
+	b.refuses("/console/links/one", url.Values{"custom_hash": {"two"}, "custom_hash_before": {"one"}}, "<details open>", `required spellcheck="false" autocapitalize="none" value="two"`)
+	b.refuses("/console/links/one", url.Values{"tags": {"good, a\u202eb, x\u200by"}}, "2 tags are refused")
+}
+
+// TestUndoNamesWhatItTakesBack undoes calls whose fields were changed since, that changed several links, and that were
+// made in parts.
+func TestUndoNamesWhatItTakesBack(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	owner.create(`"long_url":"https://example.com/","custom_hash":"one","note":"before"`)
+	b := s.browser(t)
+	b.signInBy(owner)
+	b.leads("/console/links/one", url.Values{
+		"note": {"new"}, "max_clicks": {"7"}, "tags": {"red"}, "note_before": {"before"}, "max_clicks_before": {"0"},
+	}, "/console/links/one")
+	page := b.shows("/console/links/one", "Undo: ", "note", "most clicks", "Undo: delete the link")
+	equal(t, "buttons of undos", strings.Count(page, `action="/console/links/one/undo"`), 2)
+	batch := owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
+	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"later"}]}`)
+	refused := b.refuses("/console/links/one/undo", url.Values{"batch": {batch}}, "changed since: note", "Undo the rest")
+	rest := hiddenFields(t, refused.body)
+	rest.Set("batch", batch)
+	rest.Set("changed", "skip")
+	b.leads("/console/activity/undo", rest, "/console/links/one")
+	if link := owner.read("one"); link.Note != "later" || link.MaxClicks != 0 || len(link.Tags) != 0 {
+		t.Errorf("the rest was undone to %+v", link)
+	}
+	owner.call("POST", "/v3/batches/"+batch+"/undo?changed=x", "").has("changed is skip")
+
+	b.makes(strings.Repeat("https://example.com/many\n", 120))
+	made := b.shows("/console/activity", "with the calls below: 120 created", "with the call above")
+	var parts []string
+	for _, found := range regexp.MustCompile(`name="batch" value="([^"]+)"`).FindAllStringSubmatch(made, 3) {
+		parts = append(parts, found[1])
+	}
+	if a := b.sends("/console/activity/undo", url.Values{"batch": parts}); !strings.Contains(a.body, "120 links are as before") {
+		t.Errorf("the undo of three parts shows\n%s", a.body)
+	}
+	equal(t, "links", owner.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	owner.create(`"long_url":"https://example.com/","custom_hash":"two"`)
+	b.sends("/console/change", url.Values{"hash": {"one", "two"}, "change": {"archive"}})
+	batch = owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
+	b.leads("/console/links/one/undo", url.Values{"batch": {batch}}, "/console/activity/"+batch)
+	if !owner.read("two").Archived {
+		t.Error("another link was changed without a word")
+	}
+	if a := b.sends("/console/change", url.Values{"hash": {"one", "two"}, "change": {"archive"}}); !strings.Contains(a.body, "Nothing was changed") {
+		t.Errorf("a change of nothing shows\n%s", a.body)
+	}
+	for _, path := range []string{"/console/activity", "/console/links/one"} {
+		s.visit(t, "GET", "/one")
+		a := b.call("GET", path+"?from=2026-02-01&to=2026-01-01", "")
+		if !strings.Contains(a.body, "The range ends before it begins") {
+			t.Errorf("%s shows a reversed range as\n%s", path, a.body)
+		}
+	}
+	b.refuses("/console/change", url.Values{"hash": {"two"}, "change": {"tags"}, "change_tags": {""}},
+		`value="two" aria-label="two" autocomplete="off" checked`, `<option value="tags" selected>`)
+	wrong := b.call("GET", "/console/links?tags=red+tape", "")
+	if !strings.Contains(textOf(wrong.body), `/console/links?tags=%2B%22red+tape%22">red tape</a>`) {
+		t.Errorf("a wrong filter shows\n%s", wrong.body)
+	}
+}
+
+// TestPagesAfterForms opens pages in states to which forms lead.
+func TestPagesAfterForms(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	b := s.browser(t)
+	b.signInBy(s.client(t, "acme"))
+	b.refuses("/console/keys", url.Values{"name": {strings.Repeat("x", 1000)}, "scopes": {"links:read"}}, `value="links:read" checked`)
+	if a := b.sends("/console/keys", url.Values{"scopes": {"links:read"}}); !strings.Contains(a.body, "<h2>The new key</h2>") {
+		t.Errorf("a key without a name shows\n%s", a.body)
+	}
+	seen := b.sends("/console/new", url.Values{"lines": {
+		"url,note,visits,expiration_date\nhttps://example.com/,a note that is much too long for this,3,2099-01-31",
+	}})
+	for _, part := range []string{"Columns that links do not have: visits", "the note is cut", "until 2099-01-31", "Make the link<", "generated"} {
+		if !strings.Contains(seen.body, part) {
+			t.Errorf("the preview does not show %q\n%s", part, seen.body)
+		}
+	}
+	operators := &browser{t, s.operators(t, engine.Config{}, testTimeout), make(map[string]*http.Cookie)}
+	operators.shows("/console/sign-in?ended=1", "Your session has ended")
+}
