@@ -40,7 +40,7 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
-	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m ./...
+	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 25m ./...
 
 # The packages whose tests hold what PostgreSQL itself does.
 POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore/... \
@@ -53,7 +53,7 @@ test-other: go ## Run the tests of what PostgreSQL itself does with another majo
 	TEST_OTHER_POSTGRES_BIN=$$(.ci/otherpostgres); export TEST_OTHER_POSTGRES_BIN; race=-race; \
 	command -v $$(go env CC) >/dev/null || race=; \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
-	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 15m $(POSTGRES_PACKAGES)
+	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 25m $(POSTGRES_PACKAGES)
 
 .PHONY: short
 short: go ## Run the quick tests, which start no process, for the loop of an edit
@@ -66,7 +66,7 @@ soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and 
 	@.ci/pgbouncer
 	@.ci/proxies
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) TEST_SOAK=1 go test -race -count=1 -timeout 2h ./...
-	@for part in crash storecrash disks cluster restores rebuild outage proxies denied tagged model far upgrade fuzz; do \
+	@for part in crash storecrash disks cluster restores backups rebuild outage proxies denied tagged model far upgrade fuzz; do \
 		$(MAKE) --no-print-directory $$part; done
 
 .PHONY: crash
@@ -83,7 +83,12 @@ cluster: go ## Kill and pause services, event store and PostgreSQL in turn, and 
 
 .PHONY: restores
 restores: go ## Restore 30 backups that were made at random moments of a load
-	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 60m -run '^Test(Restores|Drill.*)$$' ./e2e
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 60m -run '^Test(Restores|RestoresOfServe|FolderCopiedUnderLoad|Drill.*)$$' ./e2e
+
+# Needs 8 GB in TMPDIR.
+.PHONY: backups
+backups: go ## Back up 10,000,000 events beside a load, and 10,000 new ones: at most 10 % slower, and a second
+	go test -count=1 -v -timeout 60m -run '^TestBackupBesideLoad$$' ./internal/storeserver -backup-events 10000000
 
 .PHONY: rebuild
 rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in between

@@ -16,7 +16,8 @@ import (
 // deleted are restored under their hashes. Fields and tags get their values from before, and the
 // clicks from before a stats reset count again.
 //
-// A link is refused with URLChanged and the names of the fields if others have changed them since.
+// A link is refused with URLChanged and the names of the fields if others have changed them since,
+// unless r.Undoes skips these fields.
 // A field that already has its value from before needs no event, so Undo may be repeated. It also
 // refuses as DeleteURLs and RestoreURL do.
 func (h *Handler) Undo(ctx context.Context, r domain.Request, ids []string) []URLOutcome {
@@ -71,7 +72,7 @@ func (h *Handler) undo(
 	ctx context.Context, r domain.Request, loaded streams.History, changes *domain.BatchChanges,
 ) (URLOutcome, error) {
 	url := changes.Link
-	was, resets, err := changes.Undo()
+	was, resets, err := changes.Undo(r.Undoes.SkipChanged)
 	switch {
 	case err != nil:
 		return URLOutcome{}, err

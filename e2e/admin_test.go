@@ -227,7 +227,7 @@ func TestNotReadyWithInvalidCheckpoint(t *testing.T) {
 	i.startService()
 	awaitReady(t, i.admin, http.StatusServiceUnavailable, `"projection tree":"misplaced`)
 	_, body := scrape(t, i.admin+"/health/ready")
-	if !strings.Contains(body, `"log":"older than the read models of tree`) ||
+	if !strings.Contains(body, `"log":"lacks events of the read models of tree`) ||
 		!strings.Contains(body, `"projection links":"ok"`) {
 		t.Error(body)
 	}

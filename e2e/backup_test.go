@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,22 +34,22 @@ type traffic struct {
 }
 
 // startTraffic creates and visits links.
-func startTraffic(t *testing.T, d *dev, workers int) *traffic {
+func startTraffic(t *testing.T, d *dev) *traffic {
 	t.Helper()
 	l := &traffic{
 		ledger: ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}},
 	}
-	l.goOn(t, d, workers)
+	l.goOn(t, d)
 	t.Cleanup(l.end)
 	return l
 }
 
 // goOn puts the load on a service again after end.
-func (l *traffic) goOn(t *testing.T, d *dev, workers int) {
+func (l *traffic) goOn(t *testing.T, d *dev) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	l.stop = stop
-	for range workers {
+	for range 4 {
 		worker := l.workers
 		l.workers++
 		l.ended.Go(func() { l.load(ctx, d, worker) })
@@ -190,7 +189,7 @@ func drillOf(t *testing.T, heading, parent string) []string {
 // before it ended.
 func underLoad(t *testing.T, d *dev, backUp func()) (before, after *ledger) {
 	t.Helper()
-	load := startTraffic(t, d, 4)
+	load := startTraffic(t, d)
 	load.await(t, 20)
 	before = load.answered()
 	backUp()
@@ -284,10 +283,7 @@ func TestDrillOfServe(t *testing.T) {
 	i.dsn = restored
 	i.startStore()
 	i.service = i.serve(i.base, i.admin, "new spool", i.flags...)
-	i.eventually("the service is ready", func() bool {
-		response, err := http.Get(i.admin + "/health/ready")
-		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
-	})
+	i.awaitCaughtUp(i.backends())
 	wantProof(t, shell(t, variables+blocks[3]))
 	checkBetween(t, d, before, after, "noted")
 	wantNoted(t, d)
@@ -301,7 +297,7 @@ func TestRestores(t *testing.T) {
 	folder, kept := filepath.Join(parent, "data"), filepath.Join(parent, "backups")
 	d := startDev(t, folder, "--backup", filepath.Join(parent, "scheduled"), "--backup-keep=2")
 	d.call("POST", "/urls", notedLink)
-	load := startTraffic(t, d, 4)
+	load := startTraffic(t, d)
 	master := "LINKLEDGER_MASTER_KEY_FILE=" + filepath.Join(folder, "master.key")
 	for round := range soak.N(1, 30) {
 		load.await(t, len(load.answered().created)+1+rand.IntN(40))
@@ -331,7 +327,7 @@ func TestRestores(t *testing.T) {
 		again.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","note":"goes on"}]}`)
 		again.interrupt()
 		removeAll(t, restored)
-		load.goOn(t, d, 4)
+		load.goOn(t, d)
 		t.Logf("round %d: %d links before the backup, %d after it, %d events in %s", round, least,
 			len(after.created), made.Events, made.Duration)
 	}

@@ -216,7 +216,7 @@ func (i *installation) restoreOlder(made, nodes, admins []string) {
 		i.t.Fatal(err)
 	}
 	i.startStore()
-	awaitReady(i.t, admins[0], http.StatusServiceUnavailable, `"log":"older than the read models of`)
+	awaitReady(i.t, admins[0], http.StatusServiceUnavailable, `"log":"lacks events of the read models of`)
 	for _, node := range nodes {
 		i.eventually("a link that the log lost is refused", func() bool {
 			status, err := visitStatus(i.t.Context(), node, lost[len(lost)-1], "visitor")

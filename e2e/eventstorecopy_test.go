@@ -74,15 +74,22 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	service.kill()
 }
 
+// awaitCaughtUp waits until all projections have all of the log: a service is ready while they lack what was recorded in
+// the last seconds.
+func (i *installation) awaitCaughtUp(backends []string) {
+	i.t.Helper()
+	i.eventually("the projections have caught up", func() bool {
+		out, _, code := command(i.t, append([]string{"projections", "status", "--json"}, backends...)...)
+		return code == 0 && strings.Count(out, `"lag_events":0`) == len(projections.Names())
+	})
+}
+
 // answersAsBefore checks that a service has the same responses as before it got another database,
 // and that it knows the visitor of writeHistory.
 func (i *installation) answersAsBefore(base string, backends []string, before map[string]any) {
 	t := i.t
 	t.Helper()
-	i.eventually("the projections have caught up", func() bool {
-		out, _, code := command(t, append([]string{"projections", "status", "--json"}, backends...)...)
-		return code == 0 && strings.Count(out, `"lag_events":0`) == len(projections.Names())
-	})
+	i.awaitCaughtUp(backends)
 	after := i.responses(base, backends)
 	for what, want := range before {
 		if got := after[what]; !reflect.DeepEqual(got, want) {

@@ -152,6 +152,9 @@ func TestFullDiskOfPostgreSQLAlone(t *testing.T) {
 	filler := filepath.Join(data, "filler")
 	fill(t, filler)
 	full := time.Now()
+	const refuses = `linkledger_disk_refuses_writes{disk="database"}`
+	i.eventually("the disk is named", func() bool { return i.metric(refuses) == 1 })
+	t.Logf("named in the metric after %s", time.Since(full).Round(100*time.Millisecond))
 	i.eventually("a node is not well", func() bool {
 		for _, node := range []string{i.admin, admin} {
 			response, err := http.Get(node + "/health/ready")
@@ -178,6 +181,8 @@ func TestFullDiskOfPostgreSQLAlone(t *testing.T) {
 		awaitReady(t, node, http.StatusOK, "ok")
 	}
 	t.Logf("ready %s after there is space", time.Since(freed).Round(100*time.Millisecond))
+	i.eventually("the disk is well", func() bool { return i.metric(refuses) == 0 })
+	t.Logf("well in the metric %s after there is space", time.Since(freed).Round(100*time.Millisecond))
 	i.eventually("links are made again", func() bool { return m.count() > before+20 })
 	m.stop()
 	m.running.Wait()

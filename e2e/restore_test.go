@@ -19,6 +19,10 @@ func TestRestore(t *testing.T) {
 	if redirected, err := visit(t.Context(), d.base, "kept", "visitor"); err != nil || !redirected {
 		t.Fatalf("redirected: %t, %v", redirected, err)
 	}
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"gone","note":"first"}]}`)
+	d.call("PATCH", "/urls/gone", `{"urls":[{"note":"second"}]}`)
+	edited := d.call("GET", "/activity?limit=1", "")["activity"].([]any)[0].(map[string]any)["batch"].(string)
+	d.call("DELETE", "/urls/gone", "")
 	if err := os.Mkdir(restored, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +54,46 @@ func TestRestore(t *testing.T) {
 	if note := again.call("GET", "/urls/kept", "")["urls"].([]any)[0].(map[string]any)["note"]; note != "another" {
 		t.Errorf("the new note reads %q", note)
 	}
+	lostKeysFailNothing(again, restored, edited)
 	awaitReady(t, again.admin, http.StatusOK, `"keys":"degraded: the keys of before `)
 	operator(t, restored, "projections", "verify", "--all")
 	again.interrupt()
+}
+
+// lostKeysFailNothing restores a deleted link whose notes cannot be read, and undoes changes of its note by batches,
+// in the API and as an operator. Each says what cannot be read, and fails for no other reason.
+func lostKeysFailNothing(d *dev, folder, edited string) {
+	d.t.Helper()
+	const lost = "cannot be read, its key is lost"
+	note := func(when, want string) {
+		d.t.Helper()
+		if got := d.call("GET", "/urls/gone", "")["urls"].([]any)[0].(map[string]any)["note"]; got != want {
+			d.t.Errorf("%s the note reads %q, want %q", when, got, want)
+		}
+	}
+	if deleted := d.call("GET", "/deleted", "")["deleted"].([]any); len(deleted) != 1 ||
+		deleted[0].(map[string]any)["note"] != lost {
+		d.t.Errorf("deleted: %v", deleted)
+	}
+	d.call("POST", "/urls/gone/restore", "")
+	note("restored", lost)
+	d.call("POST", "/batches/"+edited+"/undo", "")
+	note("after the undo of an edit whose notes are lost", lost)
+	d.call("PATCH", "/urls/gone", `{"urls":[{"note":"readable"}]}`)
+	since := d.call("GET", "/activity?limit=1", "")["activity"].([]any)[0].(map[string]any)["batch"].(string)
+	note("edited", "readable")
+	operator(d.t, folder, "audit", "undo", since)
+	note("undone by an operator", lost)
+	d.call("DELETE", "/urls/gone", "")
+	operator(d.t, folder, "audit", "restore", "gone", "--revision", "0")
+	note("restored to its first revision", lost)
+	if history := operator(d.t, folder, "audit", "history", "gone"); !strings.Contains(history, lost) {
+		d.t.Errorf("history: %s", history)
+	}
+	if accounts := operator(d.t, folder, "account", "list"); !strings.Contains(accounts, lost) {
+		d.t.Errorf("accounts: %s", accounts)
+	}
+	d.call("DELETE", "/urls/gone", "")
 }
 
 // TestOnlyLogAndKeysRemain drops the read models of a service. The next one builds them again,

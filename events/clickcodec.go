@@ -32,6 +32,7 @@ func readClicks(body []byte) (ClicksRecorded, bool) {
 		c.OS = r.optional(`,"os":"`)
 		c.Device = r.optional(`,"device":"`)
 		c.Country = r.optional(`,"country":"`)
+		c.Program = r.optional(`,"program":"`)
 		if !r.skip("}") {
 			return ClicksRecorded{}, false
 		}

@@ -27,6 +27,7 @@ func drawClick(t *rapid.T) Click {
 		URLID: text.Draw(t, "url"), Visitor: text.Draw(t, "visitor"), Former: text.Draw(t, "former"), At: at,
 		Bot: rapid.Bool().Draw(t, "bot"), Referrer: text.Draw(t, "referrer"), Browser: text.Draw(t, "browser"),
 		OS: text.Draw(t, "os"), Device: text.Draw(t, "device"), Country: text.Draw(t, "country"),
+		Program: text.Draw(t, "program"),
 	}
 }
 
@@ -44,7 +45,7 @@ func TestClicksAreJSON(t *testing.T) {
 // TestClicksAreReadDirectly checks that usual clicks are decoded without encoding/json.
 func TestClicksAreReadDirectly(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"clicks.recorded.v1", "clicks.recorded.v1+visitor"} {
+	for _, name := range []string{"clicks.recorded.v1", "clicks.recorded.v1+visitor", "clicks.recorded.v1+program"} {
 		golden, err := os.ReadFile("testdata/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +74,7 @@ func readAlike(t interface{ Fatalf(string, ...any) }, body []byte) {
 }
 
 func FuzzClicks(f *testing.F) {
-	for _, name := range []string{"clicks.recorded.v1", "clicks.recorded.v1+visitor"} {
+	for _, name := range []string{"clicks.recorded.v1", "clicks.recorded.v1+visitor", "clicks.recorded.v1+program"} {
 		golden, err := os.ReadFile("testdata/" + name + ".json")
 		if err != nil {
 			f.Fatal(err)

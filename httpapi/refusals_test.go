@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the ca
 		{"GET", "/v3//urls", "", 404, apierror.CodeInvalidResource, ""},
 		{"GET", "/v3/urls//", "", 404, apierror.CodeInvalidResource, ""},
 		{"GET", "/v3/x/%2e%2e/urls", "", 404, apierror.CodeInvalidResource, ""},
-		{"GET", "/v3/urls/%2e", "", 404, apierror.CodeInvalidResource, ""},
+		{"GET", "/v3/urls/%2e", "", 400, apierror.CodeInvalidHash, ""},
 
 		{"PUT", "/v3/urls", "", 405, apierror.CodeMethodNotSupported, "DELETE, GET, HEAD, OPTIONS, PATCH, POST"},
 		{"GET", "/v3/stats", "", 405, apierror.CodeMethodNotSupported, "DELETE, OPTIONS"},

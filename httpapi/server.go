@@ -89,7 +89,8 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) newConsole(sessions *session.Sessions) (*router.Router, error) {
 	cfg := console.Config{
 		API: http.HandlerFunc(s.serveOwnCall), Sessions: sessions,
-		Base: shortlink.Base(s.cfg.BaseURL), Operators: s.cfg.OperatorsURL, Logger: s.cfg.Logger,
+		Base: shortlink.Base(s.cfg.BaseURL), Operators: s.cfg.OperatorsURL,
+		Shown: s.v3.Shows, Logger: s.cfg.Logger,
 	}
 	var routes []router.Route
 	if s.cfg.SignIn != nil {

@@ -120,10 +120,11 @@ func TestPastedAddresses(t *testing.T) {
 		if want != "" {
 			status = http.StatusFound
 		}
+		clients := map[string]*rawClient{"fast path": v.fast, "net/http": v.plain}
 		if _, err := url.ParseRequestURI(path); err != nil {
-			status, want = http.StatusBadRequest, "" // by net/http
+			delete(clients, "net/http") // refuses it, if the fast path does not mend it before
 		}
-		for by, client := range map[string]*rawClient{"fast path": v.fast, "net/http": v.plain} {
+		for by, client := range clients {
 			if got, location, _ := client.get(path); got != status || location != want {
 				t.Errorf("%s by %s: %d %q; want %d %q", path, by, got, location, status, want)
 			}
@@ -216,6 +217,9 @@ func TestFastPathAnswersAsNetHTTP(t *testing.T) {
 	)
 	rapid.Check(t, func(t *rapid.T) {
 		path := "/" + strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), "")
+		if _, err := url.ParseRequestURI(path); err != nil {
+			return // refused by net/http alone, if the fast path has not mended it
+		}
 		status, location, body := v.fast.get(path)
 		plainStatus, plainLocation, plainBody := v.plain.get(path)
 		if status != plainStatus || location != plainLocation || body != plainBody {

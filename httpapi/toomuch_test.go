@@ -54,7 +54,7 @@ func TestSlowClientsAreNotTheNodesFault(t *testing.T) {
 		form := url.Values{"username": {"acme"}, "key": {"wrong"}}.Encode()
 		a := s.browser(t).call("POST", "/console/sign-in", form, slowly(short+short/4), header("Content-Type", "application/x-www-form-urlencoded"),
 			header("Sec-Fetch-Site", "same-origin"))
-		equal(t, "a slow sign-in", a.status, http.StatusBadRequest)
+		equal(t, "a slow sign-in", a.status, http.StatusSeeOther) // to the form, with the reason
 	})
 	slow.Wait()
 }

@@ -74,7 +74,7 @@ func TestFieldsOfAClick(t *testing.T) {
 	})
 	equal(
 		t, "click without known details", recorded[1],
-		clicks.Click{URLID: recorded[1].URLID, Visitor: recorded[1].Visitor, At: recorded[1].At},
+		clicks.Click{URLID: recorded[1].URLID, Visitor: recorded[1].Visitor, At: recorded[1].At, Program: "Lynx"},
 	)
 }
 
@@ -93,7 +93,7 @@ func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 				if recorded, ok := event.(events.ClicksRecorded); ok {
 					all = append(all, recorded.Clicks...)
 				}
-				for _, secret := range []string{"192.0.2.7", "secret", "Mozilla", "8443", "Lynx"} {
+				for _, secret := range []string{"192.0.2.7", "secret", "Mozilla", "8443", "Lynx/"} {
 					if strings.Contains(string(r.Data)+string(r.Metadata), secret) {
 						t.Errorf("%q is in the log: %s %s", secret, r.Data, r.Metadata)
 					}

@@ -20,7 +20,6 @@ import (
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/status"
-	"linkledger/projections/keystore"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
@@ -30,8 +29,8 @@ import (
 // event reveals: with an error of PostgreSQL, or with a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
-	clone.projection.Folds = func(master *keystore.MasterKey) projection.Folds {
-		return poisonedFolds{w.projection.Folds(master), at, panics}
+	clone.projection.Folds = func(given projection.Given) projection.Folds {
+		return poisonedFolds{w.projection.Folds(given), at, panics}
 	}
 	return &clone
 }

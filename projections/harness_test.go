@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 // testTimeout bounds the waits of a test.
-const testTimeout = time.Minute
+const testTimeout = 3 * time.Minute
 
 func withTimeout(t testing.TB) context.Context {
 	t.Helper()

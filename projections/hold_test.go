@@ -38,17 +38,17 @@ func drawClicks(t *rapid.T) (log []eventstore.Recorded) {
 func (w *workshop) followHeld(ctx context.Context, p *projector.Projector, log []eventstore.Recorded) error {
 	var err error
 	for range 5 {
-		var from eventstore.Position
 		select { // end the rest
 		case w.resume <- struct{}{}:
 		default:
 		}
-		if from, err = p.Checkpoint(ctx); err != nil {
-			return err
+		at, failure := p.Checkpoint(ctx)
+		if failure != nil {
+			return failure
 		}
 		if err = deliverHeld(
 			ctx, p,
-			slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool { return !r.Position.After(from) }),
+			slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool { return !r.Position.After(at.Position) }),
 		); err == nil {
 			return nil
 		}
@@ -181,7 +181,7 @@ func TestHeldIsBounded(t *testing.T) {
 		held := new(heldFold)
 		plain := w.projection.Folds
 		w.projection.Folds = projection.FoldsOf(func() projection.Fold {
-			*held = heldFold{Fold: plain(nil).Next()}
+			*held = heldFold{Fold: plain(projection.Given{}).Next()}
 			return held
 		})
 		p := w.projector(ctx, t)

@@ -25,6 +25,7 @@ import (
 	"linkledger/projections/readmodel"
 	"linkledger/projections/tags"
 	"linkledger/projections/tree"
+	"linkledger/robots"
 )
 
 // Names of the projections.
@@ -56,6 +57,17 @@ func Filters() map[string]eventstore.Filter {
 		filters[p.Name] = p.Filter
 	}
 	return filters
+}
+
+// Judging returns the names of the projections that count clicks, and so judge who is a robot. They
+// are built together when clicks are judged anew, because their numbers belong together.
+func Judging() (names []string) {
+	for _, p := range all() {
+		if p.Judges {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // Names returns the names of all projections.
@@ -116,10 +128,19 @@ func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, 
 func Rebuild(
 	ctx context.Context, cfg engine.Config, names []string, report func([]status.Progress),
 ) error {
+	return RebuildJudged(ctx, cfg, names, nil, report)
+}
+
+// RebuildJudged is Rebuild with words by which the clicks that were recorded before are judged, if
+// they are not nil.
+func RebuildJudged(
+	ctx context.Context, cfg engine.Config, names []string, words *robots.Table,
+	report func([]status.Progress),
+) error {
 	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
-	return rebuild.Run(ctx, all(), cfg, names, report)
+	return rebuild.Run(ctx, all(), cfg, names, words, report)
 }
 
 // BeginRebuild begins to build the next generation of a projection, as rebuild.Begin does. The

@@ -2,6 +2,7 @@ package queries
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/events"
+	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
 	"linkledger/queries/asof"
 	"linkledger/queries/linkset"
@@ -26,6 +28,9 @@ type Account struct {
 	ExpirationDate string    `bun:"expiration_date"`
 	Erased         bool      `bun:"erased"` // by an operator, for ever
 	CreatedAt      time.Time `bun:"created_at"`
+	// LostKey reports in lists of accounts that the key of before is lost, and with it the notes
+	// and details that it had encrypted.
+	LostKey bool `bun:"-"`
 }
 
 // Login is an account with its working keys.
@@ -165,7 +170,19 @@ func (q *DB) Accounts(ctx context.Context) ([]Account, error) {
 	if err := q.accounts().OrderExpr("username, id").Scan(ctx, &accounts); err != nil {
 		return nil, failed("accounts", err)
 	}
-	return accounts, nil
+	return accounts, q.markLostKeys(ctx, accounts)
+}
+
+// markLostKeys sets LostKey.
+func (q *DB) markLostKeys(ctx context.Context, accounts []Account) error {
+	lost, err := q.db.Keys.Lost(ctx)
+	if err != nil && !errors.Is(err, keystore.ErrMissing) { // then there are no keys to lose
+		return failed("accounts", err)
+	}
+	for i, a := range accounts {
+		accounts[i].LostKey = !a.Erased && a.CreatedAt.Before(lost.At)
+	}
+	return nil
 }
 
 // AccountPage returns a page of the accounts whose user name contains a text, by user name, and how
@@ -185,7 +202,7 @@ func (q *DB) AccountPage(
 	if err != nil {
 		return nil, 0, failed("accounts", err)
 	}
-	return accounts, total, nil
+	return accounts, total, q.markLostKeys(ctx, accounts)
 }
 
 func (q *DB) accounts() *bun.SelectQuery {

@@ -131,6 +131,11 @@ var helpTexts = config.HelpTexts{
 		"row by row.",
 	"rebuild_command": "Build the next generation beside the one that serves, and switch readers " +
 		"to it.",
+	"judging_agents": "Judge all recorded clicks anew, by the words of the program with the " +
+		"changes of this file, as with --agents of serve. Builds links and dimensions, or --all. " +
+		"Not from the environment.",
+	"built_in_agents": "Judge all recorded clicks anew, by the words of the program alone. Not " +
+		"from the environment.",
 	"connections": "Largest number of PostgreSQL connections that all builds hold together, 8 to " +
 		"100.",
 }

@@ -97,19 +97,30 @@ func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
 
 type projectionsRebuild struct {
 	someProjections
-	Connections int `default:"10" help:"${connections}"`
+	Agents        string `help:"${judging_agents}" placeholder:"FILE" noenv:""`
+	BuiltInAgents bool   `help:"${built_in_agents}" noenv:""`
+	Connections   int    `default:"10" help:"${connections}"`
 }
 
 // Run builds the next generations, and returns when they serve readers.
 func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
-	names, err := c.names()
+	words, err := maintenance.ReadWords(c.Agents, c.BuiltInAgents)
+	if err != nil {
+		return err
+	}
+	cfg := maintenance.RebuildConfig{Words: words, Connections: c.Connections}
+	if words != nil && !c.All {
+		cfg.Names, err = maintenance.Judging(c.Name)
+	} else {
+		cfg.Names, err = c.names()
+	}
 	if err != nil {
 		return err
 	}
 	if c.Connections < 8 || c.Connections > 100 {
 		return usage.Errorf("--connections must be 8 to 100, not %d", c.Connections)
 	}
-	return maintenance.Rebuild(ctx, c.by(p), names, c.Connections)
+	return maintenance.Rebuild(ctx, c.by(p), cfg)
 }
 
 type projectionsRollback struct {

@@ -106,6 +106,7 @@ func (w pendingAppend) event() events.Event {
 		c := &w.Clicks[i]
 		for _, text := range []*string{
 			&c.URLID, &c.Visitor, &c.Former, &c.Referrer, &c.Browser, &c.OS, &c.Device, &c.Country,
+			&c.Program,
 		} {
 			if !events.IsText(*text) {
 				*text = events.CleanText(*text)

@@ -22,6 +22,10 @@ type Undone struct {
 	Batch string
 	Key   string
 	Since time.Time // by the clock of the event store
+
+	// SkipChanged leaves the fields as they are that others have changed since, in place of a
+	// refusal, and takes back the rest.
+	SkipChanged bool
 }
 
 // Includes reports whether the undo takes back an event.
@@ -81,8 +85,9 @@ func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 }
 
 // Undo returns the link as it was before the batch, in the fields that the batch changed, and the
-// resets of its stats to undo, the last one first. It refuses with URLChanged.
-func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
+// resets of its stats to undo, the last one first. It refuses with URLChanged if fields were
+// changed since, unless it skips these. A creation is undone as a whole or not.
+func (b *BatchChanges) Undo(skipChanged bool) (was Link, resets []events.Revision, err error) {
 	was = b.Link.Clone()
 	if gone, ok := b.before[fieldDeleted]; ok && gone == true {
 		if !b.Link.Deleted {
@@ -99,11 +104,16 @@ func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
 		}
 	}
 	resets, conflicts := b.lastResets()
+	if skipChanged {
+		conflicts = nil
+	}
 	now := FieldsOf(b.Link)
 	undone := len(resets) > 0
 	for _, field := range slices.Sorted(maps.Keys(b.before)) {
 		switch {
 		case now[field] == b.before[field]:
+			continue
+		case b.since[field] && skipChanged:
 			continue
 		case b.since[field]:
 			conflicts = append(conflicts, field)

@@ -28,7 +28,8 @@ func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Ev
 		})
 	}
 	note := was.Note
-	if note != u.Note { // a former version may have stored what no event takes now
+	// A former version may have stored what no event takes now. That a key is lost is said in full.
+	if note != u.Note && note != events.LostKey {
 		note = TrimNote(note)
 	}
 	changes = append(changes, u.Edit(LinkChange{

@@ -1,7 +1,10 @@
 package domain
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"linkledger/events"
@@ -42,13 +45,13 @@ func (t Tags) Create(
 // missing returns the labels, each once, that are neither tags of the account nor in known. It
 // refuses a malformed label, and more new tags than are allowed.
 func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) {
+	if err := CheckLabels(labels); err != nil {
+		return nil, err
+	}
 	var missing []string
 	seen := make(map[string]bool)
 	for _, label := range labels {
-		label, err := checkLabel(label)
-		if err != nil {
-			return nil, err
-		}
+		label := storedLabel(label)
 		key := labelKey(label)
 		if _, exists := t.byLabel[key]; exists || known[key] || seen[key] {
 			continue
@@ -131,14 +134,21 @@ func SetOf(ids []string) map[string]bool {
 	return set
 }
 
-// CheckLabels refuses labels with InvalidLabel if one is malformed or reserved.
+// CheckLabels refuses labels with InvalidLabel if some are malformed or reserved. The refusal of
+// several names each.
 func CheckLabels(labels []string) error {
+	var first error
+	var all []string
 	for _, label := range labels {
 		if _, err := checkLabel(label); err != nil {
-			return err
+			first = cmp.Or(first, err)
+			all = append(all, fmt.Sprintf("%q: %s", label, err))
 		}
 	}
-	return nil
+	if len(all) > 1 {
+		return Refuse(InvalidLabel, "%d tags are refused. %s", len(all), strings.Join(all, ". "))
+	}
+	return first
 }
 
 // IDs returns the ids of labels, each once.

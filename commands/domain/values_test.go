@@ -81,3 +81,17 @@ func FuzzValues(f *testing.F) {
 		}
 	})
 }
+
+// TestRestoreToALostNote checks that a link that returns to a note whose key is lost says so in full.
+func TestRestoreToALostNote(t *testing.T) {
+	t.Parallel()
+	was := Link{ID: "id", Hash: "a", Note: events.LostKey}
+	now := was
+	now.Note = "readable"
+	for _, e := range now.Restore(was, 0, time.Now()) {
+		now.Apply(e)
+	}
+	if now.Note != events.LostKey {
+		t.Errorf("the note reads %q", now.Note)
+	}
+}

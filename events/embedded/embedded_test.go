@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testTimeout bounds every wait of a test.
-const testTimeout = time.Minute
+const testTimeout = 3 * time.Minute
 
 // newStoreEvents is the number of system events in a new store.
 const newStoreEvents = 7

@@ -13,7 +13,7 @@ import (
 
 // invalidPositionHint explains how a position comes to be in no log, and what to do.
 const invalidPositionHint = "it is of another log, or the event store was reset or " +
-	"restored from a backup that is older; what was read up to there must be read again from the " +
+	"restored from an older backup; what was read up to there must be read again from the " +
 	"start of the log (projections rebuild NAME for a projection)"
 
 // classifyPositionError distinguishes an outage from a position at which no event begins. met is

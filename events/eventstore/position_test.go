@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -172,4 +175,58 @@ func (u *unsure) Read(request *streams.ReadReq, call streams.Streams_ReadServer)
 			return err
 		}
 	}
+}
+
+// TestFits restores a log from a backup and repeats the append that it lacks, so that it has the same event at the same
+// position, recorded at another time. It checks that only readers who have the former event are told.
+func TestFits(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	folder, backup := filepath.Join(parent, "events"), filepath.Join(parent, "backup")
+	server := eventstoretest.ServeFolder(t, folder)
+	store := eventstoretest.Open(t, server.URL())
+	appended := func(stream string, command uuid.UUID) eventstore.Identity {
+		t.Helper()
+		done, err := store.Append(t.Context(), eventstoretest.TagWrite(stream, eventstore.NoStream, command, "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := store.IdentityAt(t.Context(), done.Position)
+		if err != nil || at.Position != done.Position {
+			t.Fatalf("the event at %s is %+v, %v", done.Position, at, err)
+		}
+		return at
+	}
+	fits := func(checkpoint eventstore.Position, last eventstore.Identity, want bool) {
+		t.Helper()
+		err := store.Fits(t.Context(), checkpoint, last, tags)
+		if (err == nil) != want || err != nil && !errors.Is(err, eventstore.ErrPositionInvalid) {
+			t.Errorf("%+v up to %s: %v; want %t", last, checkpoint, err, want)
+		}
+	}
+	command := uuid.New()
+	kept := appended(events.StreamTags+"a", uuid.New())
+	server.Stop()
+	if err := os.CopyFS(backup, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	lost := appended(events.StreamTags+"b", command)
+	other := appended("other-c", uuid.New())
+	fits(other.Position, lost, true)
+	fits(other.Position, eventstore.Identity{}, true)
+	server.Stop()
+	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(backup))); err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	fits(lost.Position, lost, false)
+	repeated := appended(events.StreamTags+"b", command)
+	if repeated.Position != lost.Position {
+		t.Errorf("the repeated event is at %s, not at %s", repeated.Position, lost.Position)
+	}
+	fits(lost.Position, lost, false)
+	fits(kept.Position, kept, true)
+	fits(repeated.Position, kept, false) // where it has not seen the event that a filter selects
+	fits(repeated.Position, repeated, true)
 }

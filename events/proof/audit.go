@@ -58,6 +58,12 @@ type Alteration struct {
 	// Sound reports whether all events that the log has are confirmed, by the leaves of a tree that
 	// Head confirms or by another head. It is set only with Missing.
 	Sound bool
+	// Forks reports whether nothing that follows First in the log was in the tree that Head
+	// confirms, as after the restore of an older backup that was then written on. It is set only
+	// if First is known exactly.
+	Forks bool
+	// Agreed is the last event before First that matches; nil: none, or not known.
+	Agreed *Place
 	// DeniedBy is a head of at least as many events that does match, or nil if there is none. If
 	// it is set, the log was altered before that head was signed, or one of the two heads belongs
 	// to another log.
@@ -88,6 +94,7 @@ type Audit struct {
 	chunkAt    int64     // index of the first leaf in chunk
 	divergence *Place    // the first event that differs from the stored tree; nil: none yet
 	stored     treeCheck // the stored tree from divergence on
+	fork       fork
 }
 
 // treeCheck grows a tree and compares its root with the heads of the same size.
@@ -139,6 +146,7 @@ func (a *Audit) Add(ctx context.Context, batch []eventstore.Recorded) error {
 		if err != nil {
 			return err
 		}
+		before := a.last
 		a.last = Place{
 			Index: index, Position: r.Position, Stream: r.Stream, Revision: r.Revision,
 			Type: r.Type, Time: r.Time,
@@ -148,18 +156,28 @@ func (a *Audit) Add(ctx context.Context, batch []eventstore.Recorded) error {
 		}
 		if a.divergence == nil && (ok && kept != leaf || !ok && !r.Position.After(a.kept.UpTo)) {
 			a.diverge(a.last)
+			if index > 0 {
+				a.fork.agreed = &before
+			}
+		}
+		if a.divergence != nil {
+			a.fork.addLog(leaf)
 		}
 		if a.log.add(leaf) {
 			a.headEnds[a.log.leaves] = a.last
 		}
 		if a.divergence != nil && ok && a.stored.leaves == index {
+			a.fork.addStored(kept)
 			a.stored.add(kept)
 		}
 	}
 	return nil
 }
 
-func (a *Audit) diverge(from Place) { a.divergence, a.stored = &from, a.log.clone() }
+func (a *Audit) diverge(from Place) {
+	a.divergence, a.stored = &from, a.log.clone()
+	a.fork.log = make(map[tlog.Hash]bool)
+}
 
 // Findings returns the findings after the whole log was passed to Take.
 func (a *Audit) Findings(ctx context.Context) (Findings, error) {
@@ -174,6 +192,7 @@ func (a *Audit) Findings(ctx context.Context) (Findings, error) {
 		if !ok {
 			break
 		}
+		a.fork.addStored(kept)
 		a.stored.add(kept)
 	}
 	found := Findings{
@@ -222,6 +241,8 @@ func (a *Audit) alterationBefore(unfit int) *Alteration {
 		found := &Alteration{Of: Log, First: *a.divergence, Last: *a.divergence, Head: head}
 		if a.divergence.End {
 			found.Missing, found.Sound = missing, true
+		} else {
+			found.Forks, found.Agreed = a.fork.is(), a.fork.agreed
 		}
 		return found
 	}

@@ -228,6 +228,49 @@ func TestAuditOfAShorterLog(t *testing.T) {
 	}
 }
 
+// TestAuditOfAFork checks that a log that was restored and then written on is told from one in which events were
+// altered, as long as the tree of the head is there.
+func TestAuditOfAFork(t *testing.T) {
+	t.Parallel()
+	log := newLog(20)
+	writtenOn := func(kept, more int) []eventstore.Recorded {
+		forked := slices.Clone(newLog(kept + more))
+		for i := range forked[kept:] {
+			forked[kept+i].ID = uuid.New()
+			forked[kept+i].Time = noon.Add(time.Hour)
+		}
+		return forked
+	}
+	for name, test := range map[string]struct {
+		log   []eventstore.Recorded
+		first int64
+		forks bool
+	}{
+		"longer":                 {writtenOn(12, 30), 12, true},
+		"as long":                {writtenOn(12, 8), 12, true},
+		"still shorter":          {writtenOn(12, 3), 12, true},
+		"one event":              {writtenOn(12, 1), 12, true},
+		"all of it":              {writtenOn(0, 30), 0, true},
+		"another last event":     {writtenOn(19, 1), 19, false},
+		"more after the last":    {writtenOn(19, 5), 19, true},
+		"an event that changed":  {slices.Concat(log[:5], writtenOn(5, 1)[5:], log[6:]), 5, false},
+		"an event that is gone":  {slices.Delete(slices.Clone(log), 5, 6), 5, false},
+		"an event in between":    {slices.Insert(slices.Clone(log), 5, writtenOn(5, 1)[5]), 5, false},
+		"the one before is gone": {slices.Delete(slices.Clone(log), 18, 19), 18, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := audited(t, test.log, storedTreeOf(log), headsOf(log, 20)).Alteration
+			if a == nil || a.Of != Log || a.First.Index != test.first || a.Forks != test.forks {
+				t.Fatalf("found %+v", a)
+			}
+			if (a.Agreed == nil) != (test.first == 0) || a.Agreed != nil && a.Agreed.Index != test.first-1 {
+				t.Errorf("they agree up to %+v", a.Agreed)
+			}
+		})
+	}
+}
+
 // TestAuditOfASoundLog checks that an unaltered log matches all its heads and the stored tree, even
 // if the tree lags.
 func TestAuditOfASoundLog(t *testing.T) {

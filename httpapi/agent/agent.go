@@ -6,10 +6,12 @@ import (
 	"slices"
 
 	"github.com/mileusna/useragent"
+
+	"linkledger/robots"
 )
 
 // MaxLength is how many bytes of a User-Agent header are read.
-const MaxLength = 512
+const MaxLength = robots.MaxLength
 
 const (
 	deviceDesktop = "desktop"
@@ -35,15 +37,25 @@ var (
 type Agent struct {
 	// Robot is true if a program sends it of its own accord, such as a crawler or a preview.
 	Robot               bool
-	Browser, OS, Device string // from a small set of names; empty: unknown, or a robot's
+	Browser, OS, Device string // from a small set of names; empty: unknown
+	// Program is what a click keeps of the header, so that it can be judged by other words later:
+	// see robots.Table.Program.
+	Program string
 }
 
-// Read reads a User-Agent header. The Browser, OS and Device of a robot stay unknown.
-func (t *Table) Read(header string) Agent {
-	if t.IsRobot(header) {
+// Read reads a User-Agent header by the words of a table. The Browser, OS and Device of a robot
+// stay unknown, unless only its words tell it from a person.
+func Read(table *robots.Table, header string) (a Agent) {
+	robot := table.IsRobot(header)
+	if !robot || table.LooksHuman(header) {
+		a = Describe(header)
+	}
+	a.Robot = robot
+	a.Program = table.Program(header, robot, a.OS != "")
+	if a.Robot && a.Program == "" {
 		return Agent{Robot: true}
 	}
-	return Describe(header)
+	return a
 }
 
 // Describe returns the browser, the system and the device that a User-Agent header names, whoever

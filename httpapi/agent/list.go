@@ -2,29 +2,25 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"os"
 	"sync/atomic"
 
 	"linkledger/commands/watchedfile"
+	"linkledger/robots"
 )
-
-// maxFile bounds the file of a List, in bytes.
-const maxFile = 1 << 20
 
 // List has the table that is in use: that of the program, with the changes of a file. Run reads the
 // file again when it has changed. It is safe for concurrent use.
 type List struct {
 	path  string
 	file  *watchedfile.File // touched by Run only; nil: the table of the program does not change
-	table atomic.Pointer[Table]
+	table atomic.Pointer[robots.Table]
 }
 
 // NewList returns a list with the table of the program.
 func NewList() *List {
 	l := new(List)
-	l.table.Store(BuiltIn())
+	l.table.Store(robots.BuiltIn())
 	return l
 }
 
@@ -32,7 +28,7 @@ func NewList() *List {
 func ReadList(path string, logger *slog.Logger) (*List, error) {
 	l := &List{path: path}
 	file, err := watchedfile.Open(watchedfile.Config{
-		Path: path, Content: "agents", MaxSize: maxFile, Load: l.load, Logger: logger,
+		Path: path, Content: "agents", MaxSize: robots.MaxFile, Load: l.load, Logger: logger,
 	})
 	if err != nil {
 		return nil, err
@@ -42,7 +38,7 @@ func ReadList(path string, logger *slog.Logger) (*List, error) {
 }
 
 // Table returns the table that is in use.
-func (l *List) Table() *Table { return l.table.Load() }
+func (l *List) Table() *robots.Table { return l.table.Load() }
 
 // Run looks every second whether the file has changed, if there is one, until ctx ends.
 func (l *List) Run(ctx context.Context) error {
@@ -55,13 +51,9 @@ func (l *List) Run(ctx context.Context) error {
 }
 
 func (l *List) load() error {
-	text, err := os.ReadFile(l.path)
+	table, err := robots.ReadFile(l.path)
 	if err != nil {
 		return err
-	}
-	table, err := Parse(string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", l.path, err)
 	}
 	l.table.Store(table)
 	return nil

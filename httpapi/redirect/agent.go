@@ -7,12 +7,13 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"linkledger/httpapi/agent"
+	"linkledger/robots"
 )
 
 const (
 	// agentsMemory bounds the cache of parsed headers, in bytes.
 	agentsMemory  = 4 << 20
-	agentOverhead = 200 // bytes of a cache entry besides its key
+	agentOverhead = 250 // bytes of a cache entry besides its key
 )
 
 // agents caches what User-Agent headers say, because reading one takes longer than the rest of a
@@ -25,7 +26,7 @@ type agents struct {
 // judged is an agent as a table judges it.
 type judged struct {
 	agent.Agent
-	by *agent.Table
+	by *robots.Table
 }
 
 func newAgents(list *agent.List) (agents, error) {
@@ -49,7 +50,7 @@ func (a agents) read(header string) agent.Agent {
 	if known, ok := a.cache.GetIfPresent(header); ok && known.by == table {
 		return known.Agent
 	}
-	read := &judged{table.Read(header), table}
+	read := &judged{agent.Read(table, header), table}
 	a.cache.Set(strings.Clone(header), read)
 	return read.Agent
 }

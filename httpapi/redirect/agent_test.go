@@ -31,13 +31,18 @@ func TestAgents(t *testing.T) {
 			Browser: "Safari", OS: "iOS", Device: "tablet",
 		},
 		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":  {Robot: true},
-		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)": {Robot: true},
-		"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)":                {Robot: true},
-		"WhatsApp/2.23.20.0":        {Robot: true},
-		"curl/8.0":                  {Robot: true},
-		"Lynx/2.9 (Mallory's name)": {}, // a name that is not on the lists is not stored
+		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)": {Robot: true, Program: "facebookexternalhit"},
+		"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)":                {Robot: true, Program: "Slackbot-LinkExpanding"},
+		"Better Uptime Bot Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0": {
+			Robot: true, Browser: "Chrome", OS: "Linux", Device: "desktop", Program: "Better Uptime Bot",
+		},
+		// The name alone does not say what the agent says, so nothing is kept.
+		"Mozilla/5.0 (X11; Linux x86_64; EvilBot) Gecko/20100101 Firefox/120.0 Foo/1.0": {Robot: true},
+		"WhatsApp/2.23.20.0":        {Robot: true, Program: "WhatsApp"},
+		"curl/8.0":                  {Robot: true, Program: "curl"},
+		"Lynx/2.9 (Mallory's name)": {Program: "Lynx"}, // a name that is not on the lists is not stored
 		"":                          {Robot: true},
-		"Lynx/2.9 " + strings.Repeat("x", 20_000) + "Googlebot": {},
+		"Lynx/2.9 " + strings.Repeat("x", 20_000) + "Googlebot": {Program: "Lynx"},
 	} {
 		for range 2 { // the second time from the cache
 			if got := known.read(header); got != want {

@@ -22,6 +22,10 @@ func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) c
 		At:  now.Truncate(time.Microsecond),
 		Bot: sender.Robot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
 		Browser: sender.Browser, OS: sender.OS, Device: sender.Device, Country: h.country(client),
+		Program: sender.Program,
+	}
+	if !sender.Robot && click.Bot {
+		click.Program = "" // whatever the program is, nobody may see the page
 	}
 	if h.cfg.Former != nil {
 		click.Former = h.cfg.Former.Of(visitor)

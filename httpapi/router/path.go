@@ -2,7 +2,6 @@ package router
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"linkledger/httpapi/shortlink"
@@ -11,7 +10,8 @@ import (
 // Canonical returns the URL with the canonical spelling of its path: with one slash before it and
 // none after it, and escaped only where needed. It returns false for a path that no route has,
 // because it has empty or dot segments. The router would redirect such a path or match it with
-// another route.
+// another route. A segment with escaped dots, %2E or %2E%2E, is a name like any other: a tag of an
+// early version may have it.
 func Canonical(u *url.URL) (*url.URL, bool) {
 	if shortlink.IsPath(u.Path) && u.RawPath == "" {
 		return u, true
@@ -23,17 +23,19 @@ func Canonical(u *url.URL) (*url.URL, bool) {
 	if path == "" {
 		segments = nil
 	}
-	escaped := make([]string, len(segments))
+	escaped, odd := make([]string, len(segments)), false
 	for i, segment := range segments {
 		decoded, err := url.PathUnescape(segment)
 		if err != nil {
 			return &c, false
 		}
 		segments[i], escaped[i] = decoded, url.PathEscape(decoded)
+		if decoded == "." || decoded == ".." {
+			odd = odd || strings.Contains(segment, ".")
+			escaped[i] = strings.ReplaceAll(decoded, ".", "%2E")
+		}
+		odd = odd || decoded == ""
 	}
 	c.Path, c.RawPath = "/"+strings.Join(segments, "/"), "/"+strings.Join(escaped, "/")
-	odd := slices.ContainsFunc(
-		segments, func(s string) bool { return s == "" || s == "." || s == ".." },
-	)
 	return &c, rooted && !odd
 }

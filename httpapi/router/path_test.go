@@ -9,7 +9,7 @@ import (
 // FuzzPath checks that a path has at most one canonical form, and that the canonical form of that
 // is itself.
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"/v3/urls/a%20b/", "/", "//a", "/a/%2e%2e/b", "/%2F", "a", "/%zz", "/\xff"} {
+	for _, seed := range []string{"/v3/urls/a%20b/", "/", "//a", "/a/%2e%2e/b", "/a/%2E/.", "/%2e.", "/%2F", "a", "/%zz", "/\xff"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, path string) {

@@ -15,7 +15,7 @@ import (
 var pasted string
 
 // parsed returns the URL of a request for a path, as net/http reads it. A path with a % that escapes
-// nothing is none to net/http.
+// nothing is none to net/http, and is mended before: see package fastpath.
 func parsed(path string) *url.URL {
 	if u, err := url.ParseRequestURI(path); err == nil {
 		return u

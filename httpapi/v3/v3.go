@@ -4,6 +4,7 @@
 package v3
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -169,6 +170,12 @@ func New(cfg Config) *API {
 // It returns false if that takes too long, or if an event that ends rights cannot take effect.
 func (a *API) AwaitAccounts(c *request.Context, position uint64) bool {
 	return a.waiter.AwaitEnd(c, position) == nil
+}
+
+// Shows waits until a projection has passed a commit position. It returns false if it does not do
+// so in time.
+func (a *API) Shows(ctx context.Context, projection string, position uint64) bool {
+	return a.waiter.Shows(ctx, projection, position)
 }
 
 // Operations returns how many operations on any number of URLs an account has running or waiting on

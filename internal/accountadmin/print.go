@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/metering"
+	"linkledger/events"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
@@ -23,14 +25,15 @@ type printedAccount struct {
 	Active   bool   `json:"active"`
 	Expires  string `json:"expires"` // YYYY-MM-DD, or empty for never
 	Erased   bool   `json:"erased"`
-	KeyID    string `json:"key_id,omitempty"`  // of a new key only
-	APIKey   string `json:"api_key,omitempty"` // as KeyID
+	LostKey  bool   `json:"lost_key,omitempty"` // see queries.Account
+	KeyID    string `json:"key_id,omitempty"`   // of a new key only
+	APIKey   string `json:"api_key,omitempty"`  // as KeyID
 }
 
 func newPrintedAccount(a queries.Account) printedAccount {
 	return printedAccount{
 		ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active,
-		Expires: a.ExpirationDate, Erased: a.Erased,
+		Expires: a.ExpirationDate, Erased: a.Erased, LostKey: a.LostKey,
 	}
 }
 
@@ -91,16 +94,27 @@ func List(ctx context.Context, o installation.Operator) error {
 		//nolint:gosec // without keys, which are stored nowhere
 		return json.NewEncoder(o.Stdout).Encode(views)
 	}
+	heading := console.Row{
+		"user name", "plan", "active", "expires", "erased", "opened", "account id",
+	}
+	lost := slices.ContainsFunc(accounts, func(a queries.Account) bool { return a.LostKey })
+	if lost {
+		heading = append(heading, "notes of before")
+	}
 	rows := make([]console.Row, len(accounts))
 	for i, a := range accounts {
 		rows[i] = console.Row{
 			a.Username, a.Plan, a.Active, a.ExpirationDate, a.Erased,
 			a.CreatedAt.UTC().Format(time.DateTime), a.ID,
 		}
+		switch {
+		case a.LostKey:
+			rows[i] = append(rows[i], events.LostKey)
+		case lost:
+			rows[i] = append(rows[i], "")
+		}
 	}
-	return console.Drawn(o.Stdout, console.Row{
-		"user name", "plan", "active", "expires", "erased", "opened", "account id",
-	}, rows)
+	return console.Drawn(o.Stdout, heading, rows)
 }
 
 // printedUsage is an account with its usage as it is printed.

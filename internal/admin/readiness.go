@@ -210,8 +210,8 @@ func (s *Service) checkProjections(
 // errSeeLog is what is wrong with a misplaced projection. The sentence about the log stands once.
 var errSeeLog = errors.New("misplaced: see log")
 
-// misplaced says that the log is older than projections that serve, and what is done about it. It
-// returns nil if it is older than none.
+// misplaced says that the log lacks events of projections that serve, and what is done about it. It
+// returns nil if it has all.
 func misplaced(all []status.Overview) error {
 	var names, building []string
 	why := ""
@@ -230,8 +230,8 @@ func misplaced(all []status.Overview) error {
 	if len(building) > 0 {
 		how = "they are built anew: " + strings.Join(building, ", ")
 	}
-	return fmt.Errorf("older than the read models of %s: %s; until then calls are refused and "+
-		"visitors get what the log has (%s)", strings.Join(names, ", "), how, why)
+	return fmt.Errorf("lacks events of the read models of %s: %s; until then calls are refused "+
+		"and visitors get what the log has (%s)", strings.Join(names, ", "), how, why)
 }
 
 // standstill is how old an event is that a projection has not applied when that is said.
@@ -265,6 +265,9 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 	degraded := make(map[string]string)
 	if err := s.Store.Refusal(ctx); err != nil {
 		degraded["eventstore"] = "degraded: " + err.Error()
+	}
+	if err := s.Disk.Trouble(); err != nil {
+		degraded["database"] = "degraded: its disk takes no writes: " + err.Error()
 	}
 	if says := s.lostKeys(ctx); says != "" {
 		degraded["keys"] = says

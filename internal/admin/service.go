@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/clicks"
 	"linkledger/events/eventstore"
 	"linkledger/internal/clockcheck"
+	"linkledger/projections/connection"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
@@ -19,6 +20,7 @@ type Service struct {
 	Stopping context.Context //nolint:containedctx // a service that stops is no longer ready
 	Store    *eventstore.Store
 	DB       *readmodel.DB
+	Disk     *connection.Disk // of the database
 	// Projections has the state of the projections that this process runs.
 	Projections *status.Registry
 

@@ -71,7 +71,7 @@ func (s *Service) openGate(ctx context.Context, public *Public) error {
 		s.building.Store(false)
 	}
 	s.clocks.Check(ctx)
-	// Without an answer of both stores nothing says that the log is older than the read models.
+	// Without an answer of both stores nothing says that the log lacks events of the read models.
 	_ = s.level.Check(ctx)
 	public.gate.Open(s.handler, s.clocks.Problem)
 	return nil
@@ -170,13 +170,15 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 		backupState, backupAge = s.cfg.Backups.State, s.cfg.Backups.Age
 	}
 	return &admin.Service{
-		Stopping: stopping, Store: s.Store, DB: s.db, Projections: &s.registry,
-		Clicks: s.clicks, Spooled: s.spool != nil, API: s.has(config.RoleAPI), Served: s.served,
-		MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks, SignIn: s.handler.SignInFault,
-		Building: s.building.Load, Backup: backupState,
+		Stopping: stopping, Store: s.Store, DB: s.db, Disk: s.disk,
+		Projections: &s.registry,
+		Clicks:      s.clicks, Spooled: s.spool != nil, API: s.has(config.RoleAPI),
+		Served: s.served, MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks,
+		SignIn: s.handler.SignInFault, Building: s.building.Load, Backup: backupState,
 		Metrics: s.metrics.Handler(telemetry.Sources{
 			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
-			Store: s.Store, Logger: s.logger, LostLines: s.cfg.LostLines, BackupAge: backupAge,
+			Disk: s.disk, Store: s.Store, Logger: s.logger, LostLines: s.cfg.LostLines,
+			BackupAge: backupAge,
 		}),
 		Console: s.operators, Profiling: s.cfg.Profiling, Logger: s.logger,
 	}

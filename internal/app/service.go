@@ -72,6 +72,7 @@ type Service struct {
 	db        *readmodel.DB
 	guard     *adoption.Guard
 	database  *connection.Watch
+	disk      *connection.Disk // of the database
 	queries   *queries.DB
 	redirects *cache.Redirects
 	commands  *commands.Handler
@@ -165,7 +166,8 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		Store: store, Replace: cfg.ReplaceDatabase, Logger: cfg.Logger,
 	})
 	watch := connection.NewWatch(cfg.Logger)
-	db, err := openDatabase(ctx, cfg, watch.Guard, guard.Watch)
+	disk := connection.NewDisk(cfg.Logger)
+	db, err := openDatabase(ctx, cfg, watch.Guard, disk.Guard, guard.Watch)
 	if err != nil {
 		store.Close()
 		traces.Close()
@@ -173,7 +175,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	}
 	s := &Service{
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
-		guard: guard, database: watch,
+		guard: guard, database: watch, disk: disk,
 		level:   level.NewWatch(db, store, projections.Filters(), cfg.Logger),
 		queries: queries.New(db),
 		served:  make(chan struct{}),

@@ -5,14 +5,19 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
+	"linkledger/commands/clicks"
 	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/httpapi"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/session"
+	"linkledger/internal/config"
 	"linkledger/internal/operators"
 	"linkledger/internal/usage"
 )
@@ -86,14 +91,37 @@ func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error
 			Now: time.Now, Logger: s.logger,
 		},
 		Process: operators.Process{
-			Version: s.cfg.Version, Roles: fmt.Sprint(s.cfg.Roles), Settings: s.cfg.Settings,
+			Version: s.cfg.Version, Roles: rolesText(s.cfg.Roles), Settings: s.cfg.Settings,
 			Spool: func() string {
 				if s.spool == nil {
 					return ""
 				}
-				return s.clicks.Stats().Backlog.String()
+				return spoolText(s.clicks.Stats().Backlog)
 			},
 		},
 		Hosts: s.cfg.AdminHosts, Logger: s.logger,
 	})
+}
+
+// rolesText returns roles for people.
+func rolesText(roles []config.Role) string {
+	names := make([]string, len(roles))
+	for i, role := range roles {
+		names[i] = string(role)
+	}
+	return strings.Join(names, ", ")
+}
+
+// spoolText returns what waits in the spool of clicks, for people.
+func spoolText(b clicks.Backlog) string {
+	if b.Groups == 0 {
+		return "empty"
+	}
+	left := "it does not get emptier"
+	if b.Left > 0 {
+		left = "empty in about " + page.Duration(b.Left)
+	}
+	return fmt.Sprintf("%s, %s, the oldest from %s ago; %.0f a second leave, %s",
+		apierror.Count(int64(b.Clicks), "click"), apierror.Count(b.Bytes, "byte"),
+		page.Duration(b.Age), b.Rate, left)
 }

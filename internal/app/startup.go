@@ -42,7 +42,7 @@ func await(
 	try func(context.Context) error,
 ) error {
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 5*time.Second
+	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 2*time.Second
 	waits := false
 	for {
 		err := try(ctx)

@@ -17,6 +17,7 @@ import (
 	"linkledger/projections/engine"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
+	"linkledger/robots"
 )
 
 // extraConnections are the connections of a rebuild that are not from the pool: one listens for
@@ -28,19 +29,26 @@ const extraConnections = 2
 // garbage.
 const rebuildMemory = 230 << 20
 
-// Rebuild builds the next generations beside those that serve, and switches readers to them. All
-// builds together hold at most the given number of connections.
-func Rebuild(ctx context.Context, o installation.Operator, names []string, connections int) error {
-	names = namesOrAll(names)
+// RebuildConfig says what Rebuild builds.
+type RebuildConfig struct {
+	Names []string // of projections; empty: all
+	// Words judge the clicks that were recorded before; nil: clicks count as they do.
+	Words       *robots.Table
+	Connections int // that all builds together hold at most
+}
+
+// Rebuild builds the next generations beside those that serve, and switches readers to them.
+func Rebuild(ctx context.Context, o installation.Operator, cfg RebuildConfig) error {
+	names := namesOrAll(cfg.Names)
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(rebuildMemory)
 	}
-	return o.OperateWithin(ctx, connections-extraConnections, func(
+	return o.OperateWithin(ctx, cfg.Connections-extraConnections, func(
 		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 	) error {
 		update, end := newProgressDisplay(o)
-		err := projections.Rebuild(
-			ctx, engine.Config{DB: db, Store: store, Logger: o.Logger}, names, update,
+		err := projections.RebuildJudged(
+			ctx, engine.Config{DB: db, Store: store, Logger: o.Logger}, names, cfg.Words, update,
 		)
 		end(err == nil)
 		if ctx.Err() != nil {

@@ -14,6 +14,7 @@ import (
 
 	"linkledger/commands/clicks"
 	"linkledger/events/eventstore"
+	"linkledger/projections/connection"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 	"linkledger/queries/cache"
@@ -102,6 +103,7 @@ type Sources struct {
 	Redirects   *cache.Redirects
 	Clicks      *clicks.Recorder
 	DB          *readmodel.DB
+	Disk        *connection.Disk // of the database
 	Store       *eventstore.Store
 	Logger      *slog.Logger
 	LostLines   func() uint64
@@ -116,7 +118,7 @@ func (m *Metrics) Handler(s Sources) http.Handler {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newStatusCollector(s.Projections), newOverviewCollector(s),
 		newRedirectsCollector(s.Redirects), newClicksCollector(s.Clicks),
-		newDisksCollector(s.Store, s.Clicks), newLogCollector(s.LostLines),
+		newDisksCollector(s.Store, s.Clicks, s.Disk), newLogCollector(s.LostLines),
 		newBackupCollector(s.BackupAge),
 		m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins,
 	)

@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/clicks"
 	"linkledger/events/eventstore"
+	"linkledger/projections/connection"
 	"linkledger/queries/cache"
 )
 
@@ -72,13 +73,17 @@ type disk struct {
 }
 
 // newDisksCollector exports which disks take no writes.
-func newDisksCollector(store *eventstore.Store, recorder *clicks.Recorder) prometheus.Collector {
+func newDisksCollector(
+	store *eventstore.Store, recorder *clicks.Recorder, database *connection.Disk,
+) prometheus.Collector {
 	l := labels[disk]{
 		names: []string{"disk"}, of: func(d disk) []string { return []string{d.name} },
 	}
 	rows := func() []disk {
 		return []disk{
-			{"eventstore", store.Refuses()}, {"spool", recorder.SpoolTrouble() != nil},
+			{"eventstore", store.Refuses()},
+			{"spool", recorder.SpoolTrouble() != nil},
+			{"database", database.Trouble() != nil},
 		}
 	}
 	return collector[disk]{rows: rows, metrics: []metric[disk]{

@@ -8,6 +8,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/projections/projection"
+	"linkledger/robots"
 )
 
 // Day is a number of days since 1970, UTC. It is small because many are in memory.
@@ -23,9 +24,10 @@ func dayOf(at time.Time) Day {
 }
 
 // EachCounted calls count for each click of a batch that counts, with its link and day. Clicks of
-// bots do not count.
+// robots do not count. A judgement says which they are; nil: those that were recorded as such.
 func EachCounted(
-	batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on Day),
+	batch events.ClicksRecorded, judgement *robots.Judgement,
+	count func(link uuid.UUID, click events.Click, on Day),
 ) error {
 	for i, click := range batch.Clicks {
 		link, err := projection.ParseID(click.URLID)
@@ -35,7 +37,8 @@ func EachCounted(
 		if err := projection.CheckTime(click.At); err != nil {
 			return fmt.Errorf("click %d: %w", i, err)
 		}
-		if !click.Bot {
+		// Only a robot whose agent is otherwise that of a person has a system.
+		if !judgement.IsRobot(click.At, click.Program, click.Bot, click.OS != "") {
 			count(link, click, dayOf(click.At))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"linkledger/events"
 	"linkledger/projections/projection"
 	"linkledger/projections/sqlbatch"
+	"linkledger/robots"
 )
 
 // Fold collects the clicks, resets and undone resets of a batch in the order of the log, because a
@@ -11,6 +12,7 @@ import (
 type Fold struct {
 	segments []*segment
 
+	Judgement *robots.Judgement // of the clicks; nil: they keep their verdicts
 	// Begin returns the counter of a run of clicks. Reset and Restore queue the statements for
 	// resets and for undone resets.
 	Begin          func() Clicks
@@ -19,8 +21,8 @@ type Fold struct {
 
 // Clicks sums up clicks.
 type Clicks interface {
-	// Add counts the clicks of an event.
-	Add(batch events.ClicksRecorded) error
+	// Add counts the clicks of an event as a judgement says.
+	Add(batch events.ClicksRecorded, judgement *robots.Judgement) error
 	// Size returns about how many rows Write writes.
 	Size() int
 	// Write queues the statements that add the clicks to the tables.
@@ -55,7 +57,7 @@ func (c *Fold) Add(batch events.ClicksRecorded) error {
 	if last.clicks == nil {
 		last.clicks = c.Begin()
 	}
-	return last.clicks.Add(batch)
+	return last.clicks.Add(batch, c.Judgement)
 }
 
 // Apply collects a reset or an undone reset. It ignores other events of links.

@@ -47,6 +47,8 @@ func Unavailable(err error) bool {
 // isRefusal reports whether the same connection or change will be refused again.
 func isRefusal(refused *pgconn.PgError) bool {
 	switch class(refused) {
+	case "42": // a right
+		return true
 	case "28", "3D", "F0", "XX": // credentials, no such database, configuration, damage
 		return true
 	case "08":
@@ -62,6 +64,8 @@ func isRefusal(refused *pgconn.PgError) bool {
 func OfServer(err *pgconn.PgError) bool {
 	switch err.Code {
 	case "42P03", "42P05": // a cursor or prepared statement of another client of a pooler
+		return true
+	case "42501": // a right that an operator gives, or a file system that is read-only
 		return true
 	}
 	switch class(err) {

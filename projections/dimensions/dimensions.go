@@ -11,6 +11,7 @@ import (
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
+	"linkledger/robots"
 )
 
 // Name is the name of the projection.
@@ -35,7 +36,10 @@ func Bounded(most int) projection.Definition {
 		Filter: projection.Types(
 			events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{},
 		),
-		Folds:        projection.FoldsOf(func() projection.Fold { return newDimensionFold(most) }),
+		Folds: projection.FoldsGiven(func(given projection.Given) projection.Fold {
+			return newDimensionFold(most, given.Judgement)
+		}),
+		Judges:       true,
 		Buffered:     true,
 		NeverAwaited: true, MinDelay: minDelay, MaxDelay: maxDelay,
 	}
@@ -47,8 +51,9 @@ type dimensionFold struct {
 	counts clickcount.Fold
 }
 
-func newDimensionFold(most int) projection.Fold {
+func newDimensionFold(most int, judgement *robots.Judgement) projection.Fold {
 	return &dimensionFold{clickcount.Fold{
+		Judgement: judgement,
 		Begin: func() clickcount.Clicks {
 			return &dimensionClicks{most: most, row: make(map[dimensionValue]int)}
 		},
@@ -96,8 +101,8 @@ type dimensionValue struct {
 	dimension, value string
 }
 
-func (d *dimensionClicks) Add(batch events.ClicksRecorded) error {
-	return clickcount.EachCounted(batch, func(
+func (d *dimensionClicks) Add(batch events.ClicksRecorded, judgement *robots.Judgement) error {
+	return clickcount.EachCounted(batch, judgement, func(
 		link uuid.UUID, click events.Click, on clickcount.Day,
 	) {
 		for _, pair := range [...]struct{ dimension, value string }{

@@ -16,6 +16,7 @@ import (
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/robots"
 )
 
 const (
@@ -123,7 +124,12 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 			return err
 		}
 		if elected {
-			e.start(ctx, fail, newLeaseholder(e.cfg, p, at, c.Generation, status))
+			judgement, err := e.judgementOf(ctx, at)
+			if err != nil {
+				status.Interrupt(err)
+				return err // this process owns the generation, and tries again
+			}
+			e.start(ctx, fail, newLeaseholder(e.cfg, p, at, c.Generation, judgement, status))
 			continue
 		}
 		if err := e.endSilent(ctx, c.Generation); err != nil {
@@ -141,6 +147,17 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 	}
 	e.cfg.Registry.Keep(known)
 	return nil
+}
+
+// judgementOf returns how a generation of this process judges clicks.
+func (e *elector) judgementOf(
+	ctx context.Context, at generation.Checkpoint,
+) (*robots.Judgement, error) {
+	if err := at.ChooseJudgement(ctx, e.cfg.DB); err != nil {
+		return nil, err
+	}
+	judgement, _, err := generation.JudgementOf(ctx, e.cfg.DB, at)
+	return judgement, err
 }
 
 // endSilent frees a generation whose former owner is lost in the middle of a batch.

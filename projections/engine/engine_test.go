@@ -185,7 +185,7 @@ func TestRebuildTakesOver(t *testing.T) {
 	stop()
 	set := projection.Set{toy(never)}
 	cfg := engine.Config{DB: b.db, Store: b.store}
-	if err := rebuild.Run(b.ctx, set, cfg, []string{toyName}, func([]status.Progress) {}); err != nil {
+	if err := rebuild.Run(b.ctx, set, cfg, []string{toyName}, nil, func([]status.Progress) {}); err != nil {
 		t.Fatal(err)
 	}
 	b.await(300)
@@ -209,7 +209,7 @@ func TestRollbackSaysWhatHeldItUp(t *testing.T) {
 	b := newBench(t)
 	set := projection.Set{toy(never)}
 	cfg := engine.Config{DB: b.db, Store: b.store}
-	if err := rebuild.Run(b.ctx, set, cfg, []string{toyName}, func([]status.Progress) {}); err != nil {
+	if err := rebuild.Run(b.ctx, set, cfg, []string{toyName}, nil, func([]status.Progress) {}); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := b.db.BeginTx(b.ctx, nil)

@@ -17,6 +17,7 @@ import (
 	"linkledger/projections/engine/status"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/robots"
 )
 
 // largeBatch is the default number of events in one transaction of a projection that has few
@@ -36,7 +37,7 @@ type leaseholder struct {
 	stopped     <-chan struct{} // receives when the projector has stopped
 	resume      chan<- struct{} // makes a stopped projector try again
 	resumptions int64           // last seen by observe
-	misplaced   misplacement    // of the goroutine of the subscription
+	misplaced   misplacement
 	end         context.CancelFunc
 	//nolint:containedctx // end ends it; run derives its own context from it
 	ended context.Context
@@ -44,7 +45,7 @@ type leaseholder struct {
 
 func newLeaseholder(
 	cfg Config, p projection.Definition, at generation.Checkpoint, row readmodel.Generation,
-	status *status.Entry,
+	judgement *robots.Judgement, status *status.Entry,
 ) *leaseholder {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
 	l := &leaseholder{
@@ -54,7 +55,8 @@ func newLeaseholder(
 	}
 	l.ended, l.end = context.WithCancel(context.Background())
 	l.projector = projector.New(projector.Config{
-		Definition: p, At: at, Building: l.building, DB: cfg.DB, Store: cfg.Store, Status: status,
+		Definition: p, At: at, Building: l.building, Judgement: judgement,
+		DB: cfg.DB, Store: cfg.Store, Identify: cfg.Store.IdentityAt, Status: status,
 		OnCommit: cfg.OnCommit,
 		Lease:    cfg.Lease, Lose: l.end, MaxParked: cfg.MaxParked,
 		Stopped: stopped, Resume: resume,
@@ -98,7 +100,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 	}
 	subscriber := subscription.New(l.cfg.Store, subscription.Config{
 		Filter:     p.Filter,
-		Checkpoint: l.projector.Checkpoint,
+		Checkpoint: l.checkpoint,
 		BatchSize:  l.batchSize(),
 		Decode:     !p.Raw,
 		Delayable:  p.Delayable, NeverAwaited: p.NeverAwaited, SendParts: p.Buffered,
@@ -106,7 +108,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 		Logger:  l.cfg.Logger,
 		OnError: func(err error) { l.interrupted(ctx, err) },
 	})
-	handler := router.AddConsumerHandler(p.Name, p.Name, subscriber, l.projector.Handle)
+	handler := router.AddConsumerHandler(p.Name, p.Name, subscriber, l.handle)
 	report := func(events int, took time.Duration, err error) {
 		l.cfg.OnBatch(p.Name, events, took, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
-	"linkledger/projections/keystore"
 	"linkledger/projections/linkrow"
 	"linkledger/projections/notes"
 	"linkledger/projections/projection"
@@ -57,8 +56,8 @@ type historyFolds struct {
 	keys *notes.Keys
 }
 
-func newHistoryFolds(master *keystore.MasterKey) projection.Folds {
-	return historyFolds{&notes.Keys{Master: master}}
+func newHistoryFolds(given projection.Given) projection.Folds {
+	return historyFolds{&notes.Keys{Master: given.Master}}
 }
 
 func (h historyFolds) Next() projection.Fold {

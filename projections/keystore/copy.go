@@ -41,11 +41,14 @@ const (
 	keyUses      = "key_uses"
 	signOuts     = "issuer_sign_outs"
 	discarded    = "discarded_events"
+	judgements   = "judgements"
 )
 
 // wholeTables are the tables with one file each. Those with a row for each account would make a
 // file that is long to write: account_keys has many files, see shardOf.
-var wholeTables = []string{secrets, sessions, signInLinks, keyUses, signOuts, discarded}
+var wholeTables = []string{
+	secrets, sessions, signInLinks, keyUses, signOuts, discarded, judgements,
+}
 
 // shardOf returns the file of the key of an account. The first digits of an id are a time, the last
 // ones are random.

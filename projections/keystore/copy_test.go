@@ -158,6 +158,8 @@ func TestCopyKnowsAllTables(t *testing.T) {
 			continue
 		case "adoption": // it says which database this is, so no other one may have it
 			continue
+		case "answers": // of forms, which nobody waits for after an hour
+			continue
 		}
 		if _, err := os.Stat(filepath.Join(folder, table)); err != nil {
 			t.Errorf("%s: %v", table, err)

@@ -41,7 +41,7 @@ func (k *Keys) Export(ctx context.Context, to *Copy, copyLog func() error) error
 	if err := copyLog(); err != nil {
 		return err
 	}
-	if err := k.export(ctx, to, []string{accountKeys, secrets, adoptions}); err != nil {
+	if err := k.export(ctx, to, []string{accountKeys, secrets, judgements, adoptions}); err != nil {
 		return err
 	}
 	return to.finish()

@@ -17,10 +17,13 @@ import (
 // maxIDToken is the length of the longest ID token that is kept. It has to fit into a URL.
 const maxIDToken = 4096
 
-// sealer returns the cipher of an ID token. Its key comes from the secret of the session, which the
-// browser alone has: nobody reads the token in the database or in a backup of it.
-func sealer(secret string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, []byte(secret), nil, "linkledger ID token", 32)
+// sealIDTokens is the purpose of the cipher of ID tokens.
+const sealIDTokens = "linkledger ID token"
+
+// sealer returns a cipher for a purpose. Its key comes from a secret that the browser alone has,
+// such as that of the session: nobody reads what is sealed in the database or in a backup of it.
+func sealer(secret, purpose string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +40,7 @@ func sealIDToken(secret, token string) ([]byte, error) {
 	if token == "" || len(token) > maxIDToken {
 		return nil, nil
 	}
-	aead, err := sealer(secret)
+	aead, err := sealer(secret, sealIDTokens)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +60,7 @@ func (k *Keys) IDToken(ctx context.Context, id uuid.UUID, secret string) (string
 	case sealed == nil:
 		return "", nil
 	}
-	aead, err := sealer(secret)
+	aead, err := sealer(secret, sealIDTokens)
 	if err != nil {
 		return "", fmt.Errorf("open an ID token: %w", err)
 	}

@@ -67,6 +67,20 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.sign_in_links (
     expires_at timestamptz NOT NULL
 );
 
+-- The answers of the forms of the consoles, for about an hour: a form that is sent twice is done
+-- once, and what was typed is shown again after a refusal. No copy and no backup has them.
+CREATE TABLE IF NOT EXISTS linkledger_keys.answers (
+    hash       bytea       PRIMARY KEY,            -- SHA-256 of the name that the browser has
+    owner      bytea       NOT NULL,               -- SHA-256 of who sent the form
+    sealed     bytea,                              -- encrypted under the name; NULL: in the making
+    open       boolean     NOT NULL DEFAULT false, -- nothing was done: it can be tried again
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL
+);
+
+CREATE INDEX IF NOT EXISTS answers_owner ON linkledger_keys.answers (owner, created_at);
+CREATE INDEX IF NOT EXISTS answers_expires_at ON linkledger_keys.answers (expires_at);
+
 -- Events that an operator has given up, so that no projection of that name applies them again. An
 -- event is named by its place, which a copy of the log keeps.
 CREATE TABLE IF NOT EXISTS linkledger_keys.discarded_events (
@@ -76,6 +90,14 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.discarded_events (
     type         text        NOT NULL,
     discarded_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (projection, stream, revision)
+);
+
+-- Words by which operators have had the clicks of the log judged anew. linkledger.generations says
+-- which of them a generation counts by.
+CREATE TABLE IF NOT EXISTS linkledger_keys.judgements (
+    number bigint      PRIMARY KEY,  -- from 1
+    words  text        NOT NULL,     -- all of them, as robots.Table.Text writes them
+    until  timestamptz NOT NULL      -- clicks of that time and later keep their verdicts
 );
 
 -- Which adoption this database has: see the package adoption. A copy of the database keeps what it

@@ -45,8 +45,8 @@ func NewWatch(
 	w := &Watch{
 		db: db, store: store, filters: filters,
 		log: condition.New(logger,
-			"the log is older than the read models: what it lacks is refused, and the read models "+
-				"are built anew from it",
+			"the log lacks events of the read models, as after the restore of a backup: what it "+
+				"lacks is refused, and the read models are built anew from it",
 			"the read models fit the log again"),
 	}
 	w.state.Store(&state{})
@@ -110,7 +110,7 @@ func (w *Watch) Check(ctx context.Context) error {
 		if !known {
 			continue
 		}
-		found, err := w.store.Following(ctx, checkpointOf(g), filter)
+		found, err := w.compare(ctx, g, filter)
 		switch {
 		case errors.Is(err, eventstore.ErrPositionInvalid):
 			next.misplaced[g.Name], invalid = true, err
@@ -125,9 +125,24 @@ func (w *Watch) Check(ctx context.Context) error {
 	return nil
 }
 
-func checkpointOf(g readmodel.Generation) eventstore.Position {
+// compare returns what the log has after the checkpoint of a generation. It fails with
+// eventstore.ErrPositionInvalid if the generation was built from another log.
+func (w *Watch) compare(
+	ctx context.Context, g readmodel.Generation, filter eventstore.Filter,
+) (eventstore.Following, error) {
+	checkpoint := positionOf(g.CommitPos, g.PreparePos)
+	witness := eventstore.Identity{
+		Position: positionOf(g.WitnessCommit, g.WitnessPrepare), ID: g.WitnessID,
+	}
+	if err := w.store.Fits(ctx, checkpoint, witness, filter); err != nil {
+		return eventstore.Following{}, err
+	}
+	return w.store.Following(ctx, checkpoint, filter)
+}
+
+func positionOf(commit, prepare int64) eventstore.Position {
 	return eventstore.Position{
-		Commit:  uint64(g.CommitPos),  //nolint:gosec // never negative
-		Prepare: uint64(g.PreparePos), //nolint:gosec // never negative
+		Commit:  uint64(commit),  //nolint:gosec // never negative
+		Prepare: uint64(prepare), //nolint:gosec // never negative
 	}
 }

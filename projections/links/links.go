@@ -11,13 +11,13 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections/clickcount"
-	"linkledger/projections/keystore"
 	"linkledger/projections/linkrow"
 	"linkledger/projections/links/counters"
 	"linkledger/projections/notes"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
+	"linkledger/robots"
 )
 
 // Name is the name of the projection.
@@ -34,8 +34,8 @@ func Projection() projection.Definition {
 		Filter: projection.Streams(
 			events.StreamURL, events.StreamHash, events.StreamClicks, events.StreamAccount,
 		),
-		Folds: newLinkFolds, Alone: notes.IsErasure, Outlasts: outlasts, Buffered: true,
-		Delayable: isClicks, MaxDelay: maxClickDelay,
+		Folds: newLinkFolds, Judges: true, Alone: notes.IsErasure, Outlasts: outlasts,
+		Buffered: true, Delayable: isClicks, MaxDelay: maxClickDelay,
 	}
 }
 
@@ -67,25 +67,26 @@ type linkFold struct {
 
 // linkFolds makes the folds of a generation.
 type linkFolds struct {
-	keys *notes.Keys
+	keys      *notes.Keys
+	judgement *robots.Judgement // of clicks
 }
 
-func newLinkFolds(master *keystore.MasterKey) projection.Folds {
-	return linkFolds{&notes.Keys{Master: master}}
+func newLinkFolds(given projection.Given) projection.Folds {
+	return linkFolds{&notes.Keys{Master: given.Master}, given.Judgement}
 }
 
 func (l linkFolds) Next() projection.Fold {
-	return notes.NewFold(newLinkFold(nil), l.keys, linkNotes)
+	return notes.NewFold(newLinkFold(nil, l.judgement), l.keys, linkNotes)
 }
 
-func (l linkFolds) Loader() projection.Loader { return newLinkLoader(l.keys) }
+func (l linkFolds) Loader() projection.Loader { return newLinkLoader(l) }
 
-func newLinkFold(loader *linkLoader) *linkFold {
+func newLinkFold(loader *linkLoader, judgement *robots.Judgement) *linkFold {
 	return &linkFold{
 		loader: loader, rows: make(map[uuid.UUID]*readmodel.Link),
 		accounts: make(accountCountsFold),
 		batches:  make(map[linkBatch]struct{}),
-		counts:   counters.New(),
+		counts:   counters.New(judgement),
 	}
 }
 

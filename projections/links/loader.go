@@ -22,15 +22,15 @@ const (
 // the folds need not query them: most links are edited soon after their creation. It remembers the
 // rows of a transaction at least until the transaction is committed.
 type linkLoader struct {
-	keys     *notes.Keys
+	of       linkFolds
 	links    recentCache[uuid.UUID, *readmodel.Link]
 	accounts recentCache[uuid.UUID, accountCounts]
 	size     int // bytes of the rows to write
 }
 
-func newLinkLoader(keys *notes.Keys) *linkLoader {
+func newLinkLoader(of linkFolds) *linkLoader {
 	return &linkLoader{
-		keys:  keys,
+		of:    of,
 		links: recentCache[uuid.UUID, *readmodel.Link]{sizeOf: linkSize},
 		accounts: recentCache[uuid.UUID, accountCounts]{
 			sizeOf: func(accountCounts) int {
@@ -55,7 +55,7 @@ func (l *linkLoader) Begin() {
 }
 
 func (l *linkLoader) Next() projection.Fold {
-	return notes.NewFold(newLinkFold(l), l.keys, linkNotes)
+	return notes.NewFold(newLinkFold(l, l.of.judgement), l.of.keys, linkNotes)
 }
 
 func (l *linkLoader) PendingBytes() int { return l.size }

@@ -11,16 +11,16 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/projections/keystore"
 	"linkledger/projections/sqlbatch"
+	"linkledger/robots"
 )
 
 // Definition describes one projection.
 type Definition struct {
 	Name   string
 	Filter eventstore.Filter
-	// Folds returns the source of the folds of one generation. master wraps the keys of accounts;
-	// nil: none was given.
-	Folds func(master *keystore.MasterKey) Folds
-	Raw   bool // the fold takes events without their bodies
+	Folds  func(Given) Folds // returns the source of the folds of one generation
+	Judges bool              // the folds count clicks as Given.Judgement says
+	Raw    bool              // the fold takes events without their bodies
 	// Buffered reports that events that no reader waits for may be buffered. The fold MUST then
 	// accept them without Read.
 	Buffered bool
@@ -34,6 +34,12 @@ type Definition struct {
 	Delayable          func(eventstore.Recorded) bool
 	NeverAwaited       bool          // no reader waits for any event
 	MinDelay, MaxDelay time.Duration // see subscription.Config
+}
+
+// Given is what the folds of a generation get.
+type Given struct {
+	Master    *keystore.MasterKey // wraps the keys of accounts; nil: none was given
+	Judgement *robots.Judgement   // of clicks; nil: they keep their verdicts
 }
 
 // Folds creates the folds of one generation, one for each batch. It holds what they share, such as
@@ -63,8 +69,13 @@ func (f independent) Next() Fold { return f() }
 func (f independent) Loader() Loader { return nil }
 
 // FoldsOf returns the Folds of a projection whose folds share nothing.
-func FoldsOf(of func() Fold) func(*keystore.MasterKey) Folds {
-	return func(*keystore.MasterKey) Folds { return independent(of) }
+func FoldsOf(of func() Fold) func(Given) Folds {
+	return FoldsGiven(func(Given) Fold { return of() })
+}
+
+// FoldsGiven is FoldsOf for folds that need what they are given.
+func FoldsGiven(of func(Given) Fold) func(Given) Folds {
+	return func(given Given) Folds { return independent(func() Fold { return of(given) }) }
 }
 
 // Fold applies the events of one batch: it reads the rows that they change, changes them in memory,

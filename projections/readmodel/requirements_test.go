@@ -47,7 +47,12 @@ func TestRequirements(t *testing.T) {
 		"no such schema":  {setting: "&search_path=nowhere", want: []string{"search_path (nowhere)", "ALTER DATABASE"}},
 		"extension":       {change: []string{"CREATE SCHEMA x", "CREATE EXTENSION pg_trgm SCHEMA x"}, setting: "&search_path=public,x"},
 		"other extension": {change: []string{"CREATE SCHEMA x", "CREATE EXTENSION pg_trgm SCHEMA x"}, want: []string{"pg_trgm is in the schema x", "search_path"}},
-		"read-only":       {setting: "&default_transaction_read_only=on", want: []string{"default_transaction_read_only"}, outage: true},
+		"no extension": { // as the server shows it where the contrib modules are not installed
+			change: []string{"CREATE SCHEMA x", `CREATE VIEW x.pg_available_extensions AS
+				SELECT * FROM pg_catalog.pg_available_extensions WHERE name <> 'pg_trgm'`},
+			setting: "&search_path=x,pg_catalog,public", want: []string{"lacks the extension pg_trgm", "postgresql-contrib"},
+		},
+		"read-only": {setting: "&default_transaction_read_only=on", want: []string{"default_transaction_read_only"}, outage: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,17 +12,21 @@ import (
 type Generation struct {
 	bun.BaseModel `bun:"table:linkledger.generations,alias:generation"`
 
-	Name       string    `bun:"name,pk"` // of the projection
-	Generation int       `bun:"generation,pk"`
-	Serving    bool      `bun:"serving"`    // readers see it
-	Shape      string    `bun:"shape"`      // see Shape
-	Built      bool      `bun:"built"`      // it serves or has served
-	CommitPos  int64     `bun:"commit_pos"` // the log is in the tables up to here
-	PreparePos int64     `bun:"prepare_pos"`
-	Epoch      int64     `bun:"epoch"` // see package engine
-	Owner      string    `bun:"owner"` // empty: none
-	LeaseUntil time.Time `bun:"lease_until,nullzero,default:'epoch'"`
-	Paused     bool      `bun:"paused"` // by an operator: no process may own it
+	Name       string `bun:"name,pk"` // of the projection
+	Generation int    `bun:"generation,pk"`
+	Serving    bool   `bun:"serving"`    // readers see it
+	Shape      string `bun:"shape"`      // see Shape
+	Built      bool   `bun:"built"`      // it serves or has served
+	CommitPos  int64  `bun:"commit_pos"` // the log is in the tables up to here
+	PreparePos int64  `bun:"prepare_pos"`
+	// The witness is the last event that is known to be in the log, at the checkpoint or before.
+	WitnessCommit  int64     `bun:"witness_commit"`
+	WitnessPrepare int64     `bun:"witness_prepare"`
+	WitnessID      uuid.UUID `bun:"witness_id,type:uuid,nullzero"` // zero: not known
+	Epoch          int64     `bun:"epoch"`                         // see package engine
+	Owner          string    `bun:"owner"`                         // empty: none
+	LeaseUntil     time.Time `bun:"lease_until,nullzero,default:'epoch'"`
+	Paused         bool      `bun:"paused"` // by an operator: no process may own it
 	// Resumptions counts the requests of operators that a stopped generation tries again.
 	Resumptions int64     `bun:"resumptions"`
 	Stopped     bool      `bun:"stopped"`    // the owner waits before it tries a failed batch again
@@ -32,6 +36,9 @@ type Generation struct {
 	CreatedAt   time.Time `bun:"created_at,scanonly"`
 	BuiltAt     time.Time `bun:"built_at,scanonly,nullzero"` // zero: no build of it has ended
 	BuiltPos    int64     `bun:"built_pos,scanonly"`         // the commit position then
+	// Judgement is the number of the row of linkledger_keys.judgements by which clicks are judged.
+	// 0: none; nil: the newest, which is not chosen yet.
+	Judgement *int64 `bun:"judgement"`
 }
 
 // DeadLetter is a row of dead_letters: an event that was set aside.

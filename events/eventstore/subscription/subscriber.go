@@ -38,6 +38,9 @@ const (
 	DefaultMinDelay = 10 * time.Millisecond
 	// DefaultMaxDelay is the default of Config.MaxDelay.
 	DefaultMaxDelay = 500 * time.Millisecond
+	// maxRetryInterval is the longest pause, give or take a half, after which a subscription that
+	// has failed is opened again: once an outage ends, or a disk has space, all goes on soon.
+	maxRetryInterval = time.Second
 	// maxBatchBytes is the size of the bodies that ends a batch, in addition to the number of its
 	// events.
 	maxBatchBytes = 8 << 20
@@ -178,7 +181,7 @@ func (s *Subscriber) Close() error {
 // follow opens the subscription repeatedly until ctx ends.
 func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *message.Message) {
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 5*time.Second
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, maxRetryInterval
 	for ctx.Err() == nil {
 		progressed, err := s.subscribeOnce(ctx, out)
 		if ctx.Err() != nil {

@@ -369,6 +369,21 @@ func (e ListActivityParamsKind) Valid() bool {
 	}
 }
 
+// Defines values for UndoBatchParamsChanged.
+const (
+	Skip UndoBatchParamsChanged = "skip"
+)
+
+// Valid indicates whether the value is a known member of the UndoBatchParamsChanged enum.
+func (e UndoBatchParamsChanged) Valid() bool {
+	switch e {
+	case Skip:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AddKeyParamsXHTTPMethodOverride.
 const (
 	AddKeyParamsXHTTPMethodOverrideDELETE AddKeyParamsXHTTPMethodOverride = "DELETE"
@@ -1635,12 +1650,18 @@ type ListURLsOfBatchParams struct {
 
 // UndoBatchParams defines parameters for UndoBatch.
 type UndoBatchParams struct {
+	// Changed What becomes of a URL of which fields were changed since: without this parameter nothing of it is undone, and with `skip` its other fields are.
+	Changed *UndoBatchParamsChanged `form:"changed,omitempty" json:"changed,omitempty"`
+
 	// Domain The domain of the short links, as GET /domains lists it. Another one is refused (1313).
 	Domain *Domain `form:"domain,omitempty" json:"domain,omitempty"`
 
 	// IdempotencyKey 1 to 255 visible ASCII characters. A repeat with the same key answers the first outcome. The key is that of one call: another method, path, query or body under it is refused (1307) and changes nothing.
 	IdempotencyKey *Key `json:"Idempotency-Key,omitempty"`
 }
+
+// UndoBatchParamsChanged defines parameters for UndoBatch.
+type UndoBatchParamsChanged string
 
 // ListDeletedURLsParams defines parameters for ListDeletedURLs.
 type ListDeletedURLsParams struct {
@@ -3998,6 +4019,18 @@ func NewUndoBatchRequest(server string, id Batch, params *UndoBatchParams) (*htt
 		// styled parameters, preserving literal commas as delimiters
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
+
+		if params.Changed != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "changed", *params.Changed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
 
 		if params.Domain != nil {
 

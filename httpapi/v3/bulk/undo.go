@@ -39,14 +39,34 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	skip, err := skipsChanged(c)
+	if err != nil {
+		return nil, err
+	}
 	after := uuid.Nil
-	return b.undo(c, domain.Undone{Batch: batch.String()}, func() ([]uuid.UUID, error) {
+	undone := domain.Undone{Batch: batch.String(), SkipChanged: skip}
+	return b.undo(c, undone, func() ([]uuid.UUID, error) {
 		ids, err := b.cfg.Queries.BatchLinks(c.Context(), c.Account.ID, batch, after, portion)
 		if len(ids) > 0 {
 			after = ids[len(ids)-1]
 		}
 		return ids, err
 	})
+}
+
+// skipsChanged reports whether an undo leaves out what was changed since, by the parameter changed.
+func skipsChanged(c *request.Context) (bool, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return false, err
+	}
+	switch query.Get("changed") {
+	case "":
+		return false, nil
+	case "skip":
+		return true, nil
+	}
+	return false, apierror.WrongInput("changed is skip, or left out")
 }
 
 // UndoKey undoes the changes that calls with a key have made since a time.

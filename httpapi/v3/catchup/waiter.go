@@ -178,7 +178,13 @@ func (w *Waiter) AwaitTree(c *request.Context, position uint64) bool {
 }
 
 func (w *Waiter) await(c *request.Context, projection string, position uint64) bool {
-	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
+	return w.Shows(c.Context(), projection, position)
+}
+
+// Shows waits until a projection has passed a position. It returns false if it does not do so in
+// time.
+func (w *Waiter) Shows(ctx context.Context, projection string, position uint64) bool {
+	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	return w.Wait(ctx, projection, position) == nil
 }

@@ -255,9 +255,12 @@ func apply(
 	for i := range decoded {
 		decoded[i].Detached = true
 	}
-	return p.Apply(
-		ctx, tx.Conn(), at.Schema(), p.Folds(db.Keys.Master), append(decoded, endings...),
-	)
+	judgement, _, err := generation.JudgementOf(ctx, db, at)
+	if err != nil {
+		return nil, err
+	}
+	folds := p.Folds(projection.Given{Master: db.Keys.Master, Judgement: judgement})
+	return p.Apply(ctx, tx.Conn(), at.Schema(), folds, append(decoded, endings...))
 }
 
 // announce announces changed keys to the readers.

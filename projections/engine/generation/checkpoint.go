@@ -1,13 +1,16 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
 	"linkledger/events/eventstore"
@@ -22,6 +25,9 @@ type Checkpoint struct {
 	Generation int
 	Epoch      int64 // of the owner
 	Position   eventstore.Position
+	// Witness is the last event that is known to be in the log, at Position or before. It is zero
+	// if none is known.
+	Witness eventstore.Identity
 }
 
 // Schema returns the name of the schema that contains the tables.
@@ -34,6 +40,13 @@ func CheckpointOf(row readmodel.Generation) Checkpoint {
 		Position: eventstore.Position{
 			Commit:  uint64(row.CommitPos),  //nolint:gosec // never negative
 			Prepare: uint64(row.PreparePos), //nolint:gosec // never negative
+		},
+		Witness: eventstore.Identity{
+			Position: eventstore.Position{
+				Commit:  uint64(row.WitnessCommit),  //nolint:gosec // never negative
+				Prepare: uint64(row.WitnessPrepare), //nolint:gosec // never negative
+			},
+			ID: row.WitnessID,
 		},
 	}
 }
@@ -55,24 +68,41 @@ func (c Checkpoint) Reread(ctx context.Context, db bun.IDB) (Checkpoint, error) 
 	return CheckpointOf(row), nil
 }
 
+// Fits returns eventstore.ErrPositionInvalid if the log is not the one from which the generation
+// was built, by the events that a filter selects. See eventstore.Store.Fits.
+func (c Checkpoint) Fits(
+	ctx context.Context, store *eventstore.Store, follows eventstore.Filter,
+) error {
+	if err := store.Fits(ctx, c.Position, c.Witness, follows); err != nil {
+		return fmt.Errorf("generation %d of %s: %w", c.Generation, c.Name, err)
+	}
+	return nil
+}
+
 // Advance queues an update that moves the checkpoint from c.Position to another position and
-// extends the lease. The update fails with ErrFenced if the checkpoint is elsewhere or another
-// process owns it. serving is set to whether readers see this generation.
+// extends the lease. witness is the event there or before; zero: that of c. The update fails with
+// ErrFenced if the checkpoint is elsewhere or another process owns it. serving is set to whether
+// readers see this generation.
 //
 // One statement checks the epoch, moves the checkpoint and extends the lease, so that a former
 // owner cannot move a checkpoint that another process owns. The statement locks the row: it waits
 // for a transaction that is moving the same checkpoint.
 func (c Checkpoint) Advance(
-	s *sqlbatch.Batch, to eventstore.Position, lease time.Duration, serving *bool,
+	s *sqlbatch.Batch, to eventstore.Position, witness eventstore.Identity, lease time.Duration,
+	serving *bool,
 ) {
+	witness = cmp.Or(witness, c.Witness)
 	s.Queue(`UPDATE linkledger.generations
 		SET commit_pos = $1, prepare_pos = $2, updated_at = now(),
-			lease_until = clock_timestamp() + make_interval(secs => $3)
+			lease_until = clock_timestamp() + make_interval(secs => $3),
+			witness_commit = $9, witness_prepare = $10, witness_id = $11
 		WHERE name = $4 AND generation = $5 AND epoch = $6 AND commit_pos = $7 AND prepare_pos = $8
 		RETURNING serving`,
 		sqlbatch.Signed(to.Commit), sqlbatch.Signed(to.Prepare), lease.Seconds(),
 		c.Name, c.Generation, c.Epoch, sqlbatch.Signed(c.Position.Commit),
 		sqlbatch.Signed(c.Position.Prepare),
+		sqlbatch.Signed(witness.Position.Commit), sqlbatch.Signed(witness.Position.Prepare),
+		pgtype.UUID{Bytes: witness.ID, Valid: witness.ID != uuid.Nil},
 	).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(serving)
 		if errors.Is(err, pgx.ErrNoRows) {

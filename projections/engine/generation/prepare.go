@@ -78,13 +78,15 @@ func prepare(ctx context.Context, db *readmodel.DB, name string) error {
 }
 
 // CreateNext creates the next generation of a projection, empty and without indexes. If owner is
-// not empty, it owns the generation and its lease begins now.
+// not empty, it owns the generation and its lease begins now. The generation judges clicks as the
+// one that serves does.
 func CreateNext(
 	ctx context.Context, tx bun.Tx, name, shape, owner string,
 ) (readmodel.Generation, error) {
 	next := readmodel.Generation{Name: name, Shape: shape, Owner: owner}
-	const query = "SELECT max(generation) + 1 FROM linkledger.generations WHERE name = ?"
-	if err := tx.NewRaw(query, name).Scan(ctx, &next.Generation); err != nil {
+	const query = `SELECT max(generation) + 1, min(judgement) FILTER (WHERE serving)
+		FROM linkledger.generations WHERE name = ?`
+	if err := tx.NewRaw(query, name).Scan(ctx, &next.Generation, &next.Judgement); err != nil {
 		return next, fmt.Errorf("next generation of %s: %w", name, err)
 	}
 	if err := readmodel.CreateBareTables(ctx, tx, name, next.Generation); err != nil {
@@ -105,47 +107,92 @@ func CreateNext(
 func CreateBeside(
 	ctx context.Context, db *readmodel.DB, name, owner string,
 ) (g readmodel.Generation, begun bool, err error) {
-	shape, err := readmodel.Shape(name)
-	if err != nil {
-		return g, false, err
-	}
 	err = db.Locked(ctx, func(ctx context.Context) error {
-		serving, err := Serving(ctx, db, name)
-		switch {
-		case err != nil:
-			return err
-		case serving.Paused:
-			return ErrPaused
-		case serving.Shape != shape:
-			return ErrOtherShape
-		}
-		var building []readmodel.Generation
-		if err := db.NewSelect().Model(&building).Where(
-			"name = ? AND NOT built AND shape = ?", name, shape,
-		).Scan(ctx); err != nil {
-			return err
-		}
-		if len(building) > 0 {
-			g = building[0]
-			return nil
-		}
-		begun = true
-		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			g, err = CreateNext(ctx, tx, name, shape, owner)
+		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) (err error) {
+			g, begun, err = createBeside(ctx, tx, name, owner, nil)
 			return err
 		})
 	})
 	return g, begun, err
 }
 
+// StartOver empties a generation that is being built, so that its next owner reads the log from the
+// start. It does nothing if the generation has served, or has another owner than that of at.
+func StartOver(ctx context.Context, db *readmodel.DB, at Checkpoint) error {
+	err := db.Locked(ctx, func(ctx context.Context) error {
+		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			var emptied []readmodel.Generation
+			if err := tx.NewRaw(`UPDATE linkledger.generations
+				SET commit_pos = 0, prepare_pos = 0, witness_id = NULL, epoch = epoch + 1,
+					owner = '', lease_until = 'epoch'
+				WHERE name = ? AND generation = ? AND epoch = ? AND NOT built AND NOT serving
+				RETURNING *`, at.Name, at.Generation, at.Epoch).Scan(ctx, &emptied); err != nil ||
+				len(emptied) == 0 {
+				return err
+			}
+			if _, err := tx.NewRaw(`DELETE FROM linkledger.dead_letters
+				WHERE name = ? AND generation = ?`, at.Name, at.Generation).Exec(ctx); err != nil {
+				return err
+			}
+			if err := readmodel.DropTables(ctx, tx, at.Name, at.Generation); err != nil {
+				return err
+			}
+			if err := readmodel.CreateBareTables(ctx, tx, at.Name, at.Generation); err != nil {
+				return err
+			}
+			return WakeElections(ctx, tx, at.Name)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("start generation %d of %s over: %w", at.Generation, at.Name, err)
+	}
+	return nil
+}
+
+// createBeside does what CreateBeside does. A generation that it begins has a judgement; nil: that
+// of the one that serves.
+func createBeside(
+	ctx context.Context, tx bun.Tx, name, owner string, judgement *int64,
+) (g readmodel.Generation, begun bool, err error) {
+	shape, err := readmodel.Shape(name)
+	if err != nil {
+		return g, false, err
+	}
+	serving, err := Serving(ctx, tx, name)
+	switch {
+	case err != nil:
+		return g, false, err
+	case serving.Paused:
+		return g, false, ErrPaused
+	case serving.Shape != shape:
+		return g, false, ErrOtherShape
+	}
+	var building []readmodel.Generation
+	if err := tx.NewSelect().Model(&building).Where(
+		"name = ? AND NOT built AND shape = ?", name, shape,
+	).Scan(ctx); err != nil {
+		return g, false, err
+	}
+	if len(building) > 0 {
+		return building[0], false, nil
+	}
+	g, err = CreateNext(ctx, tx, name, shape, owner)
+	if err != nil || judgement == nil {
+		return g, true, err
+	}
+	g.Judgement = judgement
+	_, err = tx.NewUpdate().Model(&g).Column("judgement").WherePK().Exec(ctx)
+	return g, true, err
+}
+
 func insertGeneration(
 	ctx context.Context, tx bun.Tx, g readmodel.Generation, lease time.Duration,
 ) error {
 	if _, err := tx.NewRaw(`INSERT INTO linkledger.generations
-			(name, generation, serving, shape, built, owner, lease_until)
+			(name, generation, serving, shape, built, owner, lease_until, judgement)
 		VALUES (?0, ?1, ?2, ?3, ?4, ?5, CASE
-			WHEN ?6 > 0 THEN clock_timestamp() + make_interval(secs => ?6) ELSE 'epoch' END)`,
-		g.Name, g.Generation, g.Serving, g.Shape, g.Built, g.Owner, lease.Seconds()).
+			WHEN ?6 > 0 THEN clock_timestamp() + make_interval(secs => ?6) ELSE 'epoch' END, ?7)`,
+		g.Name, g.Generation, g.Serving, g.Shape, g.Built, g.Owner, lease.Seconds(), g.Judgement).
 		Exec(ctx); err != nil {
 		return fmt.Errorf("create the checkpoint of %s: %w", g.Name, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"linkledger/events/eventstore"
@@ -32,7 +33,7 @@ func Switch(
 			return err
 		}
 		at = CheckpointOf(next)
-		if served := CheckpointOf(serving).Position; served.After(at.Position) {
+		if served := CheckpointOf(serving); served.Position.After(at.Position) {
 			// The serving generation may be ahead by events that neither generation follows.
 			missing, err := store.Backlog(ctx, at.Position, follows, 1)
 			if err != nil || missing.Events > 0 {
@@ -40,9 +41,9 @@ func Switch(
 			}
 			// A checkpoint that is not in the log is not taken over. Such a checkpoint may be why
 			// this generation was built.
-			switch _, err := store.Backlog(ctx, served, follows, 1); {
+			switch err := inLog(ctx, store, served, follows); {
 			case err == nil:
-				at.Position = served
+				at.Position, at.Witness = served.Position, served.Witness
 			case !errors.Is(err, eventstore.ErrPositionInvalid):
 				return err
 			}
@@ -56,6 +57,17 @@ func Switch(
 		return to, false, fmt.Errorf("switch %s to generation %d: %w", to.Name, to.Generation, err)
 	}
 	return at, taken, nil
+}
+
+// inLog returns eventstore.ErrPositionInvalid if a checkpoint is not in the log.
+func inLog(
+	ctx context.Context, store *eventstore.Store, at Checkpoint, follows eventstore.Filter,
+) error {
+	if err := at.Fits(ctx, store, follows); err != nil {
+		return err
+	}
+	_, err := store.Backlog(ctx, at.Position, follows, 1)
+	return err
 }
 
 // lockBoth locks and returns the generation that serves and the one that takes over. Their owners
@@ -92,11 +104,14 @@ func replace(ctx context.Context, tx bun.Tx, serving readmodel.Generation, at Ch
 		UPDATE linkledger.generations SET serving = false WHERE name = ?0 AND serving;
 		UPDATE linkledger.generations
 		SET serving = true, built = true, commit_pos = ?2, prepare_pos = ?3,
+			witness_commit = ?4, witness_prepare = ?5, witness_id = nullif(?6::uuid, ?7::uuid),
 			built_at = CASE WHEN built THEN built_at ELSE clock_timestamp() END,
 			built_pos = CASE WHEN built THEN built_pos ELSE ?2 END
 		WHERE name = ?0 AND generation = ?1`,
 		at.Name, at.Generation, sqlbatch.Signed(at.Position.Commit),
-		sqlbatch.Signed(at.Position.Prepare)).Exec(ctx); err != nil {
+		sqlbatch.Signed(at.Position.Prepare), sqlbatch.Signed(at.Witness.Position.Commit),
+		sqlbatch.Signed(at.Witness.Position.Prepare), at.Witness.ID, uuid.Nil,
+	).Exec(ctx); err != nil {
 		return err
 	}
 	if err := readmodel.Serve(ctx, tx, at.Name, serving.Generation, at.Generation); err != nil {

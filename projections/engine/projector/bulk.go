@@ -64,12 +64,15 @@ type span struct {
 	to     eventstore.Position
 	events int
 	last   time.Time // when the last event was recorded; zero: no events
+	// witness is the last event; zero: not known.
+	witness eventstore.Identity
 }
 
 func (s *span) extend(recorded []eventstore.Recorded, to eventstore.Position) {
 	s.to, s.events = to, s.events+len(recorded)
 	if len(recorded) > 0 {
 		s.last = recorded[len(recorded)-1].Time
+		s.witness = eventstore.IdentityOf(recorded[len(recorded)-1])
 	}
 }
 
@@ -219,7 +222,7 @@ func (p *Projector) startWrite(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ctx ends with the message
 	w := &inFlight{p.pending.span, make(chan error, 1), cancel}
 	p.pending, p.inFlight = nil, w
-	go func() { w.outcome <- p.writeBulk(ctx, statements, w.to) }()
+	go func() { w.outcome <- p.writeBulk(ctx, statements, w.span) }()
 	return nil
 }
 
@@ -242,7 +245,7 @@ func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 // The checkpoint moves first. Its update fails with ErrFenced if another process owns the
 // generation, and locks the row against other owners until the commit.
 func (p *Projector) writeBulk(
-	ctx context.Context, changes *sqlbatch.Batch, to eventstore.Position,
+	ctx context.Context, changes *sqlbatch.Batch, taken span,
 ) (err error) {
 	defer recovered(&err)
 	conn, err := p.db.Writers.Acquire(ctx)
@@ -258,7 +261,7 @@ func (p *Projector) writeBulk(
 	var serving bool
 	opening := sqlbatch.New(p.at.Schema())
 	opening.Begin()
-	p.at.Advance(opening, to, p.lease, &serving)
+	p.at.Advance(opening, taken.to, taken.witness, p.lease, &serving)
 	if err := opening.Send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("build %s: %w", p.projection.Name, err)
 	}

@@ -21,6 +21,7 @@ import (
 	"linkledger/projections/engine/status"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/robots"
 )
 
 // Config configures a Projector.
@@ -28,9 +29,13 @@ type Config struct {
 	Definition projection.Definition
 	At         generation.Checkpoint // as returned by generation.Acquire
 	Building   bool                  // the generation has not served yet
+	Judgement  *robots.Judgement     // of its clicks; nil: they keep their verdicts
 	DB         *readmodel.DB
 	Store      *eventstore.Store
-	Status     *status.Entry
+	// Identify returns the event at a position that was reached without one, so that the log can be
+	// recognized by it; nil: none is known. See generation.Checkpoint.
+	Identify func(context.Context, eventstore.Position) (eventstore.Identity, error)
+	Status   *status.Entry
 	// OnCommit is called after each commit of a generation that serves. In the service this is
 	// progress.Waiter.Committed.
 	OnCommit func(projection string, position uint64, changed []string)
@@ -62,13 +67,16 @@ type Projector struct {
 	stop      chan<- struct{} // receives a value when the projection has stopped
 	resume    <-chan struct{} // a value makes a stopped projection try again
 
-	store  *eventstore.Store
-	tracer trace.Tracer // nil: batches are not traced
-	logger *slog.Logger
+	store    *eventstore.Store
+	identify func(context.Context, eventstore.Position) (eventstore.Identity, error)
+	tracer   trace.Tracer // nil: batches are not traced
+	logger   *slog.Logger
 
 	mu     sync.Mutex
 	at     generation.Checkpoint // as last read or committed; the database may be ahead
 	parked map[string]struct{}   // streams that have dead letters
+	// identified is the event at the last position that was reached without one.
+	identified eventstore.Identity
 	// discarded has the events that an operator has given up.
 	discarded deadletter.Discarded
 	retryAt   time.Time // of a stopped projection; zero: not stopped
@@ -87,12 +95,15 @@ type Projector struct {
 // before it sends batches.
 func New(cfg Config) *Projector {
 	p := &Projector{
-		projection: cfg.Definition, folds: cfg.Definition.Folds(cfg.DB.Keys.Master), db: cfg.DB,
+		projection: cfg.Definition, db: cfg.DB, folds: cfg.Definition.Folds(projection.Given{
+			Master: cfg.DB.Keys.Master, Judgement: cfg.Judgement,
+		}),
 		status: cfg.Status, onCommit: cfg.OnCommit,
 		lease: cfg.Lease, lose: cfg.Lose, maxParked: cmp.Or(cfg.MaxParked, DefaultMaxParked),
 		stop: cfg.Stopped, resume: cfg.Resume,
 		at:    cfg.At,
-		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, phase: serving,
+		store: cfg.Store, identify: cfg.Identify, phase: serving,
+		tracer: cfg.Tracer, logger: cfg.Logger,
 	}
 	if cfg.Building {
 		p.phase = filling
@@ -111,11 +122,11 @@ func (p *Projector) Position() eventstore.Position {
 	return p.at.Position
 }
 
-// Checkpoint returns the position from which the subscription starts. It waits while the projection
-// is stopped.
-func (p *Projector) Checkpoint(ctx context.Context) (eventstore.Position, error) {
+// Checkpoint returns the checkpoint from which the subscription starts. It waits while the
+// projection is stopped.
+func (p *Projector) Checkpoint(ctx context.Context) (generation.Checkpoint, error) {
 	if err := p.waitIfStopped(ctx); err != nil {
-		return eventstore.Position{}, err
+		return generation.Checkpoint{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,18 +136,18 @@ func (p *Projector) Checkpoint(ctx context.Context) (eventstore.Position, error)
 		p.lose()
 	}
 	if err != nil {
-		return eventstore.Position{}, err
+		return generation.Checkpoint{}, err
 	}
 	if p.parked, err = deadletter.Parked(ctx, p.db, at); err != nil {
-		return eventstore.Position{}, err
+		return generation.Checkpoint{}, err
 	}
 	if p.discarded, err = deadletter.DiscardedBy(ctx, p.db, at.Name); err != nil {
-		return eventstore.Position{}, err
+		return generation.Checkpoint{}, err
 	}
 	p.at = at
 	p.status.SetPosition(at.Position)
 	p.status.SetParked(len(p.parked))
-	return at.Position, nil
+	return at, nil
 }
 
 // End waits for the transaction that is in flight.
@@ -174,6 +185,10 @@ func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	recorded := p.unapplied(batch.Events)
+	if len(batch.Events) == 0 && batch.Position.After(p.at.Position) && p.identify != nil {
+		// Without an answer the event before remains that by which the log is recognized.
+		p.identified, _ = p.identify(ctx, batch.Position)
+	}
 	if len(recorded) > 0 || batch.Position.After(p.at.Position) {
 		if err := p.applyParts(ctx, recorded, batch.Position, batch.Held); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -27,6 +28,9 @@ func (p *Projector) commit(
 		p.pending = nil
 	}
 	taken.extend(recorded, to)
+	if p.identified.Position == to && to != (eventstore.Position{}) {
+		taken.witness = p.identified
+	}
 	return p.commitDecoded(ctx, folding, p.decode(recorded), taken)
 }
 
@@ -57,7 +61,7 @@ func (p *Projector) commitDecoded(
 		}
 		return changed, nil
 	}
-	serving, changed, err := p.transact(ctx, taken.to, read, write)
+	serving, changed, err := p.transact(ctx, taken, read, write)
 	if err != nil {
 		return err
 	}
@@ -68,7 +72,7 @@ func (p *Projector) commitDecoded(
 
 // afterCommit stores the new position after a commit, and calls onCommit if the generation serves.
 func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
-	p.at.Position = taken.to
+	p.at.Position, p.at.Witness = taken.to, cmp.Or(taken.witness, p.at.Witness)
 	p.status.Applied(taken.to, taken.events, taken.last)
 	if serving {
 		if !p.announced { // nothing was announced before the generation served
@@ -90,7 +94,7 @@ func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
 // take back the last transactions, rows and checkpoint together. Their events are then applied
 // again from the log.
 func (p *Projector) transact(
-	ctx context.Context, to eventstore.Position,
+	ctx context.Context, taken span,
 	read func(*sqlbatch.Batch),
 	write func(s *sqlbatch.Batch, serving bool) (changed []string, err error),
 ) (serving bool, changed []string, err error) {
@@ -106,7 +110,7 @@ func (p *Projector) transact(
 	}()
 	reading := sqlbatch.New(p.at.Schema())
 	reading.Begin()
-	p.at.Advance(reading, to, p.lease, &serving)
+	p.at.Advance(reading, taken.to, taken.witness, p.lease, &serving)
 	read(reading)
 	if err := reading.Send(ctx, conn.Conn()); err != nil {
 		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.projection.Name, err)
@@ -116,7 +120,7 @@ func (p *Projector) transact(
 		return false, nil, err
 	}
 	if serving {
-		generation.Announce(changes, p.projection.Name, to, changed)
+		generation.Announce(changes, p.projection.Name, taken.to, changed)
 	}
 	changes.Commit()
 	ctx, cancel := outliving(ctx)

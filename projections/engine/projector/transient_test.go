@@ -35,6 +35,7 @@ func TestTransient(t *testing.T) {
 		"disk":                          {&pgconn.PgError{Code: "58030"}, true},
 		"configuration":                 {&pgconn.PgError{Code: "F0000"}, true},
 		"damage":                        {&pgconn.PgError{Code: "XX001"}, true},
+		"no right, or a read-only disk": {&pgconn.PgError{Code: "42501"}, true},
 		"no such schema":                {&pgconn.PgError{Code: "3F000"}, false}, "not supported": {&pgconn.PgError{Code: "0A000"}, false},
 		"value too long": {&pgconn.PgError{Code: "22001"}, false}, "duplicate": {&pgconn.PgError{Code: "23505"}, false},
 		"no such table": {&pgconn.PgError{Code: "42P01"}, false}, "panic": {errPanicked, false},

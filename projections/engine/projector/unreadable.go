@@ -105,7 +105,7 @@ func (p *Projector) park(
 	if !p.discarded.Has(r) {
 		letters = []deadletter.Letter{{Recorded: r, Cause: cause}}
 	}
-	at := span{to: to}
+	at := span{to: to, witness: eventstore.IdentityOf(r)}
 	if event, ok := p.projection.Detached(r, 0); ok {
 		ending := decodedBatch{events: []projection.Event{event}, letters: letters}
 		if err := p.commitDecoded(ctx, p.folds.Next(), ending, at); !OfEvent(err) {

@@ -18,6 +18,7 @@ import (
 	"linkledger/projections/engine/status"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/robots"
 	"linkledger/waiting"
 )
 
@@ -42,13 +43,14 @@ var (
 
 // Run builds the next generation of projections beside the ones that serve, and returns when all of
 // them serve. Each generation takes over as soon as it has caught up. A build that was begun
-// earlier is continued.
+// earlier is continued. If words is not nil, the projections that judge clicks judge all that were
+// recorded before by these words, or Run fails with generation.ErrOtherWords.
 //
 // If ctx ends early, the running services continue the build. Run fails if an event cannot be
 // applied.
 func Run(
 	ctx context.Context, projections projection.Set, cfg engine.Config, names []string,
-	onProgress func([]status.Progress),
+	words *robots.Table, onProgress func([]status.Progress),
 ) (err error) {
 	cfg = cfg.WithDefaults()
 	// The builds MUST belong to this process before its elections begin.
@@ -57,13 +59,8 @@ func Run(
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	defer func() { err = errors.Join(err, leave()) }()
-	cfg.Only = make(map[generation.Key]bool)
-	for _, name := range names {
-		g, err := beginBuild(ctx, projections, cfg.DB, name, cfg.Owner)
-		if err != nil {
-			return fmt.Errorf("rebuild %s: %w", name, err)
-		}
-		cfg.Only[generation.KeyOf(g)] = true
+	if cfg.Only, err = beginBuilds(ctx, projections, cfg, names, words); err != nil {
+		return err
 	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -88,6 +85,40 @@ func Begin(
 		return fmt.Errorf("rebuild %s: %w", name, err)
 	}
 	return nil
+}
+
+// beginBuilds returns the generations of several projections that are being built, as beginBuild
+// does. words are as for Run.
+func beginBuilds(
+	ctx context.Context, projections projection.Set, cfg engine.Config, names []string,
+	words *robots.Table,
+) (map[generation.Key]bool, error) {
+	begun := make(map[generation.Key]bool)
+	var judging, others []string
+	for _, name := range names {
+		if p, err := projections.Named(name); err == nil && p.Judges && words != nil {
+			judging = append(judging, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	if len(judging) > 0 {
+		judged, err := generation.CreateJudged(ctx, cfg.DB, judging, cfg.Owner, words)
+		if err != nil {
+			return nil, fmt.Errorf("rebuild: %w", err)
+		}
+		for _, g := range judged {
+			begun[generation.KeyOf(g)] = true
+		}
+	}
+	for _, name := range others {
+		g, err := beginBuild(ctx, projections, cfg.DB, name, cfg.Owner)
+		if err != nil {
+			return nil, fmt.Errorf("rebuild %s: %w", name, err)
+		}
+		begun[generation.KeyOf(g)] = true
+	}
+	return begun, nil
 }
 
 // beginBuild returns the generation that is being built. If there is none, it creates one for an
@@ -149,9 +180,9 @@ func progressOf(ctx context.Context, cfg engine.Config) ([]status.Progress, erro
 			)
 		}
 		progress = append(progress, status.Progress{
-			//nolint:gosec // never negative
-			Name: row.Name, Generation: row.Generation.Generation, Position: uint64(row.CommitPos),
-			Head: head.Commit, Rate: row.Rate, Done: row.Built,
+			Name: row.Name, Generation: row.Generation.Generation,
+			Position: generation.CheckpointOf(row.Generation).Position.Commit,
+			Head:     head.Commit, Rate: row.Rate, Done: row.Built,
 		})
 	}
 	if len(progress) < len(cfg.Only) {
@@ -181,11 +212,16 @@ func Rollback(
 			return 0, fmt.Errorf("roll back %s: %w", name, ErrNoGeneration)
 		}
 		at := generation.CheckpointOf(kept[0])
-		_, taken, err := generation.Switch(ctx, db.DB, store, p.Filter, at)
+		taken, err := false, at.Fits(ctx, store, p.Filter)
+		if err == nil {
+			_, taken, err = generation.Switch(ctx, db.DB, store, p.Filter, at)
+		}
 		if taken {
 			return at.Generation, nil
 		}
 		switch {
+		case errors.Is(err, eventstore.ErrPositionInvalid): // it was built from another log
+			return 0, err
 		case err == nil:
 			reason = ErrBehind
 		case ctx.Err() != nil:

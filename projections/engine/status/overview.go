@@ -28,7 +28,7 @@ const (
 	Stopped   State = "stopped"   // its owner waits before it tries a failed batch again
 	Paused    State = "paused"    // by an operator
 	Unowned   State = "unowned"   // no process owns it
-	Misplaced State = "misplaced" // its checkpoint is not in the log: rebuild it
+	Misplaced State = "misplaced" // the log is not that from which it was built: rebuild it
 )
 
 // maxLiveLag is the maximum age of the oldest event that a live projection has not applied.
@@ -45,9 +45,10 @@ type Overview struct {
 	Built      bool // it serves or has served
 	Current    bool // its tables are those of this version of the program
 	Position   eventstore.Position
-	LagEvents  int           // not applied yet; an estimate above maxCounted
-	Lag        time.Duration // age of the oldest of them
-	Rate       float64       // events per second, recently
+	Witness    eventstore.Identity // see generation.Checkpoint
+	LagEvents  int                 // not applied yet; an estimate above maxCounted
+	Lag        time.Duration       // age of the oldest of them
+	Rate       float64             // events per second, recently
 	State      State
 	Owner      string // empty: none
 	LastError  string // empty: none
@@ -97,7 +98,11 @@ func AddLag(
 			return fmt.Errorf("%w: it is of another version", err)
 		}
 		counting.Go(func() error {
-			backlog, err := store.Backlog(ctx, o.Position, p.Filter, maxCounted)
+			var backlog eventstore.Backlog
+			err := store.Fits(ctx, o.Position, o.Witness, p.Filter)
+			if err == nil {
+				backlog, err = store.Backlog(ctx, o.Position, p.Filter, maxCounted)
+			}
 			if errors.Is(err, eventstore.ErrPositionInvalid) { // the others may be valid
 				o.State, o.LastError = Misplaced, err.Error()
 				return nil
@@ -111,12 +116,13 @@ func AddLag(
 
 func overviewOf(row overviewRow) Overview {
 	shape, err := readmodel.Shape(row.Name) // an error: a projection of another version
+	at := generation.CheckpointOf(row.Generation)
 	o := Overview{
 		Name: row.Name, Generation: row.Generation.Generation, Serving: row.Serving,
 		Built:    row.Built,
 		Current:  err == nil && row.Shape == shape,
-		Position: generation.CheckpointOf(row.Generation).Position,
-		State:    stateOf(row), LastError: row.LastError,
+		Position: at.Position, Witness: at.Witness,
+		State: stateOf(row), LastError: row.LastError,
 	}
 	if !row.Vacant {
 		o.Owner, o.Rate = row.Owner, row.Rate

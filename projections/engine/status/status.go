@@ -95,7 +95,7 @@ type Entry struct {
 	status   *Status
 
 	refused     bool // a batch was refused, and the subscription ends for that reason
-	interrupted bool // Err is about the subscription
+	interrupted bool // Err is about the subscription, or of another owner
 }
 
 // Observe stores the state from the database of a generation that this process does not own.
@@ -105,6 +105,7 @@ func (e *Entry) Observe(row readmodel.Generation) {
 	e.status.Serving = row.Serving
 	e.status.Position = generation.CheckpointOf(row).Position
 	e.status.Paused, e.status.Stopped = row.Paused, row.Stopped
+	e.interrupted = true // once this process owns the generation, it sees for itself
 	switch {
 	case row.Paused:
 		e.status.Err = generation.ErrPaused

@@ -15,13 +15,16 @@ import (
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/status"
+	"linkledger/projections/keystore"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
 // ErrDisturbed means that a dead letter was retried or discarded during the replay, so that the
-// replayed events are no longer those of the projection. Verify again.
-var ErrDisturbed = errors.New("dead letters were retried or discarded meanwhile: verify again")
+// replayed events are no longer those of the projection, or that a generation took over that judges
+// clicks by other words. Verify again.
+var ErrDisturbed = errors.New("dead letters were retried or discarded meanwhile, or clicks are " +
+	"judged anew: verify again")
 
 const (
 	// tailTime is how long the replay of the last part of the log may take. A snapshot of the
@@ -75,7 +78,7 @@ func Run(
 	}
 	r := &replay{
 		projection: p, log: log, head: head, onProgress: onProgress, began: time.Now(),
-		folds: p.Folds(db.Keys.Master),
+		master: db.Keys.Master,
 	}
 	found, err := r.verify(ctx, db)
 	if err != nil {
@@ -91,7 +94,9 @@ type replay struct {
 	head       eventstore.Position // of the log when the replay began
 	onProgress func([]status.Progress)
 	began      time.Time
+	master     *keystore.MasterKey
 	folds      projection.Folds
+	judgement  int64 // number of that of the folds
 
 	scratch bun.Conn // owns the temporary tables
 
@@ -200,6 +205,9 @@ func (r *replay) readTarget(ctx context.Context, db bun.IDB) error {
 		return generation.ErrOtherShape
 	}
 	next := target{Checkpoint: generation.CheckpointOf(serving)}
+	if err := r.readJudgement(ctx, db, next.Checkpoint); err != nil {
+		return err
+	}
 	if next.setAside, err = deadletter.SetAsideBy(ctx, db, next.Checkpoint); err != nil {
 		return err
 	}
@@ -211,6 +219,22 @@ func (r *replay) readTarget(ctx context.Context, db bun.IDB) error {
 		return ErrDisturbed
 	}
 	r.to = next
+	return nil
+}
+
+// readJudgement makes the folds, which judge clicks as the serving generation does. It fails with
+// ErrDisturbed if the folds of before judged them by other words.
+func (r *replay) readJudgement(ctx context.Context, db bun.IDB, at generation.Checkpoint) error {
+	judgement, number, err := generation.JudgementOf(ctx, db, at)
+	switch {
+	case err != nil:
+		return err
+	case r.folds == nil:
+		given := projection.Given{Master: r.master, Judgement: judgement}
+		r.folds, r.judgement = r.projection.Folds(given), number
+	case r.judgement != number:
+		return ErrDisturbed
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"linkledger/projections/clickcount"
 	"linkledger/projections/linkrow"
 	"linkledger/projections/sqlbatch"
+	"linkledger/robots"
 )
 
 // clickFold sums up the clicks of a batch. Totals are deltas; the checkpoint, which is written in
@@ -55,8 +56,8 @@ func newClickFold() clickcount.Clicks {
 	return &clickFold{index: make(map[linkDay]int), seen: make(map[linkVisitor]struct{})}
 }
 
-func (c *clickFold) Add(batch events.ClicksRecorded) error {
-	return clickcount.EachCounted(batch, func(
+func (c *clickFold) Add(batch events.ClicksRecorded, judgement *robots.Judgement) error {
+	return clickcount.EachCounted(batch, judgement, func(
 		link uuid.UUID, click events.Click, on clickcount.Day,
 	) {
 		c.addToDay(linkDay{link, on}, click.At)

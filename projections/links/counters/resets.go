@@ -4,6 +4,7 @@ import (
 	"linkledger/projections/clickcount"
 	"linkledger/projections/linkrow"
 	"linkledger/projections/sqlbatch"
+	"linkledger/robots"
 )
 
 // resetCounts moves the clicks of links to the tables of reset clicks. It keeps that a link was
@@ -79,6 +80,8 @@ func restoreCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 }
 
 // New returns a fold that counts the clicks of a batch in the counters of links.
-func New() clickcount.Fold {
-	return clickcount.Fold{Begin: newClickFold, Reset: resetCounts, Restore: restoreCounts}
+func New(judgement *robots.Judgement) clickcount.Fold {
+	return clickcount.Fold{
+		Judgement: judgement, Begin: newClickFold, Reset: resetCounts, Restore: restoreCounts,
+	}
 }

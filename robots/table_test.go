@@ -1,4 +1,4 @@
-package agent
+package robots
 
 import (
 	"strings"
@@ -69,6 +69,31 @@ func TestUnreadableTables(t *testing.T) {
 	}
 }
 
+// TestText checks that the text of a table makes the same table.
+func TestText(t *testing.T) {
+	t.Parallel()
+	changed, err := Parse("[robots]\n*acme*watch\n- hotjar\n[people]\n^bar*\n[only engines]\n@\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []*Table{BuiltIn(), changed} {
+		again, err := Parse(table.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Text() != table.Text() {
+			t.Errorf("the text changes to %s", again.Text())
+		}
+		for _, name := range []string{"people.txt", "robots.txt"} {
+			for _, agent := range agentsOf(t, name) {
+				if again.IsRobot(agent) != table.IsRobot(agent) {
+					t.Errorf("%s is judged otherwise", agent)
+				}
+			}
+		}
+	}
+}
+
 // numbered returns lines with a word and a number as letters.
 func numbered(word string, n int) string {
 	var b strings.Builder
@@ -89,7 +114,10 @@ func FuzzTable(f *testing.F) {
 	builtIn := BuiltIn()
 	f.Fuzz(func(t *testing.T, text, agent string) {
 		if table, err := Parse(text); err == nil {
-			table.IsRobot(agent)
+			again, err := Parse(table.Text())
+			if err != nil || again.Text() != table.Text() || again.IsRobot(agent) != table.IsRobot(agent) {
+				t.Errorf("%q is another table: %v", text, err)
+			}
 		}
 		if !builtIn.IsRobot(agent[:min(len(agent), 400)] + " GoogleBOT") {
 			t.Errorf("%q with a Googlebot is a person", agent)
@@ -107,16 +135,6 @@ func BenchmarkIsRobot(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				table.IsRobot(agent)
-			}
-		})
-		b.Run(name+" read", func(b *testing.B) {
-			for b.Loop() {
-				table.Read(agent)
-			}
-		})
-		b.Run(name+" described", func(b *testing.B) { // what it cost before robots were told apart
-			for b.Loop() {
-				Describe(agent)
 			}
 		})
 	}

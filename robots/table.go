@@ -1,4 +1,4 @@
-package agent
+package robots
 
 import (
 	_ "embed"
@@ -28,13 +28,14 @@ var sections = []string{ofPeople, ofRobots, ofSystems, ofEngines}
 
 // builtIn is the table of the program, in the form of a file that operators write.
 //
-//go:embed agents.txt
+//go:embed words.txt
 var builtIn string
 
 // Table tells the agents of people from those of robots by the words that they have. It does not
 // change, and is safe for concurrent use.
 type Table struct {
 	people, robots, systems, engines *words
+	text                             string // see Text
 }
 
 // BuiltIn returns the table of the program.
@@ -65,8 +66,23 @@ func Parse(text string) (*Table, error) {
 	}
 	return &Table{
 		people: lists[ofPeople], robots: lists[ofRobots], systems: lists[ofSystems],
-		engines: lists[ofEngines],
+		engines: lists[ofEngines], text: textOf(entries),
 	}, nil
+}
+
+// Text returns all words of the table. Parse makes the same table of it, also in a program with
+// other words of its own.
+func (t *Table) Text() string { return t.text }
+
+func textOf(entries map[string]map[string]word) string {
+	var text strings.Builder
+	for _, section := range sections {
+		text.WriteString("[only " + section + "]\n")
+		for _, entry := range slices.Sorted(maps.Keys(entries[section])) {
+			text.WriteString(entry + "\n")
+		}
+	}
+	return text.String()
 }
 
 // change returns the entries of each section after the changes of a text.
@@ -78,9 +94,6 @@ func change(base map[string]map[string]word, text string) (map[string]map[string
 			entries[section] = make(map[string]word)
 		}
 	}
-	if !utf8.ValidString(text) {
-		return nil, errors.New("the text is not UTF-8")
-	}
 	var section string
 	number := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -88,6 +101,10 @@ func change(base map[string]map[string]word, text string) (map[string]map[string
 		line = strings.TrimSpace(line)
 		var err error
 		switch {
+		case !utf8.ValidString(line):
+			err = errors.New("the line is not UTF-8")
+		case strings.ContainsRune(line, 0):
+			err = errors.New("the line has the character NUL")
 		case line == "" || line[0] == '#':
 		case line[0] == '[':
 			section, err = begin(entries, line)

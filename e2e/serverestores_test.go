@@ -1,0 +1,303 @@
+package e2e
+
+// Backups of serve and copies of a running dev, each restored to an empty place, and a log that was restored beneath
+// the read models.
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"linkledger/internal/backups"
+	"linkledger/internal/soak"
+)
+
+// asDev returns an installation as what calls are sent to.
+func (i *installation) asDev() *dev { return &dev{t: i.t, base: i.base, admin: i.admin, key: i.key} }
+
+// awaitAccount waits until a service knows the account of the tests.
+func (i *installation) awaitAccount() {
+	i.t.Helper()
+	i.eventually("the account is known", func() bool {
+		_, err := call(i.t.Context(), i.base, i.key, "GET", "/account", "")
+		return err == nil
+	})
+}
+
+// restoredTo returns an installation of its own on a restored log and database, in the same PostgreSQL.
+func (i *installation) restoredTo(folder, dsn string) *installation {
+	i.t.Helper()
+	other := &installation{
+		t: i.t, folder: folder, program: i.program, flags: i.flags, database: i.database, dsn: dsn, key: i.key,
+		storeAddress: freeAddress(i.t), base: "http://" + freeAddress(i.t), admin: "http://" + freeAddress(i.t),
+	}
+	other.startStore()
+	other.startService()
+	other.awaitCaughtUp(other.backends())
+	return other
+}
+
+// TestRestoresOfServe backs up a serve on the embedded event store at random moments of a load, and restores it to an
+// empty folder and database each time.
+func TestRestoresOfServe(t *testing.T) {
+	t.Parallel()
+	master := strings.Repeat("A", 43) + "="
+	run := func(args ...string) string {
+		t.Helper()
+		out, log, code := commandIn(t, []string{"LINKLEDGER_MASTER_KEY=" + master}, args...)
+		if code != 0 {
+			t.Fatalf("%s ended with %d: %s%s", args, code, out, log)
+		}
+		return out
+	}
+	i := install(t, "--base-url=https://sho.rt", "--master-key="+master)
+	i.awaitAccount()
+	kept, heads := filepath.Join(i.folder, "backups"), filepath.Join(i.folder, "heads")
+	auditor := filepath.Join(i.folder, "auditor.key")
+	public := strings.TrimSpace(must(t, "audit", "key", auditor))
+	d := i.asDev()
+	d.call("POST", "/urls", notedLink)
+	admin := i.connectTo(i.database.DSN())
+	load := startTraffic(t, d)
+	for round := range soak.N(2, 30) {
+		load.await(t, len(load.answered().created)+1+rand.IntN(40))
+		write(t, heads, i.signedHead(auditor))
+		before := load.answered()
+		var made backups.Manifest
+		if err := json.Unmarshal([]byte(run("backup", kept, "--events", filepath.Join(i.folder, "events"),
+			"--database", i.database.DSN(), "--json")), &made); err != nil {
+			t.Fatal(err)
+		}
+		after, least := load.answered(), len(before.created)
+		load.await(t, len(after.created)+rand.IntN(40))
+		load.end()
+
+		folder := filepath.Join(i.folder, fmt.Sprint("restored-", round))
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprint("restored_", round)
+		i.exec(admin, "CREATE DATABASE "+name)
+		dsn := strings.Replace(i.database.DSN(), "/linkledger?", "/"+name+"?", 1)
+		var brought restoredAs
+		if err := json.Unmarshal([]byte(run("restore", kept, "--events", filepath.Join(folder, "events"),
+			"--database", dsn, "--json")), &brought); err != nil {
+			t.Fatal(err)
+		}
+		if int(brought.Links) < least || brought.Accounts != 1 || brought.Keys == 0 || brought.Events != made.Events {
+			t.Errorf("it brought %+v of %+v", brought, made)
+		}
+		again := i.restoredTo(folder, dsn)
+		checkBetween(t, again.asDev(), before, after, "noted")
+		wantNoted(t, again.asDev())
+		wantProof(t, run(append([]string{"projections", "verify", "--all"}, again.backends()...)...)+
+			run(append([]string{"audit", "verify", "--checkpoint", heads, "--public-key", public},
+				again.backends()...)...))
+		again.asDev().call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","note":"goes on"}]}`)
+		again.stopService()
+		again.store.kill()
+		i.exec(admin, "DROP DATABASE "+name+" WITH (FORCE)")
+		removeAll(t, folder)
+		load.goOn(t, d)
+		t.Logf("round %d: %d links before the backup, %d after it, %d events in %s", round, least,
+			len(after.created), made.Events, made.Duration)
+	}
+	load.end()
+}
+
+// TestLogThatWasWrittenOn restores the log of a service from a backup and writes on more than was lost, before the
+// service starts with its former PostgreSQL. Links that were lost lead nowhere, new ones redirect at once, and the
+// read models are built anew. The audit says since when the log is another one.
+func TestLogThatWasWrittenOn(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	i.awaitAccount()
+	d := i.asDev()
+	create := func(d *dev, hashes ...string) {
+		t.Helper()
+		for _, hash := range hashes {
+			d.call("POST", "/urls", fmt.Sprintf(
+				`{"urls":[{"long_url":"https://example.com/","custom_hash":%q,"tags":["a tag"]}]}`, hash))
+		}
+	}
+	create(d, "kept")
+	i.stopService()
+	i.stopDatabase()
+	i.store.kill()
+	shell(t, fmt.Sprintf("cd %s; cp -a events events.backup; cp -a postgres postgres.backup", i.folder))
+	i.startStore()
+	i.startDatabase()
+	i.startService()
+	create(d, "lost1", "lost2", "lost3")
+	auditor, heads := filepath.Join(i.folder, "auditor.key"), filepath.Join(i.folder, "heads")
+	public := strings.TrimSpace(must(t, "audit", "key", auditor))
+	write(t, heads, i.signedHead(auditor))
+	i.stopService()
+	i.stopDatabase()
+	i.store.kill()
+
+	shell(t, fmt.Sprintf("cd %s; mv events events.lost; mv postgres postgres.lost; mv events.backup events; "+
+		"mv postgres.backup postgres", i.folder))
+	i.startStore()
+	i.startDatabase()
+	i.startService()
+	create(d, "made1", "made2", "made3", "made4", "made5")
+	i.stopService()
+	i.stopDatabase()
+	shell(t, fmt.Sprintf("cd %s; mv postgres postgres.new; mv postgres.lost postgres", i.folder))
+	i.startDatabase()
+	if out, log, code := i.operate("audit", "verify", "--checkpoint", heads, "--public-key", public); code != exitFailed ||
+		!strings.Contains(log, "the log forks from that of the head of") ||
+		!strings.Contains(log, "They agree up to position") {
+		t.Errorf("audit verify ended with %d: %s%s", code, out, log)
+	}
+	i.service = i.serve(i.base, i.admin, "new spool", i.flags...)
+	awaitReady(t, i.admin, http.StatusServiceUnavailable, `"log":"lacks events of the read models of`)
+	visits := func(hash string, want int) {
+		t.Helper()
+		if status, err := visitStatus(t.Context(), i.base, hash, "visitor"); err != nil || status != want {
+			t.Errorf("%s is answered %d, %v; want %d", hash, status, err, want)
+		}
+	}
+	visits("kept", http.StatusFound)
+	visits("made1", http.StatusFound)
+	for _, hash := range []string{"lost1", "lost2", "lost3"} {
+		visits(hash, http.StatusNotFound)
+	}
+	awaitReady(t, i.admin, http.StatusOK, `"projection links":"ok"`)
+	i.eventually("the service has noticed", func() bool {
+		_, err := call(t.Context(), i.base, i.key, "POST", "/urls",
+			`{"urls":[{"long_url":"https://example.com/","custom_hash":"after"}]}`)
+		return err == nil
+	})
+	for _, hash := range []string{"kept", "made1", "made5", "after"} {
+		visits(hash, http.StatusFound)
+	}
+	visits("lost1", http.StatusNotFound)
+	if urls := d.call("GET", "/urls?order_by=hash", "")["urls"].([]any); len(urls) != 7 {
+		t.Errorf("there are %d links", len(urls))
+	}
+	i.operatorRuns("projections", "verify", "--all")
+	if out, log, code := i.operate("audit", "verify", "--checkpoint", heads, "--public-key", public); code != exitFailed ||
+		!strings.Contains(log, "the log is not that of the head of") {
+		t.Errorf("audit verify after the build ended with %d: %s%s", code, out, log)
+	}
+}
+
+// signedHead signs the log as it is now with the key in a file.
+func (i *installation) signedHead(key string) string {
+	i.t.Helper()
+	text, err := os.ReadFile(key)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return mustRun(i.t, append(
+		[]string{"audit", "checkpoint", "--signing-key=" + strings.TrimSpace(string(text))}, i.backends()...)...)
+}
+
+// TestFolderCopiedUnderLoad copies the folder of a running dev: first the log, and PostgreSQL while more links are
+// made. The read models of the copy are ahead of its log. No link that the log has is denied there.
+func TestFolderCopiedUnderLoad(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	folder, copied := filepath.Join(parent, "data"), filepath.Join(parent, "copy")
+	d := startDev(t, folder)
+	d.call("POST", "/urls", notedLink)
+	load := startTraffic(t, d)
+	load.await(t, 40)
+	before := load.answered()
+	shell(t, fmt.Sprintf("mkdir -m 700 %[2]s; cp -a %[1]s/events %[2]s/", folder, copied))
+	after := load.answered()
+	load.await(t, len(after.created)+40)
+	// What PostgreSQL removes while it is copied is not missed.
+	shell(t, fmt.Sprintf("cd %s; for each in *; do test $each = events || cp -a $each %s/ 2>/dev/null || true; done",
+		folder, copied))
+	load.await(t, len(load.answered().created)+10)
+	load.end()
+	d.kill()
+
+	again := startDev(t, copied)
+	again.key = d.key
+	for range 2 {
+		for hash := range before.created {
+			if status, err := visitStatus(t.Context(), again.base, hash, "visitor"); err != nil || status != http.StatusFound {
+				t.Errorf("%s is answered %d, %v", hash, status, err)
+			}
+		}
+		awaitReady(t, again.admin, http.StatusOK, `"projection links":"ok"`)
+	}
+	for late := time.Now().Add(startTimeout); ; <-time.After(20 * time.Millisecond) {
+		_, err := call(t.Context(), again.base, again.key, "POST", "/urls",
+			`{"urls":[{"long_url":"https://example.com/","custom_hash":"goes-on"}]}`)
+		if err == nil {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatal(err)
+		}
+	}
+	if redirected, err := visit(t.Context(), again.base, "goes-on", "visitor"); err != nil || !redirected {
+		t.Errorf("a new link redirects: %t, %v", redirected, err)
+	}
+	wantNoted(t, again)
+	operator(t, copied, "projections", "verify", "--all")
+	again.interrupt()
+}
+
+// nameWithin is how long a projection that makes no progress may go unnamed, with the time that a probe may take.
+const nameWithin = 5 * time.Second
+
+// TestStandstillIsNamed keeps the projection of links from its work in several ways. The readiness check names it and
+// the reason in one line, long before --ready-max-lag.
+func TestStandstillIsNamed(t *testing.T) {
+	t.Parallel()
+	i := install(t, "--ready-max-lag=1h", "--wait-timeout=50ms")
+	i.awaitAccount()
+	database := i.connectTo(i.database.DSN())
+	for _, c := range []struct{ name, begin, end, says string }{
+		{
+			"a table is gone", "ALTER TABLE links_g1.links RENAME TO gone", "ALTER TABLE links_g1.gone RENAME TO links",
+			"does not exist",
+		},
+		{
+			"a table may not be written", "ALTER TABLE links_g1.links ADD CONSTRAINT none CHECK (hash <> hash) NOT VALID",
+			"ALTER TABLE links_g1.links DROP CONSTRAINT none", "none",
+		},
+		{
+			"a table is locked", "BEGIN; LOCK TABLE links_g1.links IN EXCLUSIVE MODE", "COMMIT", "no error is known",
+		},
+	} {
+		awaitReady(t, i.admin, http.StatusOK, `"projection links":"ok"`)
+		i.exec(database, c.begin)
+		if _, err := call(
+			t.Context(), i.base, i.key, "POST", "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`,
+		); err != nil && !strings.Contains(err.Error(), "The change is stored") { // as one is whose event is set aside
+			t.Fatal(err)
+		}
+		began := time.Now()
+		said := ""
+		for said == "" || said == "ok" {
+			var parts map[string]string
+			_, body := scrape(t, i.admin+"/health/ready")
+			if err := json.Unmarshal([]byte(body), &parts); err != nil {
+				t.Fatal(err)
+			}
+			if said = parts["projection links"]; time.Since(began) > startTimeout {
+				t.Fatalf("%s: nothing is said", c.name)
+			}
+		}
+		if took := time.Since(began); took > nameWithin || !strings.Contains(said, c.says) || strings.Contains(said, "\n") {
+			t.Errorf("%s: after %s it says %q, want %q", c.name, took, said, c.says)
+		}
+		i.exec(database, c.end)
+		i.operatorRuns("projections", "resume", "links")
+		i.operatorRuns("projections", "dead-letters", "retry", "links")
+	}
+	awaitReady(t, i.admin, http.StatusOK, `"projection links":"ok"`)
+}

@@ -1,0 +1,122 @@
+package generation
+
+// By which words the clicks of a generation count. They are stored in the schema that the log
+// cannot rebuild. So each later generation counts by the same words until an operator gives others,
+// also in a database that is built anew.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/projections/readmodel"
+	"linkledger/robots"
+)
+
+// ErrOtherWords means that a generation is being built that judges clicks by other words: wait
+// until it serves, or prune it.
+var ErrOtherWords = errors.New("a build that was begun earlier judges clicks by other words: " +
+	"wait until it serves, or prune it")
+
+// newestJudgement is for generations that are the first of their database.
+const newestJudgement = "(SELECT coalesce(max(number), 0) FROM linkledger_keys.judgements)"
+
+// ChooseJudgement makes the first generation of a database judge clicks as the newest judgement
+// does. It fails with ErrFenced if the generation has another owner.
+func (c Checkpoint) ChooseJudgement(ctx context.Context, db bun.IDB) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	if _, err := db.NewRaw(`
+		UPDATE linkledger.generations SET judgement = `+newestJudgement+`
+		WHERE name = ? AND generation = ? AND epoch = ? AND judgement IS NULL`,
+		c.Name, c.Generation, c.Epoch).Exec(ctx); err != nil {
+		return fmt.Errorf("judgement of %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// JudgementOf returns how a generation judges clicks, with the number of the judgement; nil and 0
+// if the clicks keep their verdicts.
+func JudgementOf(
+	ctx context.Context, db bun.IDB, c Checkpoint,
+) (j *robots.Judgement, number int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var found []struct {
+		Number int64
+		Words  string
+		Until  time.Time
+	}
+	if err := db.NewRaw(`
+		SELECT j.number, j.words, j.until
+		FROM linkledger.generations AS g JOIN linkledger_keys.judgements AS j
+			ON j.number = coalesce(g.judgement, `+newestJudgement+`)
+		WHERE g.name = ? AND g.generation = ?`, c.Name, c.Generation).
+		Scan(ctx, &found); err != nil {
+		return nil, 0, fmt.Errorf("judgement of %s: %w", c.Name, err)
+	}
+	if len(found) == 0 {
+		return nil, 0, nil
+	}
+	words, err := robots.Parse(found[0].Words)
+	if err != nil {
+		return nil, 0, fmt.Errorf("judgement %d: %w", found[0].Number, err)
+	}
+	return &robots.Judgement{Words: words, Until: found[0].Until}, found[0].Number, nil
+}
+
+// CreateJudged is CreateBeside for several projections, which judge all clicks up to now by words.
+// It goes on with builds that were begun with the same words, and fails with ErrOtherWords if one
+// was begun with others.
+func CreateJudged(
+	ctx context.Context, db *readmodel.DB, names []string, owner string, words *robots.Table,
+) (created []readmodel.Generation, err error) {
+	err = db.Locked(ctx, func(ctx context.Context) error {
+		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			judgement, err := storeJudgement(ctx, tx, names, words)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				g, begun, err := createBeside(ctx, tx, name, owner, &judgement)
+				if err == nil && !begun && (g.Judgement == nil || *g.Judgement != judgement) {
+					err = ErrOtherWords
+				}
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				created = append(created, g)
+			}
+			return nil
+		})
+	})
+	return created, err
+}
+
+// storeJudgement returns the number of the judgement by words of a build of one of the projections.
+// If none is being built by them, it stores a new one.
+func storeJudgement(
+	ctx context.Context, tx bun.Tx, names []string, words *robots.Table,
+) (number int64, err error) {
+	var begun []int64
+	if err := tx.NewRaw(`
+		SELECT j.number FROM linkledger_keys.judgements AS j
+			JOIN linkledger.generations AS g ON g.judgement = j.number
+		WHERE g.name IN (?) AND NOT g.built AND j.words = ? ORDER BY j.number DESC LIMIT 1`,
+		bun.List(names), words.Text()).Scan(ctx, &begun); err != nil {
+		return 0, fmt.Errorf("look for the words: %w", err)
+	}
+	if len(begun) > 0 {
+		return begun[0], nil
+	}
+	if err := tx.NewRaw(`
+		INSERT INTO linkledger_keys.judgements (number, words, until)
+		SELECT coalesce(max(number), 0) + 1, ?, clock_timestamp() FROM linkledger_keys.judgements
+		RETURNING number`, words.Text()).Scan(ctx, &number); err != nil {
+		return 0, fmt.Errorf("store the words: %w", err)
+	}
+	return number, nil
+}

@@ -1,0 +1,142 @@
+package robots
+
+// What a click keeps of an agent, so that it can be judged by other words later. An agent may
+// identify a person: by the versions of a rare browser, the model of a phone, an address. Its names
+// of programs alone do not.
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// MaxName is the largest length of a name, in bytes.
+	MaxName = 32
+	// maxDigits is how many digits a name has at most. More of them count something.
+	maxDigits = 4
+)
+
+// ordinary are the programs that most browsers name, in lower case. They tell nobody apart.
+var ordinary = strings.Fields(`
+	mozilla applewebkit webkit khtml like gecko chrome chromium crios safari version mobile
+	mobilesafari tablet firefox fxios focus edg edga edgios edge edgw opr opt opera opera.mini
+	presto trident msie netscape seamonkey vivaldi samsungbrowser miuibrowser huaweibrowser
+	heytapbrowser vivobrowser ucbrowser yabrowser yowser yptst silk ubuntu debian fedora linux
+	android windows macintosh x11 compatible u en tv language ddg duckduckgo brave gsa`)
+
+// Name returns the names of the programs in an agent, without those that most browsers name, or
+// nothing if there is no other one. It has at most MaxName letters, digits, blanks and signs and
+// four digits, no version, and nothing of what stands in brackets.
+func Name(agent string) string {
+	var name strings.Builder
+	digits := 0
+	for product := range strings.FieldsFuncSeq(uncommented(agent), isSeparator) {
+		product, _, _ = strings.Cut(strings.TrimLeft(product, "/"), "/")
+		product = unversioned(product)
+		if product == "" || slices.Contains(ordinary, strings.ToLower(product)) {
+			continue
+		}
+		length, more := len(product), countDigits(product)
+		if name.Len() > 0 {
+			length++
+		}
+		if name.Len()+length > MaxName || digits+more > maxDigits {
+			continue
+		}
+		if name.Len() > 0 {
+			name.WriteByte(' ')
+		}
+		name.WriteString(product)
+		digits += more
+	}
+	return name.String()
+}
+
+// uncommented returns an agent with blanks in place of what stands in brackets. A bracket that
+// nothing closes takes all that follows.
+func uncommented(agent string) string {
+	text := []byte(agent[:min(len(agent), MaxLength)])
+	depth := 0
+	for i, b := range text {
+		switch b {
+		case '(', '[', '{', '<':
+			depth++
+		case ')', ']', '}', '>':
+			depth = max(0, depth-1)
+		default:
+			if depth == 0 {
+				continue
+			}
+		}
+		text[i] = ' '
+	}
+	return string(text)
+}
+
+func isSeparator(r rune) bool { return r <= ' ' || strings.ContainsRune(`;,|"`, r) }
+
+// unversioned returns what a product is called, without its version. It is empty if nothing is left
+// or if the product has other signs than those of names, such as an address of mail.
+func unversioned(product string) string {
+	for i := range len(product) {
+		b := product[i]
+		if !isLetter(b|0x20) && !isDigit(b) && !strings.ContainsRune("._-+:!", rune(b)) {
+			return ""
+		}
+	}
+	for i := 1; i+1 < len(product); i++ { // a point or its like between digits begins a version
+		if isDigit(product[i-1]) && isDigit(product[i+1]) && !isLetter(product[i]|0x20) &&
+			!isDigit(product[i]) {
+			product = strings.TrimRight(product[:i], "0123456789")
+		}
+	}
+	if bare := strings.TrimRight(product, "0123456789._-:"); countDigits(bare) == 0 {
+		product = bare
+	}
+	product = strings.Trim(product, "._-")
+	plain := strings.ToLower(product)
+	if !strings.ContainsAny(plain, "abcdefghijklmnopqrstuvwxyz") || plain == "v" {
+		return ""
+	}
+	return product
+}
+
+func countDigits(text string) (n int) {
+	for i := range len(text) {
+		if isDigit(text[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+// Program returns what a click keeps of the agent of its sender: the name, if it says by the words
+// of the table what the whole agent says, or else nothing. robot is what the table says of the
+// agent, and human whether the click keeps that the agent is a person's but for words of robots.
+func (t *Table) Program(agent string, robot, human bool) string {
+	name := Name(agent)
+	if t.Rejudge(name, robot, human) != robot {
+		return ""
+	}
+	return name
+}
+
+// Rejudge reports whether the sender of a recorded click is a robot by the words of the table.
+// program, robot and human are as for and from Program. A click without a program keeps its
+// verdict. A program without a word of robots or people is a robot's if it was one, and if it is
+// not known that its agent was that of a person but for its words.
+func (t *Table) Rejudge(program string, robot, human bool) bool {
+	if program == "" {
+		return robot
+	}
+	switch t.judge(lower(program)) {
+	case saysRobot:
+		return true
+	case saysPerson:
+		return false
+	default:
+		return robot && !human
+	}
+}
