@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	cryptorand "crypto/rand"
+	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,6 +44,8 @@ const proxyPause = 20 * time.Millisecond
 
 func (c *crowdAt) begin() {
 	c.ctx, c.stop = context.WithCancel(c.of.t.Context())
+	none := "not yet touched"
+	c.during.Store(&none)
 	c.of.newLinks()
 	for range 3 {
 		c.work(c.visit)
@@ -49,6 +53,7 @@ func (c *crowdAt) begin() {
 	c.work(c.list)
 	c.work(c.create)
 	c.work(c.createNamed)
+	c.work(c.giveUp)
 }
 
 // work repeats a request until the end, over connections of its own.
@@ -124,6 +129,26 @@ func (c *crowdAt) visit(client *http.Client) {
 	}
 	c.slowest.Store(max(c.slowest.Load(), int64(took)))
 	c.redirected.Add(1)
+}
+
+// giveUp sends half a request and goes: what a stranger can always do MUST take no node from the others.
+func (c *crowdAt) giveUp(*http.Client) {
+	c.mu.Lock()
+	link := c.links[rand.IntN(len(c.links))]
+	c.mu.Unlock()
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(c.base, "https://"), anyCertificate)
+	if err != nil {
+		c.of.t.Errorf("%s, node %s: a connection: %v", c.name, *c.during.Load(), err)
+		return
+	}
+	request := []string{
+		"GET /" + link, "POST /v3/urls", "POST /v3/sessions", "PUT /" + link, "POST /console/sign-in",
+	}[rand.IntN(5)] + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(c.base, "https://") + "\r\n"
+	if strings.HasPrefix(request, "POST /v3/urls") {
+		request += "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(demoUser+":"+c.of.key)) + "\r\n"
+	}
+	_, _ = conn.Write([]byte(request + "Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{"))
+	_ = conn.Close()
 }
 
 func describe(response reply, answer string, err error) string {

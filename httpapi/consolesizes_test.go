@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"linkledger/projections"
@@ -66,12 +67,13 @@ func TestConsoleBecomesWhole(t *testing.T) {
 	s.pause(t, projections.Links)
 	b.typed("main input[name=long_url]", "https://example.com/spring")
 	b.typed("main input[name=custom_hash]", "spring")
+	stopTyping := b.typesAlways("input[name=at]", "2026-01-01T00:00") // from the start, or it is opened again before
 	b.submit("main form button")
 	b.has("Saved, not visible yet", "https://example.com/spring")
-	evaluated[bool](b, "document.querySelector('input[name=at]').value = '2026-01-01T00:00', true")
 	late := b.path()
 	b.looksRightNow("late")
 	equal(t, "the page while somebody types", b.path(), late)
+	stopTyping()
 	evaluated[bool](b, "document.querySelector('input[name=at]').value = '', true")
 	s.resume(t, projections.Links)
 	const whole = "/console/links/spring"
@@ -88,4 +90,26 @@ func TestConsoleBecomesWhole(t *testing.T) {
 	}
 	b.has("https://example.com/spring", "Settings")
 	b.quiet()
+}
+
+// typesAlways has a value typed into a field of each document that opens, until stop.
+func (b *tab) typesAlways(field, value string) (stop func()) {
+	b.t.Helper()
+	script, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: fmt.Sprintf(`document.addEventListener("DOMContentLoaded", () => {
+			const field = document.querySelector(%q);
+			if (field) field.value = %q;
+		})`, field, value),
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return func() {
+		b.t.Helper()
+		_, err := chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument,
+			page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: script.Identifier})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
 }
