@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -179,6 +180,16 @@ func (b *tab) quiet() {
 	b.messages = nil
 }
 
+// serveBrowsers serves a site until the test ends. Requests of pages that are watched end then, also later ones.
+func serveBrowsers(t *testing.T, site http.Handler) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(site)
+	server.Config.BaseContext = func(net.Listener) context.Context { return t.Context() }
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
 // newConsole returns a console with an account and a tab that is signed in to it.
 func newConsole(t *testing.T) (*site, *client, *tab) {
 	t.Helper()
@@ -192,9 +203,7 @@ func newConsoleBehind(
 	t.Helper()
 	browser := openBrowser(t)
 	s := newSite(t, "", adjust...)
-	server := httptest.NewServer(between(s.handler))
-	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections) // of pages that are watched
+	server := serveBrowsers(t, between(s.handler))
 	owner := s.client(t, "acme")
 	b := newTab(browser, t, server.URL)
 	s.signInTab(b, owner)

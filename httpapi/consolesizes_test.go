@@ -106,9 +106,8 @@ func (b *tab) typesAlways(field, value string) (stop func()) {
 	}
 	return func() {
 		b.t.Helper()
-		_, err := chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument,
-			page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: script.Identifier})
-		if err != nil {
+		same := page.RemoveScriptToEvaluateOnNewDocumentParams(script)
+		if _, err := chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument, same); err != nil {
 			b.t.Fatal(err)
 		}
 	}

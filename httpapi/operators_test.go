@@ -7,7 +7,6 @@ import (
 	"html"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -429,9 +428,7 @@ func TestOperatorsInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := openBrowser(t)
 	s, h := newOperators(t, testTimeout)
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	t.Cleanup(server.CloseClientConnections)
+	server := serveBrowsers(t, h)
 	owner := s.client(t, "acme")
 	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	b := newTab(browser, t, server.URL)
