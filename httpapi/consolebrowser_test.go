@@ -497,7 +497,7 @@ func TestConsoleLooks(t *testing.T) {
 	b.looksRight(map[string]string{
 		"links": "/console/links?tags=%2Bnews", "links-none": "/console/links?search=none",
 		"link":         "/console/links/a-long-hash-1?from=2026-05-18&to=2026-05-18",
-		"link-deleted": "/console/links/gone", "link-days": "/console/links/a-long-hash-1?from=2026-05-16&to=2026-05-22", "call": "/console/activity/" + batch, "activity": "/console/activity", "deleted": "/console/deleted", "keys": "/console/keys",
+		"link-deleted": "/console/links/gone", "link-days": "/console/links/a-long-hash-1?from=2026-05-16&to=2026-05-22", "call": "/console/activity/" + batch, "activity": "/console/activity", "deleted": "/console/deleted", "filters": "/console/tags/filters", "keys": "/console/keys",
 		"account": "/console/account", "tags": "/console/tags", "new": "/console/new", "proofs": "/console/proofs",
 		"link-old": "/console/links/old", "link-moved": "/console/links/former", "none": "/console/nothing",
 		"not-allowed": "/console/links/old/delete",

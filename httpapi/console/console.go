@@ -18,14 +18,15 @@ import (
 
 // The paths of the console.
 const (
-	Root       = "/console"
-	SignInPath = Root + "/sign-in"
-	LinkPath   = SignInPath + "/" // and the secret of a one-time link
-	linksPath  = Root + "/links"
-	ofLink     = linksPath + "/:hash"
-	tagsPath   = Root + "/tags"
-	changePath = Root + "/change"
-	manyPath   = Root + "/new"
+	Root        = "/console"
+	SignInPath  = Root + "/sign-in"
+	LinkPath    = SignInPath + "/" // and the secret of a one-time link
+	linksPath   = Root + "/links"
+	ofLink      = linksPath + "/:hash"
+	tagsPath    = Root + "/tags"
+	filtersPath = tagsPath + "/filters"
+	changePath  = Root + "/change"
+	manyPath    = Root + "/new"
 
 	activityPath = Root + "/activity"
 	signedOut    = Root + "/signed-out"
@@ -60,8 +61,8 @@ var templates embed.FS
 
 // names are those of the pages and of their templates.
 var names = []string{
-	"sign-in", "links", "link", "many", "tags", "activity", "batch", "keys", "account", "proofs",
-	"deleted", "signed-out",
+	"sign-in", "links", "link", "many", "tags", "filters", "activity", "batch", "keys", "account",
+	"proofs", "deleted", "signed-out",
 }
 
 // New returns the console, or an error if a template is wrong.
@@ -136,6 +137,7 @@ func (h *Handler) Routes() []router.Route {
 
 		router.Get(tagsPath, h.SignedIn("tags", h.tags)),
 		router.Post(tagsPath, h.Action(tagsPath, h.addTag)),
+		router.Get(filtersPath, h.SignedIn("filters", h.filters)),
 		router.Post(tagsPath+"/:label/rename", h.Action(tagsPath, h.renameTag)),
 		router.Post(tagsPath+"/:label/delete", h.Action(tagsPath, h.deleteTag)),
 
