@@ -226,6 +226,26 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 	}
 }
 
+// TestProgressClearsTheLastError gives a generation an error, and commits a batch: other processes no longer read the
+// error.
+func TestProgressClearsTheLastError(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	_, first := w.link(w.account(), "first")
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Lease: time.Hour}) // no renewal helps
+	progress.wait(t, first, Links)
+	if _, err := db.NewRaw("UPDATE linkledger.generations SET last_error = 'away' WHERE name = ?", Links).
+		Exec(withTimeout(t)); err != nil {
+		t.Fatal(err)
+	}
+	_, second := w.link(w.account(), "second")
+	progress.wait(t, second, Links)
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE last_error <> ''"); n != 0 {
+		t.Error("a projection that makes progress still has an error")
+	}
+}
+
 // TestInterruption starts the projections on a database whose tables are created later.
 func TestInterruption(t *testing.T) {
 	t.Parallel()

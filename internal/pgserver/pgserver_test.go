@@ -426,8 +426,19 @@ func TestUnexpectedEnd(t *testing.T) {
 	}
 }
 
-// TestRestart checks that a server that ends by itself is started again, with what was
-// committed, until it is stopped.
+// servingProcess returns the id of the process that serves a new client.
+func servingProcess(t *testing.T, dsn string) int {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return int(conn.PgConn().PID())
+}
+
+// TestRestart checks that a server that ends by itself, or because a process of it has crashed, is
+// started again, with what was committed, until it is stopped.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer
@@ -436,10 +447,15 @@ func TestRestart(t *testing.T) {
 	cfg.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	s := start(t, cfg)
 	writeNote(t, s.DSN())
-	for range 2 {
+	for _, kill := range []func(server int) int{
+		func(server int) int { return server },
+		func(int) int { return servingProcess(t, s.DSN()) },
+	} {
 		s.mu.Lock()
 		killed := s.cmd
-		s.signal(os.Kill)
+		if err := syscall.Kill(kill(killed.Process.Pid), syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
 		s.mu.Unlock()
 		again := time.NewTicker(readyPoll)
 		for s.running(killed) || s.createDatabase(t.Context()) != nil {

@@ -32,7 +32,7 @@ const (
 	// quitTimeout bounds an immediate shutdown. PostgreSQL kills its child processes after five
 	// seconds.
 	quitTimeout = 10 * time.Second
-	// restartPause is how long a server that has ended by itself stays ended.
+	// restartPause is the shortest time between two starts of a server that ends by itself.
 	restartPause = time.Second
 	// cannotConnectNow is the SQLSTATE of a server that is starting or recovering.
 	cannotConnectNow = "57P03"
@@ -65,6 +65,8 @@ type Server struct {
 	done    chan struct{}
 	err     error          // why the server ended; written before done is closed
 	ended   *condition.Log // that the server has ended by itself
+
+	started time.Time // when run last started the process
 
 	mu  sync.Mutex
 	cmd *exec.Cmd // runs, or ran last
@@ -212,13 +214,13 @@ func (s *Server) startProcess() error {
 	if s.stopping() {
 		return context.Canceled
 	}
-	s.cmd = s.command()
+	s.cmd, s.started = s.command(), time.Now()
 	return s.cmd.Start()
 }
 
-// pause returns true after restartPause, or false if Stop is called.
+// pause returns true once the server may be started again, or false if Stop is called.
 func (s *Server) pause() bool {
-	timer := time.NewTimer(restartPause)
+	timer := time.NewTimer(restartPause - time.Since(s.started))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -79,10 +79,10 @@ func (c Checkpoint) Fits(
 	return nil
 }
 
-// Advance queues an update that moves the checkpoint from c.Position to another position and
-// extends the lease. witness is the event there or before; zero: that of c. The update fails with
-// ErrFenced if the checkpoint is elsewhere or another process owns it. serving is set to whether
-// readers see this generation.
+// Advance queues an update that moves the checkpoint from c.Position to another position, extends
+// the lease, and clears the last error, since the projection makes progress. witness is the event
+// there or before; zero: that of c. The update fails with ErrFenced if the checkpoint is elsewhere
+// or another process owns it. serving is set to whether readers see this generation.
 //
 // One statement checks the epoch, moves the checkpoint and extends the lease, so that a former
 // owner cannot move a checkpoint that another process owns. The statement locks the row: it waits
@@ -95,7 +95,7 @@ func (c Checkpoint) Advance(
 	s.Queue(`UPDATE linkledger.generations
 		SET commit_pos = $1, prepare_pos = $2, updated_at = now(),
 			lease_until = clock_timestamp() + make_interval(secs => $3),
-			witness_commit = $9, witness_prepare = $10, witness_id = $11
+			witness_commit = $9, witness_prepare = $10, witness_id = $11, last_error = ''
 		WHERE name = $4 AND generation = $5 AND epoch = $6 AND commit_pos = $7 AND prepare_pos = $8
 		RETURNING serving`,
 		sqlbatch.Signed(to.Commit), sqlbatch.Signed(to.Prepare), lease.Seconds(),
