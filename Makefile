@@ -149,7 +149,7 @@ upgrade: go ## Upgrade from v0.1.0 and from five commits since, with dev, serve 
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 60m -run '^TestUpgradeFromCommits$$' ./e2e -upgrade-from '$(UPGRADE_FROM)'
 
 .PHONY: containers
-containers: go ## Build the images, and try them and compose.yaml on a container engine
+containers: go ## Build the images, and try them and the Compose files on a container engine
 	@.ci/containers -v
 
 .PHONY: docs

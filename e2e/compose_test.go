@@ -281,7 +281,12 @@ func TestComposePorts(t *testing.T) {
 	}
 }
 
-// TestComposeTrustedProxies checks that only the address of the proxy in front is trusted.
+// enginePools hold the networks without addresses of their own:
+// https://docs.docker.com/engine/network/#subnet-allocation
+var enginePools = []netip.Prefix{netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16")}
+
+// TestComposeTrustedProxies checks that only the address of the proxy in front is trusted, and that no other network
+// can have it.
 func TestComposeTrustedProxies(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
@@ -292,6 +297,11 @@ func TestComposeTrustedProxies(t *testing.T) {
 		}
 		front := addresses[0]
 		subnet := netip.MustParsePrefix(front.Subnet)
+		for _, pool := range enginePools {
+			if subnet.Overlaps(pool) {
+				t.Errorf("the engine may give %s, which is in %s, to another network", subnet, pool)
+			}
+		}
 		proxy := front.Gateway // the host
 		if found, ok := project.Services["proxy"]; ok {
 			proxy = found.Networks["front"].Ipv4Address

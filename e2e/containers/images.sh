@@ -82,6 +82,16 @@ for image; do
 		base bookworm
 		docker tag standin/bookworm "$image"
 		;;
+	haproxy:*)
+		from bookworm "$image" <<-'END'
+			RUN apt-get install -y --no-install-recommends haproxy && mkdir -p /usr/local/etc/haproxy \
+				&& groupmod -g 99 haproxy && usermod -u 99 haproxy
+			USER haproxy
+			STOPSIGNAL SIGUSR1
+			ENTRYPOINT ["haproxy", "-W", "-db"]
+			CMD ["-f", "/usr/local/etc/haproxy/haproxy.cfg"]
+		END
+		;;
 	prom/prometheus:*)
 		from trixie "$image" <<-'END'
 			RUN apt-get install -y --no-install-recommends prometheus wget \
