@@ -87,10 +87,9 @@ func TestRevokedKey(t *testing.T) {
 	c := startCluster(t)
 	for range 3 {
 		key := c.must(0, "POST", "/keys", `{"name":"soon revoked"}`)["keys"].([]any)[0].(map[string]any)
-		endInUse(t, func(client int) error {
-			_, err := call(t.Context(), c.nodes[client%2], key["key"].(string), "POST", "/urls",
+		endInUse(t, func(client int) (map[string]any, error) {
+			return call(t.Context(), c.nodes[client%2], key["key"].(string), "POST", "/urls",
 				`{"urls":[{"long_url":"https://example.com/"}]}`)
-			return err
 		}, func() { c.must(1, "DELETE", "/keys/"+key["id"].(string), "") })
 	}
 }

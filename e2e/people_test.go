@@ -426,9 +426,8 @@ func (s *site) endSessionsInUse() {
 	} {
 		in := club.member(person("ivan-"+name, "Ivan"), "editor")
 		body := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%s"}]}`, name)
-		carriedOut := endInUse(s.t, func(client int) error {
-			_, err := in.call(client%2, "POST", "/urls", body)
-			return err
+		carriedOut := endInUse(s.t, func(client int) (map[string]any, error) {
+			return in.call(client%2, "POST", "/urls", body)
 		}, func() { end(in) })
 		in.ended(0, 1)
 		var found any

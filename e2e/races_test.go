@@ -75,7 +75,9 @@ func (c *cluster) race(method string, request func(client int) (path, body strin
 
 // endInUse ends something while all clients use it, and checks that no call is carried out that
 // began after the end was answered. It returns how many calls were carried out.
-func endInUse(t *testing.T, use func(client int) error, end func()) (carriedOut int64) {
+func endInUse(
+	t *testing.T, use func(client int) (map[string]any, error), end func(),
+) (carriedOut int64) {
 	t.Helper()
 	var ended atomic.Pointer[time.Time]
 	var working, clients sync.WaitGroup
@@ -86,10 +88,14 @@ func endInUse(t *testing.T, use func(client int) error, end func()) (carriedOut 
 			works, refusals := sync.OnceFunc(working.Done), 0
 			for refusals < 3 {
 				began := time.Now()
-				err := use(client)
+				answer, err := use(client)
+				code := 0.0
+				if err == nil {
+					_, code = first(answer)
+				}
 				at := ended.Load()
 				switch {
-				case err != nil:
+				case err != nil || code != 0: // a call that meets the end may be refused for each link
 					refusals++
 					continue
 				case at != nil && began.After(*at):
