@@ -52,29 +52,53 @@ func (b *browser) twice(path string, fields url.Values) *answer {
 	return answers[0]
 }
 
-// TestEveryFormIsDoneOnce sends the form of each action twice at once and again, opens the page that it leads to twice,
-// and sends it after the session has ended: it is done once, the page can be opened, and what was typed comes back.
-func TestEveryFormIsDoneOnce(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
+// consoleForm is a form of the console that is ready to be sent.
+type consoleForm struct {
+	path    string
+	browser *browser
+	fields  url.Values
+}
+
+// consoleForms returns the form of each action, each about a link of its own and in a session of its own.
+func consoleForms(t *testing.T, s *site, owner *client) (forms []consoleForm) {
+	t.Helper()
 	pages, err := console.New(console.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := func() int64 { return owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount }
 	for i, route := range pages.Routes() {
 		if route.Method != http.MethodPost || forEverybody(route.Path) {
 			continue
 		}
 		name := fmt.Sprintf("one%d", i)
 		owner.create(`"long_url":"https://example.com/","custom_hash":"` + name + `"`)
-		path := consolePaths.Replace(strings.ReplaceAll(route.Path, ":hash", name))
 		b := s.browser(t)
 		b.signInBy(owner)
 		fields := hiddenFields(t, b.shows("/console/links"))
 		maps.Copy(fields, maps.Clone(consoleFields))
 		fields.Set("hash", name)
+		forms = append(forms, consoleForm{consolePaths.Replace(strings.ReplaceAll(route.Path, ":hash", name)), b, fields})
+	}
+	return forms
+}
+
+// typed returns what the page that follows shows of what was typed.
+func (f consoleForm) typed() string {
+	if f.path == "/console/change" { // its form is on the page
+		return `<option value="archive" selected>`
+	}
+	return f.fields.Get("long_url")
+}
+
+// TestEveryFormIsDoneOnce sends the form of each action twice at once and again, opens the page that it leads to twice,
+// and sends it after the session has ended: it is done once, the page can be opened, and what was typed comes back.
+func TestEveryFormIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "")
+	owner := s.client(t, "acme")
+	calls := func() int64 { return owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount }
+	for _, f := range consoleForms(t, s, owner) {
+		path, b, fields := f.path, f.browser, f.fields
 		before := calls()
 		a := b.twice(path, fields)
 		if again := b.copy().post(path, fields); again.header.Get("Location") != a.header.Get("Location") &&
@@ -94,6 +118,7 @@ func TestEveryFormIsDoneOnce(t *testing.T) {
 		fields = hiddenFields(t, b.shows("/console/links?order_by=hash"))
 		maps.Copy(fields, maps.Clone(consoleFields))
 		fields.Set("long_url", "https://example.com/typed")
+		f.fields = fields
 		ended := b.copy()
 		b.must("DELETE", "/v3/session", "")
 		before = calls()
@@ -108,17 +133,13 @@ func TestEveryFormIsDoneOnce(t *testing.T) {
 			t.Errorf("%s is done without a session", path)
 		}
 		other := s.browser(t) // somebody else who finds the address
-		other.signInBy(owner.withKey(`"name":"other ` + name + `"`))
+		other.signInBy(owner.withKey(`"name":"other"`))
 		if shown := other.call("GET", back, ""); strings.Contains(shown.body, "https://example.com/typed") {
 			t.Errorf("what was typed for %s is shown to others", path)
 		}
 		in := ended.post("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.key}, "return": {back}})
 		equal(t, "page after the sign-in", in.header.Get("Location"), back)
-		typed := "https://example.com/typed"
-		if path == "/console/change" { // its form is on the page
-			typed = `<option value="archive" selected>`
-		}
-		if shown := ended.follow(in); !strings.Contains(shown.body, typed) ||
+		if shown := ended.follow(in); !strings.Contains(shown.body, f.typed()) ||
 			!strings.Contains(shown.body, "What you typed is still here") {
 			t.Errorf("what was typed for %s does not come back\n%s", path, shown.body)
 		}
