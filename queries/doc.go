@@ -1,4 +1,5 @@
-// Package queries answers queries from the read models, one file for each query. It reads the views
+// Package queries answers queries from the read models, one file for each query. Questions about
+// accounts and people are answered by accountlist, which DB contains. Package queries reads the views
 // of the schema linkledger, which show the serving generation of each projection. It MUST NOT
 // write.
 //
