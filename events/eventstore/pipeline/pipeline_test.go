@@ -87,32 +87,28 @@ func TestAppendInOrder(t *testing.T) {
 }
 
 // TestNoAnswer checks that an append that is not answered has an unknown outcome, and that the next
-// one is sent over another call.
+// one is sent over another connection.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	silence := eventstoretest.Silenced(t, "tcp", eventstoretest.Serve(t).Address())
-	p := open(t, fmt.Sprintf("esdb://%s?tls=false", silence.Addr()), 300*time.Millisecond)
-	if _, err := p.Append(t.Context(), request("first", eventlog.NoStream, "t", 1)); err != nil {
-		t.Fatal(err)
-	}
-	silence.Begin()
-	lost := request("s", eventlog.NoStream, "t", 1)
-	if _, err := p.Append(t.Context(), lost); !errors.Is(err, eventlog.ErrUnavailable) ||
-		!errors.Is(err, eventlog.ErrNoAnswer) {
-		t.Fatalf("an append without an answer: %v", err)
-	}
-	several := []*wire.BatchAppend{request("t", eventlog.NoStream, "t", 1)}
-	if n, err := p.AppendInOrder(t.Context(), several); n != 0 || !errors.Is(err, eventlog.ErrNoAnswer) {
-		t.Fatalf("appends without an answer: %d, %v", n, err)
-	}
-	silence.End()
-	for {
-		_, err := p.Append(t.Context(), lost)
-		if err == nil {
-			break
+	network, swallow := eventstoretest.Swallowed(t, eventstoretest.Serve(t).Address())
+	p := open(t, fmt.Sprintf("esdb://%s?tls=false", network.Addr()), 300*time.Millisecond)
+	for name, attempt := range map[string]func(*wire.BatchAppend) error{
+		"one": func(of *wire.BatchAppend) error { _, err := p.Append(t.Context(), of); return err },
+		"several": func(of *wire.BatchAppend) error {
+			_, err := p.AppendInOrder(t.Context(), []*wire.BatchAppend{of})
+			return err
+		},
+	} {
+		if err := attempt(request(name, eventlog.NoStream, "t", 1)); err != nil {
+			t.Fatal(err)
 		}
-		if !errors.Is(err, eventlog.ErrUnavailable) {
-			t.Fatalf("after the silence: %v", err)
+		swallow()
+		next := request(name, 0, "t", 1)
+		if err := attempt(next); !errors.Is(err, eventlog.ErrUnavailable) || !errors.Is(err, eventlog.ErrNoAnswer) {
+			t.Fatalf("%s without an answer: %v", name, err)
+		}
+		if err := attempt(next); err != nil {
+			t.Errorf("%s over another connection: %v", name, err)
 		}
 	}
 }
