@@ -215,7 +215,9 @@ func (q *Reader) accounts() *bun.SelectQuery {
 
 // AccountAt returns the account as it was at a past moment, without its key, and its counters as of
 // then, or ErrNotFound. MonthURLs counts the month of that moment.
-func (q *Reader) AccountAt(ctx context.Context, id uuid.UUID, at time.Time) (Account, Counters, error) {
+func (q *Reader) AccountAt(
+	ctx context.Context, id uuid.UUID, at time.Time,
+) (Account, Counters, error) {
 	then := asof.At(at)
 	account := Account{ID: id}
 	err := q.db.NewRaw(`

@@ -20,7 +20,9 @@ func Proposed(name string) *streams.AppendReq_ProposedMessage {
 }
 
 // RawAppend sends the given messages, even if the official client would never send them.
-func RawAppend(t testing.TB, raw streams.StreamsClient, reqs ...*streams.AppendReq) (*streams.AppendResp, error) {
+func RawAppend(
+	t testing.TB, raw streams.StreamsClient, reqs ...*streams.AppendReq,
+) (*streams.AppendResp, error) {
 	t.Helper()
 	call, err := raw.Append(Context(t))
 	if err != nil {

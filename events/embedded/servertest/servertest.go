@@ -244,7 +244,8 @@ func Delete(t testing.TB, c *esdb.Client, stream string, expected esdb.ExpectedR
 func SetMetadata(t testing.TB, c *esdb.Client, stream, data string) {
 	t.Helper()
 	ev := esdb.EventData{EventType: "$metadata", ContentType: esdb.ContentTypeJson, Data: []byte(data)}
-	if _, err := c.AppendToStream(Context(t), "$$"+stream, esdb.AppendToStreamOptions{}, ev); err != nil {
+	_, err := c.AppendToStream(Context(t), "$$"+stream, esdb.AppendToStreamOptions{}, ev)
+	if err != nil {
 		t.Fatal(err)
 	}
 }
