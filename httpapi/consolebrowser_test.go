@@ -23,7 +23,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/uuid"
 
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // tab is a tab of a real browser on the console.
@@ -261,7 +261,7 @@ func TestConsoleTellsProgress(t *testing.T) {
 func (s *site) signInTab(b *tab, owner *client) {
 	b.t.Helper()
 	key := owner.keyNamed("").ID // the first key
-	b.open(s.signInLink(b.t, queries.NewSession{Account: uuid.MustParse(owner.id), Key: key}))
+	b.open(s.signInLink(b.t, accountlist.NewSession{Account: uuid.MustParse(owner.id), Key: key}))
 	b.submit("main button")
 }
 

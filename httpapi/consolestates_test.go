@@ -13,7 +13,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/projections"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // TestPagesWithoutAnIssuer opens pages of a service at which no people sign in, which signs no heads, and whose plans
@@ -99,7 +99,7 @@ func TestPagesOfRareStates(t *testing.T) {
 	}
 	bound.shows("/console/tags", "news")
 	operator := s.browser(t)
-	operator.leads(s.signInLink(t, queries.NewSession{Operator: true}), nil, "/console")
+	operator.leads(s.signInLink(t, accountlist.NewSession{Operator: true}), nil, "/console")
 	operator.shows("/console/account", "The session has no account", "You are an operator", "http://127.0.0.1:8081/console",
 		"linkledger console link --operator --base-url http://127.0.0.1:8081")
 	for path, want := range map[string]string{"/console": "/console/account", "/console/links": "/console/account"} {

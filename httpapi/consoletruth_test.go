@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/projections"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // level waits until projections have everything that is in the log by now.
@@ -69,7 +69,7 @@ func TestPagesSayWhatIsNotVisibleYet(t *testing.T) {
 	s.awaitLevel(t, paused...)
 	b := s.browser(t)
 	key := owner.must("GET", "/v3/keys", "").Keys[0].ID
-	b.leads(s.signInLink(t, queries.NewSession{Account: uuid.MustParse(owner.id), Key: key}), nil, "/console")
+	b.leads(s.signInLink(t, accountlist.NewSession{Account: uuid.MustParse(owner.id), Key: key}), nil, "/console")
 	s.pause(t, paused...)
 	var opened []string
 	for _, of := range []struct {

@@ -17,7 +17,7 @@ import (
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/router"
 	"linkledger/httpapi/signin"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // failure makes the queries of a request fail, but for the first ones.
@@ -75,7 +75,7 @@ func whenQueriesFail(t *testing.T, name string, request func(with) *answer) {
 type failing struct {
 	*site
 	owner    *client
-	key      queries.NewSession
+	key      accountlist.NewSession
 	signedIn *browser
 }
 
@@ -84,7 +84,7 @@ func newFailing(t *testing.T) *failing {
 	s := newSite(t, "")
 	owner := s.client(t, "acme")
 	key := owner.must("GET", "/v3/keys", "").Keys[0].ID
-	f := &failing{site: s, owner: owner, key: queries.NewSession{Account: uuid.MustParse(owner.id), Key: key}}
+	f := &failing{site: s, owner: owner, key: accountlist.NewSession{Account: uuid.MustParse(owner.id), Key: key}}
 	f.signedIn = f.signIn(t)
 	return f
 }
@@ -178,7 +178,7 @@ func TestEveryPageOfOperatorsWhenQueriesFail(t *testing.T) {
 			s.at(t, s.now.Load().Add(time.Second).Format(time.RFC3339)) // the latest of many sessions stays
 			switch {
 			case strings.HasSuffix(path, ":secret"):
-				path = s.operatorLink(t, queries.NewSession{Operator: true})
+				path = s.operatorLink(t, accountlist.NewSession{Operator: true})
 			case route.Method == http.MethodGet:
 				path += "?" + fields.Encode()
 			}

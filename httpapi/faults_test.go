@@ -22,6 +22,7 @@ import (
 	"linkledger/httpapi/router"
 	"linkledger/internal/soak"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // asker is somebody who makes requests. sign adds the credentials.
@@ -240,7 +241,7 @@ func (w *walk) all(routes []router.Route) {
 }
 
 // started returns a browser with a new session.
-func (s *stack) started(t *testing.T, of queries.NewSession) *browser {
+func (s *stack) started(t *testing.T, of accountlist.NewSession) *browser {
 	t.Helper()
 	_, secret, err := s.db.Keys.StartSession(t.Context(), of, *s.now.Load())
 	if err != nil {
@@ -251,7 +252,7 @@ func (s *stack) started(t *testing.T, of queries.NewSession) *browser {
 }
 
 // session signs requests with a new session each time, because some requests end theirs.
-func (s *stack) session(t *testing.T, name string, of queries.NewSession) asker {
+func (s *stack) session(t *testing.T, name string, of accountlist.NewSession) asker {
 	t.Helper()
 	return asker{name, func(r *http.Request) {
 		for _, cookie := range s.started(t, of).cookies {
@@ -261,7 +262,7 @@ func (s *stack) session(t *testing.T, name string, of queries.NewSession) asker 
 }
 
 // viewerOf returns what a session of a person has who may only read an account.
-func (s *site) viewerOf(t *testing.T, owner *client) queries.NewSession {
+func (s *site) viewerOf(t *testing.T, owner *client) accountlist.NewSession {
 	t.Helper()
 	_, viewer := s.member(t, owner, "viewer", "viewer")
 	user := uuid.MustParse(viewer)
@@ -269,7 +270,7 @@ func (s *site) viewerOf(t *testing.T, owner *client) queries.NewSession {
 	if err != nil || len(roles) != 1 {
 		t.Fatal(roles, err)
 	}
-	return queries.NewSession{User: user, Account: roles[0].Account, MemberAt: roles[0].Changed}
+	return accountlist.NewSession{User: user, Account: roles[0].Account, MemberAt: roles[0].Changed}
 }
 
 // by signs requests with a key.
@@ -286,8 +287,8 @@ func (s *site) askersOf(t *testing.T, owner *client) []asker {
 	return []asker{
 		stranger, by("tenant", owner), by("bound key", owner.withKey(`"tags":"+news"`)),
 		s.session(t, "person", s.viewerOf(t, owner)),
-		s.session(t, "session of a key", queries.NewSession{Account: account, Key: key}),
-		s.session(t, "operator", queries.NewSession{Operator: true}),
+		s.session(t, "session of a key", accountlist.NewSession{Account: account, Key: key}),
+		s.session(t, "operator", accountlist.NewSession{Operator: true}),
 	}
 }
 
@@ -322,8 +323,8 @@ func TestNothingThatAnOperatorAsksIsTheNodesFault(t *testing.T) {
 	w := &walk{
 		t: t, handler: h, names: parameters(t), statuses: make(map[int]int),
 		askers: []asker{
-			stranger, s.session(t, "operator", queries.NewSession{Operator: true}),
-			s.session(t, "session of a key", queries.NewSession{
+			stranger, s.session(t, "operator", accountlist.NewSession{Operator: true}),
+			s.session(t, "session of a key", accountlist.NewSession{
 				Account: uuid.MustParse(owner.id), Key: owner.must("GET", "/v3/keys", "").Keys[0].ID,
 			}),
 		},

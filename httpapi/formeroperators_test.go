@@ -14,7 +14,7 @@ import (
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/projections"
 	"linkledger/projections/engine"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // operates reports whether a browser has the session of an operator, at a console of operators and at both nodes.
@@ -101,7 +101,7 @@ func TestOperatorsWhoLeaveWhileALateSignInFails(t *testing.T) {
 func (s *stack) keySession(t *testing.T, h http.Handler, owner *client, key string) *browser {
 	t.Helper()
 	b := &browser{t, h, make(map[string]*http.Cookie)}
-	of := queries.NewSession{Account: uuid.MustParse(owner.id), Key: key, Operator: true}
+	of := accountlist.NewSession{Account: uuid.MustParse(owner.id), Key: key, Operator: true}
 	b.leads(s.operatorLink(t, of), nil, "/console")
 	return b
 }

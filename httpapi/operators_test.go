@@ -28,6 +28,7 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // newOperators returns the console of operators of a stack, whose projections park what they cannot apply. Its pages
@@ -86,11 +87,11 @@ func (s *stack) operators(
 func (s *stack) operator(t *testing.T, h http.Handler) *browser {
 	t.Helper()
 	b := &browser{t, h, make(map[string]*http.Cookie)}
-	b.leads(s.operatorLink(t, queries.NewSession{Operator: true}), nil, "/console")
+	b.leads(s.operatorLink(t, accountlist.NewSession{Operator: true}), nil, "/console")
 	return b
 }
 
-func (s *stack) operatorLink(t *testing.T, of queries.NewSession) string {
+func (s *stack) operatorLink(t *testing.T, of accountlist.NewSession) string {
 	t.Helper()
 	now := *s.now.Load()
 	secret, err := s.db.Keys.AddSignInLink(t.Context(), of, now, now.Add(time.Hour))
@@ -267,7 +268,7 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 	owner := s.client(t, "acme")
 	key := owner.must("GET", "/v3/keys", "").Keys[0].ID
 	member := &browser{t, h, make(map[string]*http.Cookie)}
-	member.leads(s.operatorLink(t, queries.NewSession{Account: uuid.MustParse(owner.id), Key: key}), nil, "/console")
+	member.leads(s.operatorLink(t, accountlist.NewSession{Account: uuid.MustParse(owner.id), Key: key}), nil, "/console")
 	operator := s.operator(t, h)
 	fields := url.Values{"stream": {"x"}}
 	for _, route := range h.Routes() {
@@ -416,7 +417,7 @@ func TestOperatorsPages(t *testing.T) {
 	if a := b.call("GET", "/console/sign-in", "", https); !strings.Contains(a.body, "--base-url https://sho.rt") {
 		t.Errorf("behind a proxy the sign-in shows\n%s", a.body)
 	}
-	in := b.call("POST", s.operatorLink(t, queries.NewSession{Operator: true}), "", https)
+	in := b.call("POST", s.operatorLink(t, accountlist.NewSession{Operator: true}), "", https)
 	if cookie := in.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-linkledger=") || !strings.Contains(cookie, "Secure") {
 		t.Errorf("behind a proxy the cookie is %q", cookie)
 	}
@@ -434,7 +435,7 @@ func TestOperatorsInABrowser(t *testing.T) {
 	b := newTab(browser, t, server.URL)
 	b.open("/console/sign-in")
 	b.looksRightNow("operators-sign-in")
-	b.open(s.operatorLink(t, queries.NewSession{Operator: true}))
+	b.open(s.operatorLink(t, accountlist.NewSession{Operator: true}))
 	b.submit("main button")
 	b.becomes("Nothing needs attention", "Live")
 	stream := s.poison(t)

@@ -10,7 +10,7 @@ import (
 
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/projections/engine"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/sessionlist"
 )
 
@@ -70,7 +70,7 @@ func TestSessionsAreListedForOperators(t *testing.T) {
 	s := newSite(t, "")
 	list := sessionlist.New(s.db)
 	now := *s.now.Load()
-	id, _, err := s.db.Keys.StartSession(withTimeout(t), queries.NewSession{Operator: true, Agent: "Firefox"}, now)
+	id, _, err := s.db.Keys.StartSession(withTimeout(t), accountlist.NewSession{Operator: true, Agent: "Firefox"}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,11 +19,11 @@ import (
 	"linkledger/httpapi/signin"
 	"linkledger/internal/operators"
 	"linkledger/projections/engine"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // signInLink returns the path of a one-time link that works for an hour.
-func (s *site) signInLink(t *testing.T, of queries.NewSession) string {
+func (s *site) signInLink(t *testing.T, of accountlist.NewSession) string {
 	t.Helper()
 	now := *s.now.Load()
 	secret, err := s.db.Keys.AddSignInLink(t.Context(), of, now, now.Add(time.Hour))
@@ -39,7 +39,7 @@ func TestSignInLink(t *testing.T) {
 	s := newSite(t, "")
 	owner := s.client(t, "acme")
 	key := owner.must("GET", "/v3/keys", "").Keys[0]
-	of := queries.NewSession{Account: uuid.MustParse(owner.id), Key: key.ID}
+	of := accountlist.NewSession{Account: uuid.MustParse(owner.id), Key: key.ID}
 	b, link := s.browser(t), s.signInLink(t, of)
 	for range 2 { // to look at the page does not use the link
 		b.shows(link, "It works once", `<form method="post">`)
@@ -69,7 +69,7 @@ func TestSignInLink(t *testing.T) {
 	refuses("an old link", late)
 
 	operator := s.browser(t)
-	operator.leads(s.signInLink(t, queries.NewSession{Operator: true}), nil, "/console")
+	operator.leads(s.signInLink(t, accountlist.NewSession{Operator: true}), nil, "/console")
 	if session := operator.must("GET", "/v3/session", "").Session; !session.Operator || session.Account != nil {
 		t.Errorf("an operator signed in as %+v", session)
 	}
@@ -79,7 +79,7 @@ func TestSignInLink(t *testing.T) {
 func TestSignInLinkIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "")
-	link := s.signInLink(t, queries.NewSession{Operator: true})
+	link := s.signInLink(t, accountlist.NewSession{Operator: true})
 	var signedIn atomic.Int32
 	var all sync.WaitGroup
 	for i := range 16 {
@@ -133,7 +133,7 @@ func TestGuessedLinksAreThrottled(t *testing.T) {
 			t.Errorf("somebody else is throttled: %q", reason)
 		}
 		b := &browser{t, h, make(map[string]*http.Cookie)}
-		a := b.call("POST", s.signInLink(t, queries.NewSession{Operator: true}), "", from("192.0.2.7:1", "x"))
+		a := b.call("POST", s.signInLink(t, accountlist.NewSession{Operator: true}), "", from("192.0.2.7:1", "x"))
 		if a.status != http.StatusSeeOther || len(b.cookies) != 1 {
 			t.Errorf("the right link at the console of %s: %d", name, a.status)
 		}

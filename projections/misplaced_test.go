@@ -13,7 +13,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/embedded"
-	"linkledger/events/embedded/dialect"
+	"linkledger/events/embedded/recordedtest"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/projections/engine"
@@ -134,9 +134,7 @@ func hashes(ctx context.Context, t *testing.T, db *readmodel.DB) (all []string) 
 // the checkpoints are. It checks that each projection that follows the events that differ is built anew by itself.
 func TestLogThatWasWrittenOn(t *testing.T) {
 	t.Parallel()
-	for name, answers := range map[string]dialect.Dialect{
-		"embedded": dialect.Own, "23.10": dialect.V2310, "24.10": dialect.V2410,
-	} {
+	for name, answers := range recordedtest.Dialects() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, parent := withTimeout(t), t.TempDir()

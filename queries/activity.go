@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"linkledger/queries/lookup"
+
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -67,12 +69,12 @@ type ActivityQuery struct {
 // Activity returns a page of the calls of an account, the latest first, and the number of all.
 func (q *DB) Activity(ctx context.Context, of ActivityQuery) ([]Activity, int64, error) {
 	page := []Activity{}
-	if !Storable(of.Key) || !Storable(of.Via) || !Storable(of.Request) {
+	if !lookup.Storable(of.Key) || !lookup.Storable(of.Via) || !lookup.Storable(of.Request) {
 		return page, 0, nil
 	}
 	total, err := q.selectActivity(of).Count(ctx)
 	if err != nil {
-		return nil, 0, failed("activity", err)
+		return nil, 0, lookup.Failed("activity", err)
 	}
 	err = q.selectActivity(of).ColumnExpr(activityColumns+", coalesce(key.name, '') AS key_name").
 		Join("LEFT JOIN linkledger.api_keys AS key").
@@ -86,7 +88,7 @@ func (q *DB) Activity(ctx context.Context, of ActivityQuery) ([]Activity, int64,
 		err = q.addUserNames(ctx, page)
 	}
 	if err != nil {
-		return nil, 0, failed("activity", err)
+		return nil, 0, lookup.Failed("activity", err)
 	}
 	return page, total, nil
 }
@@ -211,21 +213,21 @@ func (q *DB) KeyLinks(
 		WHERE activity.account_id = ? AND activity.key_id = ? AND activity.last_at >= ?`,
 		account, key, since).Scan(ctx, &ids)
 	if err != nil {
-		return nil, failed("links of a key", err)
+		return nil, lookup.Failed("links of a key", err)
 	}
 	return ids, nil
 }
 
 // HasKey reports whether an account has or had a key.
 func (q *DB) HasKey(ctx context.Context, account uuid.UUID, key string) (has bool, err error) {
-	if !Storable(key) {
+	if !lookup.Storable(key) {
 		return false, nil
 	}
 	err = q.db.NewRaw(
 		"SELECT EXISTS (SELECT FROM linkledger.api_keys WHERE account_id = ? AND id = ?)",
 		account, key).Scan(ctx, &has)
 	if err != nil {
-		return false, failed("key", err)
+		return false, lookup.Failed("key", err)
 	}
 	return has, nil
 }

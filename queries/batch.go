@@ -3,6 +3,8 @@ package queries
 import (
 	"context"
 
+	"linkledger/queries/lookup"
+
 	"github.com/google/uuid"
 )
 
@@ -22,7 +24,7 @@ func (q *DB) BatchLinks(
 	}
 	var ids []uuid.UUID
 	if err := query.Scan(ctx, &ids); err != nil {
-		return nil, failed("links of a batch", err)
+		return nil, lookup.Failed("links of a batch", err)
 	}
 	return ids, nil
 }
@@ -42,12 +44,12 @@ func (q *DB) BatchPage(
 		Join("JOIN linkledger.links AS link ON link.id = changed.url_id").
 		Where("changed.batch = ?", batch).Where("link.account_id = ?", account)
 	if total, err = changed.Count(ctx); err != nil {
-		return nil, 0, failed("links of a batch", err)
+		return nil, 0, lookup.Failed("links of a batch", err)
 	}
 	if err := changed.ColumnExpr("link.hash, link.long_url").
 		ColumnExpr("link.deleted_at IS NOT NULL AS deleted").OrderExpr("link.hash, link.id").
 		Offset(int64(offset)).Limit(int64(limit)).Scan(ctx, &links); err != nil {
-		return nil, 0, failed("links of a batch", err)
+		return nil, 0, lookup.Failed("links of a batch", err)
 	}
 	return links, total, nil
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"linkledger/queries/lookup"
+
 	"github.com/google/uuid"
 )
 
@@ -27,7 +29,7 @@ func (q *DB) DeletedLinks(
 	err = q.db.NewRaw(`SELECT deletions - restorations FROM linkledger.link_tallies
 		WHERE account_id = ?`, account).Scan(ctx, &total)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, 0, failed("deleted links", err)
+		return nil, 0, lookup.Failed("deleted links", err)
 	}
 	if err := q.db.NewSelect().ColumnExpr(linkColumns).ColumnExpr("link.deleted_at").
 		ColumnExpr(`NOT EXISTS (
@@ -42,7 +44,7 @@ func (q *DB) DeletedLinks(
 			ORDER BY deleted_at DESC, number DESC OFFSET ? LIMIT ?)`, account, offset, limit).
 		OrderExpr("link.deleted_at DESC, link.number DESC").
 		Scan(ctx, &links); err != nil {
-		return nil, 0, failed("deleted links", err)
+		return nil, 0, lookup.Failed("deleted links", err)
 	}
 	return links, total, nil
 }

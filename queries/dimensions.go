@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/projections/readmodel"
+	"linkledger/queries/lookup"
 )
 
 // DimensionsOf selects the clicks that Dimensions counts.
@@ -31,14 +32,14 @@ type DimensionValue struct {
 // OtherValues, and sums again: the replaced values merge with the clicks that are stored under
 // OtherValues already.
 func (q *DB) Dimensions(ctx context.Context, of DimensionsOf) ([]DimensionValue, error) {
-	if !Storable(of.Hash) {
-		return nil, failed("dimensions", ErrNotFound)
+	if !lookup.Storable(of.Hash) {
+		return nil, lookup.Failed("dimensions", ErrNotFound)
 	}
 	var id uuid.UUID
 	if err := q.db.NewSelect().TableExpr("linkledger.links").Column("id").
 		Where("hash = ? AND account_id = ?", of.Hash, of.Account).Where("deleted_at IS NULL").
 		Limit(1).Scan(ctx, &id); err != nil {
-		return nil, failed("dimensions", err)
+		return nil, lookup.Failed("dimensions", err)
 	}
 	if of.To.IsZero() {
 		of.To = lastDay
@@ -61,7 +62,7 @@ func (q *DB) Dimensions(ctx context.Context, of DimensionsOf) ([]DimensionValue,
 		id, of.From.Format(time.DateOnly), of.To.Format(time.DateOnly), of.Limit,
 		readmodel.OtherValues).Scan(ctx, &values)
 	if err != nil {
-		return nil, failed("dimensions", err)
+		return nil, lookup.Failed("dimensions", err)
 	}
 	return values, nil
 }

@@ -1,5 +1,6 @@
-// Package queries answers queries from the read models, one file for each query. It reads the views
-// of the schema linkledger, which show the serving generation of each projection. It MUST NOT
+// Package queries answers queries from the read models, one file for each query. Questions about
+// accounts and people are answered by accountlist, which DB contains. Package queries reads the
+// views of the schema linkledger, which show the serving generation of each projection. It MUST NOT
 // write.
 //
 // The read models follow the log by a few milliseconds. A caller that must see a write waits with a

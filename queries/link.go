@@ -6,6 +6,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/queries/asof"
+	"linkledger/queries/lookup"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -56,15 +57,15 @@ const (
 
 // LinkByHash returns the live link of the account that has the hash now, or ErrNotFound.
 func (q *DB) LinkByHash(ctx context.Context, account uuid.UUID, hash string) (Link, error) {
-	if !Storable(hash) {
-		return Link{}, failed("link by hash", ErrNotFound)
+	if !lookup.Storable(hash) {
+		return Link{}, lookup.Failed("link by hash", ErrNotFound)
 	}
 	var link Link
 	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
 		Where("link.hash = ? AND link.account_id = ?", hash, account).
 		Where("link.deleted_at IS NULL").Limit(1).Scan(ctx, &link)
 	if err != nil {
-		return Link{}, failed("link by hash", err)
+		return Link{}, lookup.Failed("link by hash", err)
 	}
 	return link, nil
 }
@@ -78,7 +79,7 @@ func (q *DB) LinksByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Link
 	links, err := q.links(ctx, q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
 		Where("link.deleted_at IS NULL").Where("link.id = ANY(?::uuid[])", pgdialect.Array(ids)))
 	if err != nil {
-		return nil, failed("links by id", err)
+		return nil, lookup.Failed("links by id", err)
 	}
 	for _, link := range links {
 		found[link.ID] = link

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"linkledger/queries/asof"
+	"linkledger/queries/lookup"
 )
 
 // LinkAt returns the link of the account that had the hash at a past moment, as it was then, or
@@ -15,20 +16,20 @@ import (
 func (q *DB) LinkAt(
 	ctx context.Context, account uuid.UUID, hash string, at time.Time,
 ) (Link, error) {
-	if !Storable(hash) {
-		return Link{}, failed("link at", ErrNotFound)
+	if !lookup.Storable(hash) {
+		return Link{}, lookup.Failed("link at", ErrNotFound)
 	}
 	then := asof.At(at)
 	numbers, err := q.LinkNumbers(ctx, account, []string{hash}, then)
 	if err != nil {
-		return Link{}, failed("link at", err)
+		return Link{}, lookup.Failed("link at", err)
 	}
 	links, err := q.pastLinksByNumber(ctx, account, numbers, then)
 	if err == nil && len(links) == 0 {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return Link{}, failed("link at", err)
+		return Link{}, lookup.Failed("link at", err)
 	}
 	return links[0], nil
 }

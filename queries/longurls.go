@@ -3,6 +3,8 @@ package queries
 import (
 	"context"
 
+	"linkledger/queries/lookup"
+
 	"github.com/google/uuid"
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
@@ -17,7 +19,7 @@ func (q *DB) LinksByLongURL(
 ) (map[string][]uuid.UUID, error) {
 	wanted := make([]string, 0, len(longURLs))
 	for _, long := range longURLs {
-		if Storable(long) {
+		if lookup.Storable(long) {
 			wanted = append(wanted, long)
 		}
 	}
@@ -40,7 +42,7 @@ func (q *DB) LinksByLongURL(
 		ORDER BY link.position, link.id`, pgdialect.Array(wanted), account,
 		maxPerLongURL).Scan(ctx, &rows)
 	if err != nil {
-		return nil, failed("links by long URL", err)
+		return nil, lookup.Failed("links by long URL", err)
 	}
 	for _, row := range rows {
 		found[row.LongURL] = append(found[row.LongURL], row.ID)

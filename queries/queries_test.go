@@ -130,66 +130,6 @@ func TestTags(t *testing.T) {
 	queriestest.EqualJSON(t, tags, []Tag{})
 }
 
-func TestAccounts(t *testing.T) {
-	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithTimeout(t)
-	demo := Account{
-		ID: w.Account, Username: "demo", Plan: "free", Active: true,
-		CreatedAt: queriestest.Noon,
-	}
-	other := Account{
-		ID: w.Other, Username: "Demo", Plan: "free", CreatedAt: queriestest.Noon,
-	}
-	account, err := w.q.AccountByUsername(ctx, "demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	queriestest.EqualJSON(t, account, demo)
-	accounts, err := w.q.Accounts(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	queriestest.EqualJSON(t, accounts, []Account{other, demo})
-	for _, username := range []string{"none", "DEMO", "", "demo\x00"} {
-		if _, err := w.q.AccountByUsername(ctx, username); !errors.Is(err, ErrNotFound) {
-			t.Errorf("user name %q: %v", username, err)
-		}
-	}
-}
-
-func TestAccountCounters(t *testing.T) {
-	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithTimeout(t)
-	elsewhere := time.FixedZone("", -5*3600)
-	for _, tc := range []struct {
-		now   time.Time
-		month int64
-	}{
-		{queriestest.Noon, 3},
-		{time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 3},
-		{time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), 0},
-		{time.Date(2026, 3, 31, 20, 0, 0, 0, elsewhere), 0}, // April in UTC
-	} {
-		counters, err := w.q.AccountCounters(ctx, w.Account, tc.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		queriestest.EqualJSON(t, counters, Counters{URLs: 2, MonthURLs: tc.month})
-		existing, err := w.q.LinkTotals(ctx, w.Account.String(), tc.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		queriestest.EqualJSON(t, existing, LinkTotals{Created: 4, Deleted: 2, Month: tc.month})
-	}
-	if counters, err := w.q.AccountCounters(ctx, w.Other, queriestest.Noon); err != nil ||
-		counters != (Counters{MonthURLs: 1}) {
-		t.Errorf("without a tally: %+v, %v", counters, err)
-	}
-	if _, err := w.q.AccountCounters(ctx, uuid.New(), queriestest.Noon); !errors.Is(err, ErrNotFound) {
-		t.Errorf("counters of an unknown account: %v", err)
-	}
-}
-
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), queriestest.WithTimeout(t)

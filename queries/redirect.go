@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"linkledger/queries/lookup"
+
 	"github.com/google/uuid"
 )
 
@@ -38,10 +40,10 @@ func (c Checkpoint) After(other Checkpoint) bool {
 }
 
 // Expired reports whether the last day of the link is over.
-func (r Redirect) Expired(now time.Time) bool { return dayIsOver(r.ExpirationDate, now) }
+func (r Redirect) Expired(now time.Time) bool { return lookup.DayIsOver(r.ExpirationDate, now) }
 
 // OwnerExpired reports whether the last day of the owner's account is over.
-func (r Redirect) OwnerExpired(now time.Time) bool { return dayIsOver(r.OwnerExpires, now) }
+func (r Redirect) OwnerExpired(now time.Time) bool { return lookup.DayIsOver(r.OwnerExpires, now) }
 
 // Redirect returns the live link that has the hash, of any account. If there is none, it returns
 // the link that had the hash and was deleted last, or else ErrNotFound with the checkpoints alone.
@@ -51,8 +53,8 @@ func (r Redirect) OwnerExpired(now time.Time) bool { return dayIsOver(r.OwnerExp
 // Checkpoints and link are of one snapshot, so an event at or before a checkpoint is in the link,
 // or is what makes it missing.
 func (q *DB) Redirect(ctx context.Context, hash string) (Redirect, error) {
-	if !Storable(hash) {
-		return Redirect{}, failed("redirect", ErrNotFound)
+	if !lookup.Storable(hash) {
+		return Redirect{}, lookup.Failed("redirect", ErrNotFound)
 	}
 	found := q.db.NewSelect().TableExpr(linkTables).
 		ColumnExpr("link.id, link.account_id, link.long_url, link.max_clicks").
@@ -77,10 +79,10 @@ func (q *DB) Redirect(ctx context.Context, hash string) (Redirect, error) {
 		Where("links.name = 'links' AND links.serving").
 		Scan(ctx, &redirect)
 	if err != nil {
-		return Redirect{}, failed("redirect", err)
+		return Redirect{}, lookup.Failed("redirect", err)
 	}
 	if redirect.URLID == uuid.Nil {
-		return redirect, failed("redirect", ErrNotFound)
+		return redirect, lookup.Failed("redirect", ErrNotFound)
 	}
 	return redirect, nil
 }

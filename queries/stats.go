@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"linkledger/queries/lookup"
+
 	"github.com/google/uuid"
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
@@ -28,8 +30,8 @@ type Day struct {
 // StatsByHash returns the clicks of the live link of the account that has the hash now, or
 // ErrNotFound.
 func (q *DB) StatsByHash(ctx context.Context, account uuid.UUID, hash string) (Stats, error) {
-	if !Storable(hash) {
-		return Stats{}, failed("stats by hash", ErrNotFound)
+	if !lookup.Storable(hash) {
+		return Stats{}, lookup.Failed("stats by hash", ErrNotFound)
 	}
 	stats := Stats{Daily: []Day{}}
 	err := q.db.NewSelect().TableExpr(linkTables).
@@ -39,13 +41,13 @@ func (q *DB) StatsByHash(ctx context.Context, account uuid.UUID, hash string) (S
 		Where("link.hash = ? AND link.account_id = ?", hash, account).
 		Where("link.deleted_at IS NULL").Limit(1).Scan(ctx, &stats)
 	if err != nil {
-		return Stats{}, failed("stats by hash", err)
+		return Stats{}, lookup.Failed("stats by hash", err)
 	}
 	err = q.db.NewSelect().TableExpr("linkledger.link_days").
 		ColumnExpr("to_char(day, 'YYYY-MM-DD') AS day, total_clicks, unique_clicks").
 		Where("url_id = ?", stats.URLID).OrderExpr("link_days.day").Scan(ctx, &stats.Daily)
 	if err != nil {
-		return Stats{}, failed("stats by hash", err)
+		return Stats{}, lookup.Failed("stats by hash", err)
 	}
 	return stats, nil
 }
@@ -62,7 +64,7 @@ func (q *DB) DailyClicks(ctx context.Context, links []uuid.UUID) (map[uuid.UUID]
 		Where("url_id = ANY(?::uuid[])", pgdialect.Array(links)).
 		OrderExpr("url_id, link_days.day").Scan(ctx, &rows)
 	if err != nil {
-		return nil, failed("daily clicks", err)
+		return nil, lookup.Failed("daily clicks", err)
 	}
 	days := make(map[uuid.UUID][]Day, len(links))
 	for _, row := range rows {

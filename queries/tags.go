@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/queries/asof"
+	"linkledger/queries/lookup"
 )
 
 // Tag is a label that an account gives to its links.
@@ -22,7 +23,7 @@ func (q *DB) Tags(ctx context.Context, account uuid.UUID) ([]Tag, error) {
 	err := q.db.NewSelect().ColumnExpr("id, label, created_at").TableExpr("linkledger.tags").
 		Where("account_id = ?", account).OrderExpr("position, id").Scan(ctx, &tags)
 	if err != nil {
-		return nil, failed("tags", err)
+		return nil, lookup.Failed("tags", err)
 	}
 	return tags, nil
 }
@@ -41,7 +42,7 @@ func (q *DB) TagsAt(ctx context.Context, account uuid.UUID, at asof.Time) ([]Tag
 	var tags []Tag
 	err := q.db.NewRaw(TagsThen, account, at.Nanoseconds()).Scan(ctx, &tags)
 	if err != nil {
-		return nil, failed("tags", err)
+		return nil, lookup.Failed("tags", err)
 	}
 	return tags, nil
 }

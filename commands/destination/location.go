@@ -35,7 +35,7 @@ func Location(long string) string {
 	if end < 0 {
 		end = len(rest)
 	}
-	return escaped(scheme) + "://" + authority(rest[:end]) + escaped(rest[end:])
+	return escaped(scheme) + "://" + asciiAuthority(rest[:end]) + escaped(rest[end:])
 }
 
 // isPrintable reports whether a text has only characters that a header can have, without blanks.
@@ -48,8 +48,8 @@ func isPrintable(text string) bool {
 	return true
 }
 
-// authority returns host and port in ASCII.
-func authority(given string) string {
+// asciiAuthority returns host and port in ASCII.
+func asciiAuthority(given string) string {
 	if typed.IsASCII(given) {
 		return escaped(given)
 	}

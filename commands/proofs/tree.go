@@ -124,11 +124,11 @@ func (p *prefetched) prefetch(size int64, leaves []int64) error {
 		}
 		return make([]tlog.Hash, len(indexes)), nil
 	})
-	for _, leaf := range leaves {
-		if leaf >= size {
+	for _, index := range leaves {
+		if index >= size {
 			continue
 		}
-		if _, err := tlog.ProveRecord(size, leaf, note); err != nil {
+		if _, err := tlog.ProveRecord(size, index, note); err != nil {
 			return err
 		}
 	}

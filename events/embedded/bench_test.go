@@ -1,4 +1,4 @@
-package embedded
+package embedded_test
 
 import (
 	"context"
@@ -18,9 +18,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"linkledger/events/embedded"
 	"linkledger/events/embedded/ledger"
 	"linkledger/events/embedded/record"
 	"linkledger/events/embedded/revision"
+	"linkledger/events/embedded/servertest"
 	"linkledger/events/embedded/wire"
 )
 
@@ -53,7 +55,7 @@ func (echoService) Append(call streams.Streams_AppendServer) error {
 func BenchmarkAppend(b *testing.B) {
 	const turn = 4096 // calls
 	ctx, data := b.Context(), make([]byte, benchBytes)
-	client, echo := dial(b, openBench(b)), dialEcho(b)
+	client, echo := servertest.Dial(b, openBench(b)), dialEcho(b)
 	var appending, echoing time.Duration
 	for done := 0; done < b.N; done += turn {
 		n := min(turn, b.N-done)
@@ -94,13 +96,13 @@ func fromManyCallers(b *testing.B, n int, call func(i int) error) time.Duration 
 	return time.Since(start)
 }
 
-func openBench(b *testing.B) *server {
+func openBench(b *testing.B) *servertest.Server {
 	b.Helper()
-	store, err := Open(Config{Dir: b.TempDir()})
+	store, err := embedded.Open(embedded.Config{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return serve(b, store)
+	return servertest.Serve(b, store)
 }
 
 func dialEcho(b *testing.B) streams.StreamsClient {
@@ -134,7 +136,7 @@ func echoAppend(ctx context.Context, client streams.StreamsClient, stream string
 	if err := call.Send(&streams.AppendReq{Content: &streams.AppendReq_Options_{Options: options}}); err != nil {
 		return err
 	}
-	if err := call.Send(eventReq(&streams.AppendReq_ProposedMessage{
+	if err := call.Send(servertest.EventReq(&streams.AppendReq_ProposedMessage{
 		Id:       wire.UUID(uuid.New(), false),
 		Metadata: map[string]string{"type": "url.created.v1", "content-type": record.ContentJSON},
 		Data:     data, CustomMetadata: []byte{},
@@ -156,14 +158,14 @@ func BenchmarkDeliver(b *testing.B) {
 		for i := range list {
 			list[i] = record.Proposed{ID: uuid.New(), Type: "url.created.v1", JSON: true, Data: data}
 		}
-		out := s.storage.Writer().Submit(b.Context(), 0, func(l *ledger.Ledger) ledger.Outcome {
+		out := s.Writer().Submit(b.Context(), 0, func(l *ledger.Ledger) ledger.Outcome {
 			return l.Append(fmt.Sprintf("url-%d", written), revision.NoStream, list)
 		})
 		if out.Err != nil {
 			b.Fatal(out.Err)
 		}
 	}
-	c := dial(b, s)
+	c := servertest.Dial(b, s)
 	b.ResetTimer()
 	sub, err := c.SubscribeToAll(b.Context(), esdb.SubscribeToAllOptions{
 		From: esdb.Start{}, Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"url-"}},

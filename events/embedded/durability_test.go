@@ -1,4 +1,4 @@
-package embedded
+package embedded_test
 
 import (
 	"errors"
@@ -17,10 +17,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"linkledger/events/embedded"
 	"linkledger/events/embedded/disk"
 	"linkledger/events/embedded/embeddedtest"
 	"linkledger/events/embedded/ledger"
 	"linkledger/events/embedded/revision"
+	"linkledger/events/embedded/servertest"
 	"linkledger/internal/soak"
 )
 
@@ -32,13 +34,13 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	const writers, crashes, unsynced = 8, 20, 50
 	fsys := vfs.NewCrashableMem()
-	s := open(t, func(c *Config) { c.FS = fsys })
-	c := dial(t, s)
+	s := servertest.Open(t, func(c *embedded.Config) { c.FS = fsys })
+	c := servertest.Dial(t, s)
 	var mu sync.Mutex
 	seen := map[string]bool{} // acknowledged or delivered
 	note := func(name string) { mu.Lock(); seen[name] = true; mu.Unlock() }
 
-	sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{
+	sub, err := c.SubscribeToAll(servertest.Context(t), esdb.SubscribeToAllOptions{
 		From: esdb.Start{}, Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"w"}},
 	})
 	if err != nil {
@@ -66,7 +68,7 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 				}
 				name := fmt.Sprintf("%d/%d", w, i)
 				if _, err := c.AppendToStream(
-					testContext(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, event(name),
+					servertest.Context(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, servertest.Event(name),
 				); err != nil {
 					t.Error(err)
 					return
@@ -100,7 +102,7 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 
 func checkCrashed(t *testing.T, fsys *vfs.MemFS, before map[string]bool) {
 	t.Helper()
-	s, err := Open(Config{Dir: "store", FS: fsys})
+	s, err := embedded.Open(embedded.Config{Dir: "store", FS: fsys})
 	if err != nil {
 		t.Fatalf("open after the crash: %v", err)
 	}
@@ -108,7 +110,7 @@ func checkCrashed(t *testing.T, fsys *vfs.MemFS, before map[string]bool) {
 	left := maps.Clone(before)
 	next := map[string]int64{}
 	for low := uint64(0); ; {
-		page, err := s.storage.Log().Page(low, s.storage.Log().Head(), false)
+		page, err := s.Log().Page(low, s.Log().Head(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +129,7 @@ func checkCrashed(t *testing.T, fsys *vfs.MemFS, before map[string]bool) {
 	if len(left) > 0 {
 		t.Fatalf("%d of %d events seen before the crash are missing", len(left), len(before))
 	}
-	if out := embeddedtest.Append(s.storage.Writer(), "w0", next["w0"]-1, "after"); out.Err != nil {
+	if out := embeddedtest.Append(s.Writer(), "w0", next["w0"]-1, "after"); out.Err != nil {
 		t.Fatalf("append after the crash: %v", out.Err)
 	}
 }
@@ -151,11 +153,11 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 		}
 		return nil
 	}))
-	s := open(t, func(c *Config) { c.FS = fsys })
+	s := servertest.Open(t, func(c *embedded.Config) { c.FS = fsys })
 	free := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(free) // before the store closes, because Close waits for the sync
-	c := dial(t, s)
-	sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: esdb.End{}})
+	c := servertest.Dial(t, s)
+	sub, err := c.SubscribeToAll(servertest.Context(t), esdb.SubscribeToAllOptions{From: esdb.End{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,11 +168,11 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	before := s.Stat()
 	armed.Store(true)
 	answered := make(chan ledger.Outcome, 1)
-	go func() { answered <- embeddedtest.Append(s.storage.Writer(), "s", revision.NoStream, "a") }()
+	go func() { answered <- embeddedtest.Append(s.Writer(), "s", revision.NoStream, "a") }()
 	<-syncing
 	// The same append in the next group is decided by the state that Pebble returns.
 	applied := make(chan ledger.Outcome, 1)
-	go s.storage.Writer().Submit(t.Context(), 0, func(l *ledger.Ledger) ledger.Outcome {
+	go s.Writer().Submit(t.Context(), 0, func(l *ledger.Ledger) ledger.Outcome {
 		out := l.Append("s", revision.NoStream, embeddedtest.Proposals("a"))
 		applied <- out
 		return out
@@ -183,7 +185,7 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("the event is not applied, so the test proves nothing")
 	}
-	if got := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}); len(got) != int(before.Events) ||
+	if got := servertest.ReadAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}); len(got) != int(before.Events) ||
 		s.Stat().Head != before.Head {
 		t.Fatalf("$all shows %d events, head %d", len(got), s.Stat().Head)
 	}
@@ -191,7 +193,7 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	go func() { received <- sub.Recv() }()
 	read := make(chan error, 1)
 	go func() {
-		got, err := drainRead(c.ReadStream(testContext(t), "s", esdb.ReadStreamOptions{From: esdb.Start{}}, all))
+		got, err := servertest.Drain(c.ReadStream(servertest.Context(t), "s", esdb.ReadStreamOptions{From: esdb.Start{}}, servertest.All))
 		if err == nil && len(got) != 1 {
 			err = fmt.Errorf("%d events", len(got))
 		}
@@ -229,20 +231,20 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 		}
 		return nil
 	}))
-	store, err := Open(Config{Dir: "store", FS: faulty})
+	store, err := embedded.Open(embedded.Config{Dir: "store", FS: faulty})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serveFailing(t, store)
+	s := servertest.ServeFailing(t, store)
 	// The official client leaks its connection when a write is Unavailable.
-	c, raw := dial(t, s), dialRaw(t, s)
-	appendTo(t, c, "s", esdb.NoStream{}, "a")
-	setMetadata(t, c, "s", `{"$maxCount":5}`)
+	c, raw := servertest.Dial(t, s), servertest.DialRaw(t, s)
+	servertest.Append(t, c, "s", esdb.NoStream{}, "a")
+	servertest.SetMetadata(t, c, "s", `{"$maxCount":5}`)
 	head := s.Stat().Head
 	toggle.Store(true)
 	for _, stream := range []string{"s", "$$s", "t"} {
-		if _, err := rawAppend(
-			t, raw, optionsReq(stream), eventReq(proposedWire("b")),
+		if _, err := servertest.RawAppend(
+			t, raw, servertest.OptionsReq(stream), servertest.EventReq(servertest.Proposed("b")),
 		); status.Code(err) != codes.FailedPrecondition {
 			t.Fatalf("append to %s: %v, want FailedPrecondition", stream, err)
 		}
@@ -251,89 +253,22 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 	if st := s.Stat(); !errors.Is(st.Failure, disk.ErrFailed) || st.Head != head {
 		t.Fatalf("stat %+v, want the failure and head %d", st, head)
 	}
-	got, err := readStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
+	got, err := servertest.ReadStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
 	if err != nil {
 		t.Fatalf("read acknowledged events: %v", err)
 	}
-	wantNames(t, got, "a")
+	servertest.WantNames(t, got, "a")
 	_ = store.Close() // Close returns the failure again
-	again, err := Open(Config{Dir: "store", FS: fsys})
+	again, err := embedded.Open(embedded.Config{Dir: "store", FS: fsys})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	page, err := again.storage.Log().StreamPage("s", 0, 0, false, 1)
+	page, err := again.Log().StreamPage("s", 0, 0, false, 1)
 	if err != nil || len(page) != 1 || string(page[0].Data) != `"a"` {
 		t.Fatalf("%+v, %v after opening again", page, err)
 	}
-	if out := embeddedtest.Append(again.storage.Writer(), "s", revision.StreamExists, "z"); out.Err != nil {
+	if out := embeddedtest.Append(again.Writer(), "s", revision.StreamExists, "z"); out.Err != nil {
 		t.Fatalf("append after opening again: %v", out.Err)
-	}
-}
-
-// TestNextLogFails lets the disk fail when Pebble goes on to its next write-ahead log. The store refuses writes and the
-// process lives. What was acknowledged is there when the store is opened again.
-func TestNextLogFails(t *testing.T) {
-	t.Parallel()
-	isLog := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
-	for name, fails := range map[string]func(op errorfs.Op, created bool) bool{
-		"no new file": func(op errorfs.Op, _ bool) bool {
-			return isLog(op) && (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite)
-		},
-		"folder is not synced": func(op errorfs.Op, created bool) bool {
-			return created && op.Kind == errorfs.OpFileSync && op.Path == "store"
-		},
-		"nothing is written": func(op errorfs.Op, created bool) bool {
-			return created && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpMkdirAll
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var armed, created atomic.Bool
-			fsys := vfs.NewMem()
-			store, err := Open(Config{Dir: "store", FS: errorfs.Wrap(fsys, errorfs.InjectorFunc(func(op errorfs.Op) error {
-				if !armed.Load() {
-					return nil
-				}
-				if isLog(op) && (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite) {
-					defer created.Store(true)
-				}
-				if fails(op, created.Load()) {
-					return errors.New("the disk is broken")
-				}
-				return nil
-			}))})
-			if err != nil {
-				t.Fatal(err)
-			}
-			large, acknowledged := strings.Repeat("x", 700<<10), 0
-			for ; acknowledged < 100; acknowledged++ {
-				armed.Store(acknowledged > 10)
-				stream := fmt.Sprint("s", acknowledged)
-				out := embeddedtest.Append(store.storage.Writer(), stream, revision.NoStream, large)
-				if errors.Is(out.Err, disk.ErrFailed) {
-					break
-				}
-				if out.Err != nil {
-					t.Fatal(out.Err)
-				}
-			}
-			if acknowledged == 100 {
-				t.Fatal("nothing was refused")
-			}
-			armed.Store(false)
-			_ = store.Close() // Close returns the failure again
-			again, err := Open(Config{Dir: "store", FS: fsys})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer again.Close()
-			for n := range acknowledged {
-				page, err := again.storage.Log().StreamPage(fmt.Sprint("s", n), 0, 0, false, 1)
-				if err != nil || len(page) != 1 || len(page[0].Data) != len(large)+2 {
-					t.Fatalf("event %d of %d: %d found, %v", n, acknowledged, len(page), err)
-				}
-			}
-		})
 	}
 }

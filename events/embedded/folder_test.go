@@ -1,4 +1,4 @@
-package embedded
+package embedded_test
 
 import (
 	"errors"
@@ -12,8 +12,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"linkledger/events/embedded"
 	"linkledger/events/embedded/embeddedtest"
 	"linkledger/events/embedded/revision"
+	"linkledger/events/embedded/servertest"
 )
 
 // TestDiskFillsUp fills the disk under a running store. It checks that the append returns the
@@ -27,14 +29,14 @@ func TestDiskFillsUp(t *testing.T) {
 		}
 		return nil
 	})}
-	store, err := Open(Config{Dir: "store", FS: errorfs.Wrap(disk, &full)})
+	store, err := embedded.Open(embedded.Config{Dir: "store", FS: errorfs.Wrap(disk, &full)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serveFailing(t, store)
-	embeddedtest.Append(s.storage.Writer(), "s", revision.NoStream, "a")
+	s := servertest.ServeFailing(t, store)
+	embeddedtest.Append(s.Writer(), "s", revision.NoStream, "a")
 	full.On()
-	_, err = rawAppend(t, dialRaw(t, s), optionsReq("s"), eventReq(proposedWire("b")))
+	_, err = servertest.RawAppend(t, servertest.DialRaw(t, s), servertest.OptionsReq("s"), servertest.EventReq(servertest.Proposed("b")))
 	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "no space left on device") {
 		t.Fatalf("append: %v", err)
 	}
@@ -43,16 +45,16 @@ func TestDiskFillsUp(t *testing.T) {
 	}
 	full.Off()
 	_ = store.Close() // Close returns the failure again
-	again, err := Open(Config{Dir: "store", FS: disk})
+	again, err := embedded.Open(embedded.Config{Dir: "store", FS: disk})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	checked, err := again.Check(testContext(t))
+	checked, err := again.Check(servertest.Context(t))
 	if err != nil || checked.Problems != 0 || checked.Events != again.Stat().Events {
 		t.Fatalf("%+v, %v; want %d events and no problem", checked, err, again.Stat().Events)
 	}
-	if out := embeddedtest.Append(again.storage.Writer(), "s", 0, "c"); out.Err != nil {
+	if out := embeddedtest.Append(again.Writer(), "s", 0, "c"); out.Err != nil {
 		t.Fatal(out.Err)
 	}
 }

@@ -1,4 +1,4 @@
-package embedded
+package embedded_test
 
 import (
 	"bytes"
@@ -20,7 +20,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"linkledger/events/embedded"
 	"linkledger/events/embedded/embeddedtest"
+	"linkledger/events/embedded/servertest"
 	"linkledger/internal/soak"
 )
 
@@ -46,12 +48,12 @@ const maxFrame = 16 << 10
 func rawSend(t *testing.T, addr, path string, body []byte, end bool, headers ...[2]string) answer {
 	t.Helper()
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
-	conn, err := dialer.DialContext(testContext(t), "tcp", addr)
+	conn, err := dialer.DialContext(servertest.Context(t), "tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(servertest.Timeout)); err != nil {
 		t.Fatal(err)
 	}
 	var block bytes.Buffer
@@ -182,24 +184,24 @@ func rawRequests(t *testing.T) map[string][]byte {
 func TestOddPathsAreRefused(t *testing.T) {
 	soak.NotShort(t)
 	t.Parallel()
-	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
+	s := servertest.Open(t, func(c *embedded.Config) { c.TLS, c.User, c.Password = servertest.TLS(t), "linker", "secret" })
 	login := [2]string{"authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("linker:secret"))}
 	wrong := [2]string{"authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("linker:guess"))}
-	c := dialURL(t, "esdb://linker:secret@"+s.addr+"?tls=true&tlsVerifyCert=false")
-	appendTo(t, c, "victim", esdb.Any{}, "a")
+	c := servertest.DialURL(t, "esdb://linker:secret@"+s.Addr+"?tls=true&tlsVerifyCert=false")
+	servertest.Append(t, c, "victim", esdb.Any{}, "a")
 	before := s.Stat()
 
 	requests := rawRequests(t)
 	for method, body := range requests {
 		for name, path := range embeddedtest.OddPaths(method) {
-			if got := rawCall(t, s.addr, path, body); got.status == "0" || got.data > 0 {
+			if got := rawCall(t, s.Addr, path, body); got.status == "0" || got.data > 0 {
 				t.Errorf("%s, %s: %+v", method, name, got)
 			}
 		}
 		path := "event_store.client.streams.Streams/" + method
 		for _, header := range [][2]string{wrong, {"authorization", ""}, {"authorization", login[1][len("Basic "):]}} {
 			for _, path := range []string{"/" + path, path} {
-				if got := rawCall(t, s.addr, path, body, header); got.status == "0" || got.data > 0 {
+				if got := rawCall(t, s.Addr, path, body, header); got.status == "0" || got.data > 0 {
 					t.Errorf("%s with %q: %+v", path, header[1], got)
 				}
 			}
@@ -209,23 +211,23 @@ func TestOddPathsAreRefused(t *testing.T) {
 		t.Errorf("something was written: %+v, before %+v", after, before)
 	}
 	// Unknown methods are refused like known ones.
-	known := rawCall(t, s.addr, streams.Streams_Read_FullMethodName, requests["Read"])
+	known := rawCall(t, s.Addr, streams.Streams_Read_FullMethodName, requests["Read"])
 	for _, path := range []string{
 		"/event_store.client.streams.Streams/Scavenge", "/nothing/Read", "/event_store.client.users.Users/Create",
 	} {
-		if got := rawCall(t, s.addr, path, nil); got != known || got.status != strconv.Itoa(int(codes.Unauthenticated)) {
+		if got := rawCall(t, s.Addr, path, nil); got != known || got.status != strconv.Itoa(int(codes.Unauthenticated)) {
 			t.Errorf("%s: %+v, want %+v", path, got, known)
 		}
 	}
 	// With the credentials each request is executed, which shows that their absence caused the
 	// refusals above.
 	for method, body := range requests {
-		if got := rawCall(t, s.addr, "/event_store.client.streams.Streams/"+method, body, login); got.status != "0" ||
+		if got := rawCall(t, s.Addr, "/event_store.client.streams.Streams/"+method, body, login); got.status != "0" ||
 			got.data == 0 {
 			t.Errorf("%s with credentials: %+v", method, got)
 		}
 		// A path without a slash returns no data, although one right header of two is enough.
-		if got := rawCall(t, s.addr, "event_store.client.streams.Streams/"+method, body, wrong, login); got.data > 0 {
+		if got := rawCall(t, s.Addr, "event_store.client.streams.Streams/"+method, body, wrong, login); got.data > 0 {
 			t.Errorf("%s with credentials, but no slash: %+v", method, got)
 		}
 	}
@@ -235,7 +237,7 @@ func TestOddPathsAreRefused(t *testing.T) {
 // message is read, so that they cannot use memory.
 func TestStrangersRequestsAreNotRead(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
+	s := servertest.Open(t, func(c *embedded.Config) { c.TLS, c.User, c.Password = servertest.TLS(t), "linker", "secret" })
 	for path, want := range map[string]codes.Code{
 		streams.Streams_Delete_FullMethodName:                                       codes.Unauthenticated,
 		streams.Streams_BatchAppend_FullMethodName:                                  codes.Unauthenticated,
@@ -245,15 +247,15 @@ func TestStrangersRequestsAreNotRead(t *testing.T) {
 	} {
 		// The first bytes of a message of 16 MB. The rest is never sent.
 		if got := rawSend(
-			t, s.addr, path, []byte{0, 0, 0xff, 0, 0, 1, 2, 3}, false,
+			t, s.Addr, path, []byte{0, 0, 0xff, 0, 0, 1, 2, 3}, false,
 		); got.status != strconv.Itoa(int(want)) {
 			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
 	}
-	huge := [2]string{"x-huge", strings.Repeat("x", maxHeaders)}
+	huge := [2]string{"x-huge", strings.Repeat("x", (64 << 10))}
 	if got := rawCall(
-		t, s.addr, "/event_store.client.gossip.Gossip/Read", framed(t, &shared.Empty{}), huge,
+		t, s.Addr, "/event_store.client.gossip.Gossip/Read", framed(t, &shared.Empty{}), huge,
 	); got.status == "0" {
-		t.Errorf("a header of %d bytes: %+v", maxHeaders, got)
+		t.Errorf("a header of %d bytes: %+v", (64 << 10), got)
 	}
 }

@@ -1,4 +1,4 @@
-package embedded
+package embedded_test
 
 import (
 	"maps"
@@ -16,9 +16,11 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"linkledger/events/embedded"
 	"linkledger/events/embedded/dialect"
 	"linkledger/events/embedded/record"
-	"linkledger/events/embedded/recorded"
+	"linkledger/events/embedded/recordedtest"
+	"linkledger/events/embedded/servertest"
 )
 
 // silence is the time after which a call counts as unanswered.
@@ -240,13 +242,13 @@ func (c *recordedCalls) batches() map[int]func() *recording {
 
 // differing makes the calls in sequence. It returns those whose responses differ from those of the
 // real server, with both responses.
-func differing(t *testing.T, answers dialect.Dialect, version string) map[int]string {
+func differing(t *testing.T, answers dialect.Dialect, version recordedtest.Version) map[int]string {
 	t.Helper()
-	cases, err := recorded.Load(version)
+	cases, err := recordedtest.Load(version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newRecordedCalls(t, open(t, func(cfg *Config) { cfg.Dialect = answers }))
+	c := newRecordedCalls(t, servertest.Open(t, func(cfg *embedded.Config) { cfg.Dialect = answers }))
 	calls := c.appends()
 	for _, more := range []map[int]func() *recording{c.reads(), c.deletions(), c.logReads(), c.batches()} {
 		maps.Copy(calls, more)
@@ -266,7 +268,7 @@ func differing(t *testing.T, answers dialect.Dialect, version string) map[int]st
 		if call == nil {
 			t.Fatalf("call %d, %s, is missing", number, cases[number].Name)
 		}
-		if answers != dialect.Own && cases[number].Silent() && number < 139 {
+		if answers != nil && cases[number].Silent() && number < 139 {
 			waiting.Go(func() {
 				quiet := *c
 				quiet.silent = true
@@ -292,7 +294,7 @@ var listed = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|([^|]*)\|([^|]*)\|`)
 
 // listedDifferences returns the numbers of the calls that the documentation lists as answered
 // differently from a version.
-func listedDifferences(t *testing.T, version string) []int {
+func listedDifferences(t *testing.T, version recordedtest.Version) []int {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/eventstore-differences.md")
 	if err != nil {
@@ -300,7 +302,7 @@ func listedDifferences(t *testing.T, version string) []int {
 	}
 	var numbers []int
 	for _, row := range listed.FindAllStringSubmatch(string(text), -1) {
-		if versions := strings.TrimSpace(row[2]); versions != "both" && versions != version {
+		if versions := strings.TrimSpace(row[2]); versions != "both" && versions != string(version) {
 			continue
 		}
 		for number := range strings.SplitSeq(row[1], ",") {
@@ -319,10 +321,10 @@ func listedDifferences(t *testing.T, version string) []int {
 // that server, except for the calls that the store does not offer.
 func TestRecordedAnswersOfOthers(t *testing.T) {
 	t.Parallel()
-	for version, answers := range map[string]dialect.Dialect{"23.10": dialect.V2310, "24.10": dialect.V2410} {
-		t.Run(version, func(t *testing.T) {
+	for _, version := range recordedtest.Versions() {
+		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
-			for number, how := range differing(t, answers, version) {
+			for number, how := range differing(t, version, version) {
 				if !slices.Contains(notOffered, number) {
 					t.Errorf("%d %s", number, how)
 				}
@@ -338,10 +340,10 @@ var notOffered = []int{105, 126, 139, 147, 149, 150, 151, 152, 153, 154, 155, 15
 // real servers for exactly the calls that the documentation lists.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
-	for _, version := range recorded.Versions {
-		t.Run(version, func(t *testing.T) {
+	for _, version := range recordedtest.Versions() {
+		t.Run(string(version), func(t *testing.T) {
 			t.Parallel()
-			differ, want := differing(t, dialect.Own, version), listedDifferences(t, version)
+			differ, want := differing(t, nil, version), listedDifferences(t, version)
 			if got := slices.Sorted(maps.Keys(differ)); !slices.Equal(got, want) {
 				t.Errorf(
 					"calls that are answered differently: %v\nlisted in docs/eventstore-differences.md: %v", got, want,

@@ -1,4 +1,4 @@
-package embedded
+package embedded_test
 
 import (
 	"encoding/base64"
@@ -19,12 +19,12 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"linkledger/events/embedded/recorded"
+	"linkledger/events/embedded/recordedtest"
 )
 
 // recording is the result of a call in the form of the recordings of real servers.
 type recording struct {
-	messages []recorded.Message
+	messages []recordedtest.Message
 	err      error
 	trailer  metadata.MD
 }
@@ -35,7 +35,7 @@ func (r *recording) add(t *testing.T, message proto.Message) {
 }
 
 // simplified returns a message in the form of the recordings.
-func simplified(t *testing.T, message proto.Message) recorded.Message {
+func simplified(t *testing.T, message proto.Message) recordedtest.Message {
 	t.Helper()
 	if batch, ok := message.(*streams.BatchAppendResp); ok && batch.GetError() != nil {
 		failed := batch.GetError()
@@ -49,7 +49,7 @@ func simplified(t *testing.T, message proto.Message) recorded.Message {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var m recorded.Message
+	var m recordedtest.Message
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
@@ -132,9 +132,9 @@ func (r *recording) receive(t *testing.T, call streams.Streams_ReadClient) {
 
 // text returns the text that represents a result in the comparison of two servers. It omits error
 // messages unless a trailer names the exception.
-func (r *recording) text(t *testing.T, like recorded.Case) string {
+func (r *recording) text(t *testing.T, like recordedtest.Case) string {
 	t.Helper()
-	c := recorded.Case{Messages: r.messages, Trailers: map[string]string{}}
+	c := recordedtest.Case{Messages: r.messages, Trailers: map[string]string{}}
 	if r.err != nil {
 		c.Status, c.Details = wireName(status.Code(r.err)), status.Convert(r.err).Message()
 	}
@@ -148,7 +148,7 @@ func (r *recording) text(t *testing.T, like recorded.Case) string {
 
 // caseText returns the text of a recorded case. If inPart, the text contains only the names of the
 // messages, and the name of consecutive messages once.
-func caseText(t *testing.T, c recorded.Case, inPart bool) string {
+func caseText(t *testing.T, c recordedtest.Case, inPart bool) string {
 	t.Helper()
 	var lines []string
 	for _, m := range c.Messages {
@@ -180,7 +180,7 @@ var sizes = regexp.MustCompile(`\d{4,}`)
 
 // withoutProse removes the details of a batch's error, unless they are compared and were recorded
 // completely.
-func withoutProse(m recorded.Message) recorded.Message {
+func withoutProse(m recordedtest.Message) recordedtest.Message {
 	failed, _ := m["error"].(map[string]any)
 	if details, ok := failed["details"].(map[string]any); ok {
 		value, _ := details["value"].(string)

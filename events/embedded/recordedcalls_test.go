@@ -1,4 +1,4 @@
-package embedded
+package embedded_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 
 	"linkledger/events/embedded/record"
 	"linkledger/events/embedded/request"
+	"linkledger/events/embedded/servertest"
 	"linkledger/events/embedded/wire"
 )
 
@@ -34,9 +35,9 @@ type recordedCalls struct {
 
 var none = &shared.Empty{}
 
-func newRecordedCalls(t *testing.T, s *server) *recordedCalls {
+func newRecordedCalls(t *testing.T, s *servertest.Server) *recordedCalls {
 	t.Helper()
-	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(s.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func newRecordedCalls(t *testing.T, s *server) *recordedCalls {
 
 func (c *recordedCalls) context() context.Context {
 	if !c.silent {
-		return testContext(c.t)
+		return servertest.Context(c.t)
 	}
 	ctx, cancel := context.WithTimeout(c.t.Context(), silence)
 	c.t.Cleanup(cancel)

@@ -56,16 +56,15 @@ type Config struct {
 	// User and Password are required of every client if they are set. They need TLS, because
 	// official clients send credentials over TLS only.
 	User, Password string
-	// Dialect selects whose responses the store gives to malformed requests. It is Own outside
-	// tests of clients.
+	// Dialect selects whose responses the store gives to malformed requests. Nil are its own.
 	Dialect dialect.Dialect
 	// Logger receives warnings and errors of background work. Nil discards them.
 	Logger *slog.Logger
 
-	now func() time.Time // set by tests to age events
-	// recentEvents is the number of events that are kept in memory. Tests set it. 0 means the
-	// default of package storage.
-	recentEvents int
+	// Now returns the time at which events are created and too old. Nil means time.Now.
+	Now func() time.Time
+	// RecentEvents is how many events are kept in memory for subscriptions. 0 means 4096.
+	RecentEvents int
 }
 
 // Store is an open event store. Its methods may be called concurrently.
@@ -104,7 +103,7 @@ func Open(cfg Config) (*Store, error) {
 	}
 	log, err := storage.Open(storage.Config{
 		Dir: cfg.Dir, NoSync: cfg.NoSync, FS: cfg.FS, Spare: cfg.Spare, Logger: cfg.Logger,
-		Now: cfg.now, RecentEvents: cfg.recentEvents,
+		Now: cfg.Now, RecentEvents: cfg.RecentEvents,
 	})
 	if err != nil {
 		return nil, err
@@ -116,10 +115,10 @@ func Open(cfg Config) (*Store, error) {
 	failures := failure.Reporter{Dialect: cfg.Dialect, Closing: s.stopping.Done()}
 	s.writes = &writes.Service{
 		Writer: log.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures,
-		Now: cfg.now, Closing: s.stopping,
+		Now: cfg.Now, Closing: s.stopping,
 	}
 	s.reads = &reads.Service{
-		Log: log.Log(), Dialect: cfg.Dialect, Failures: failures, Now: cfg.now,
+		Log: log.Log(), Dialect: cfg.Dialect, Failures: failures, Now: cfg.Now,
 		Closing: s.stopping,
 	}
 	return s, nil
@@ -133,11 +132,6 @@ func (c *Config) complete() error {
 	if c.MaxAppendSize < 0 || c.MaxAppendSize > LargestAppendSize {
 		return fmt.Errorf("MaxAppendSize must be between 1 and %d bytes", LargestAppendSize)
 	}
-	switch c.Dialect {
-	case dialect.Own, dialect.V2310, dialect.V2410:
-	default:
-		return fmt.Errorf("unknown server version in Dialect: %q", c.Dialect)
-	}
 	if c.User != "" && c.TLS == nil {
 		return errors.New("a user and password need TLS")
 	}
@@ -147,8 +141,8 @@ func (c *Config) complete() error {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.now == nil {
-		c.now = time.Now
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	return nil
 }

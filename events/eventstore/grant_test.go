@@ -62,14 +62,12 @@ func TestGrantLog(t *testing.T) {
 
 func TestGrantLogRefuses(t *testing.T) {
 	t.Parallel()
-	for _, stored := range []string{"[]", `{"$acl":1}`, `{"$acl":{"$r":{"a":"b"}}}`} {
-		server := eventstoretest.Serve(t)
-		addUser(t, server, "a", "{}")
-		eventstoretest.Append(t, server.URL(), "$$$all", metadata.TypeMetadata, []byte(stored))
-		if _, err := eventstoretest.Open(t, server.URL()).GrantLog(t.Context(), "a"); err == nil ||
-			!strings.Contains(err.Error(), "repair") {
-			t.Errorf("%s: %v", stored, err)
-		}
+	server := eventstoretest.Serve(t)
+	addUser(t, server, "a", "{}")
+	eventstoretest.Append(t, server.URL(), "$$$all", metadata.TypeMetadata, []byte("[]"))
+	if _, err := eventstoretest.Open(t, server.URL()).GrantLog(t.Context(), "a"); err == nil ||
+		!strings.Contains(err.Error(), "repair") {
+		t.Error(err)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"linkledger/events/embedded/recorded"
+	"linkledger/events/embedded/recordedtest"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 )
@@ -39,8 +39,8 @@ var (
 type replay struct {
 	streams.UnimplementedStreamsServer
 	t      *testing.T
-	answer recorded.Case
-	at     recorded.Case // response to a read of one event at the checkpoint
+	answer recordedtest.Case
+	at     recordedtest.Case // response to a read of one event at the checkpoint
 	head   eventstore.Position
 }
 
@@ -66,7 +66,7 @@ func (r *replay) Read(request *streams.ReadReq, call streams.Streams_ReadServer)
 	answer := r.answer
 	switch {
 	case options.GetAll().GetEnd() != nil:
-		return call.Send(r.response(recorded.Message{"event": nil}, r.head.Commit))
+		return call.Send(r.response(recordedtest.Message{"event": nil}, r.head.Commit))
 	case options.GetAll().GetPosition() != nil && options.GetCount() == 1:
 		answer = r.at
 	}
@@ -115,17 +115,17 @@ func (r *replay) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	}
 }
 
-func (r *replay) response(m recorded.Message, position uint64) *streams.ReadResp {
+func (r *replay) response(m recordedtest.Message, position uint64) *streams.ReadResp {
 	answer := &streams.ReadResp{}
 	for name, value := range m {
 		if value == nil { // recorded in part
-			m = recorded.Message{"event": map[string]any{"event": map[string]any{
+			m = recordedtest.Message{"event": map[string]any{"event": map[string]any{
 				"commit_position": "P", "prepare_position": "P",
 				"stream_identifier": map[string]any{"stream_name": "s1"},
 				"metadata":          map[string]any{"type": "t", "created": "T"},
 			}}}
 			if name != "event" {
-				m = recorded.Message{name: map[string]any{}}
+				m = recordedtest.Message{name: map[string]any{}}
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (r *replay) response(m recorded.Message, position uint64) *streams.ReadResp
 }
 
 // fill decodes a recorded message.
-func (r *replay) fill(m recorded.Message, into proto.Message, position uint64) {
+func (r *replay) fill(m recordedtest.Message, into proto.Message, position uint64) {
 	text, err := json.Marshal(restored(m, position))
 	if err == nil {
 		err = protojson.Unmarshal(text, into)
@@ -180,7 +180,7 @@ func refusedWith(t *testing.T, name, details string) error {
 }
 
 // countOf returns the number of messages of a kind in a response.
-func countOf(c recorded.Case, kind string) (n int) {
+func countOf(c recordedtest.Case, kind string) (n int) {
 	for _, m := range c.Messages {
 		if _, ok := m[kind]; ok {
 			n++
@@ -193,8 +193,8 @@ func countOf(c recorded.Case, kind string) (n int) {
 // makes.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
-	for _, version := range recorded.Versions {
-		cases, err := recorded.Load(version)
+	for _, version := range recordedtest.Versions() {
+		cases, err := recordedtest.Load(version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestRecordedAnswers(t *testing.T) {
 }
 
 // expected returns the error of a response, except for errors of the position in the log.
-func expected(c recorded.Case) error {
+func expected(c recordedtest.Case) error {
 	switch c.Status {
 	case "":
 	case "FAILED_PRECONDITION":
@@ -289,7 +289,7 @@ func readOnce(ctx context.Context, store *eventstore.Store) error {
 }
 
 // readOn reads the log from the checkpoint to the last event of the response.
-func readOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error {
+func readOn(ctx context.Context, store *eventstore.Store, c recordedtest.Case) error {
 	want, read := countOf(c, "event"), 0
 	end := eventstore.Position{
 		Commit: atCheckpoint.Commit + uint64(max(want, 1)), Prepare: atCheckpoint.Prepare + uint64(max(want, 1)),
@@ -306,7 +306,7 @@ func readOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error
 
 // followOn counts the backlog after the checkpoint, and checks that it contains the events of the
 // response.
-func followOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error {
+func followOn(ctx context.Context, store *eventstore.Store, c recordedtest.Case) error {
 	b, err := store.Backlog(ctx, atCheckpoint, eventstore.Filter{Streams: []string{"s"}}, 1000)
 	if want := countOf(c, "event"); err == nil && b.Events != want {
 		return fmt.Errorf("%d events, want %d", b.Events, want)
@@ -314,7 +314,7 @@ func followOn(ctx context.Context, store *eventstore.Store, c recorded.Case) err
 	return err
 }
 
-func appendOnce(ctx context.Context, store *eventstore.Store, c recorded.Case) error {
+func appendOnce(ctx context.Context, store *eventstore.Store, c recordedtest.Case) error {
 	labels := []string{"a"}
 	if len(c.Messages) > 0 {
 		success, _ := c.Messages[0]["success"].(map[string]any)

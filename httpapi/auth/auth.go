@@ -17,6 +17,7 @@ import (
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/session"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/cache"
 	"linkledger/typed"
 )
@@ -165,12 +166,12 @@ func (a *Authenticator) identify(
 
 // known is an account and the key of a call.
 type known struct {
-	queries.Account
-	key queries.Key
+	accountlist.Account
+	key accountlist.Key
 }
 
 // keyOf returns the key with a hash. It compares all keys of the account, each in constant time.
-func keyOf(of queries.Login, hash string) (found known, ok bool) {
+func keyOf(of accountlist.Login, hash string) (found known, ok bool) {
 	for _, key := range of.Keys {
 		if accounts.SameKey(hash, key.Hash) {
 			found, ok = known{of.Account, key}, true

@@ -10,7 +10,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // Refusal says why a login is refused.
@@ -66,7 +66,7 @@ func New(cfg Config) *Guard {
 func (g *Guard) Address(c *request.Context) string { return g.cfg.Proxies.ClientAddress(c.Request) }
 
 // CheckAccount refuses an account that is erased, deactivated or expired.
-func (g *Guard) CheckAccount(account queries.Account) *Refusal {
+func (g *Guard) CheckAccount(account accountlist.Account) *Refusal {
 	switch {
 	case account.Erased:
 		return denied(inactive, "The account has been erased")
@@ -80,7 +80,7 @@ func (g *Guard) CheckAccount(account queries.Account) *Refusal {
 
 // CheckKey refuses a key that has expired, or that is bound to other networks than that of the
 // address of its client.
-func (g *Guard) CheckKey(key queries.Key, address string) *Refusal {
+func (g *Guard) CheckKey(key accountlist.Key, address string) *Refusal {
 	terms := key.Terms()
 	switch {
 	case access.Over(terms.Expires, g.cfg.Now()):

@@ -13,7 +13,7 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/commands/access"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/linklist"
 	"linkledger/tagexpr"
 )
@@ -41,15 +41,15 @@ type Context struct {
 	SentMethod   string // method before an override
 	Route        string // pattern of the matched route
 	params       bunrouter.Params
-	Account      queries.Account // account that calls; zero before authentication
-	Key          queries.Key     // what the caller may do; without an id if a person calls
-	Session      queries.Session // of the browser that calls; without an id if a key calls
-	Bound        *tagexpr.Expr   // of the links that the key sees; nil: all
-	Status       int             // status of the response; 0: not yet set
-	Payload      map[string]any  // decoded body; nil: not read
-	Disconnected <-chan struct{} // closed when the client disconnects
-	Own          bool            // a page of the console makes the call
-	life         lifetime        // from Begin
+	Account      accountlist.Account // account that calls; zero before authentication
+	Key          accountlist.Key     // what the caller may do; without an id if a person calls
+	Session      accountlist.Session // of the browser that calls; without an id if a key calls
+	Bound        *tagexpr.Expr       // of the links that the key sees; nil: all
+	Status       int                 // status of the response; 0: not yet set
+	Payload      map[string]any      // decoded body; nil: not read
+	Disconnected <-chan struct{}     // closed when the client disconnects
+	Own          bool                // a page of the console makes the call
+	life         lifetime            // from Begin
 }
 
 // New returns the context of an incoming request. Its id is that of the request's header, if the

@@ -22,6 +22,7 @@ import (
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/shortlink"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // Store stores the sessions of browsers.
@@ -29,7 +30,7 @@ type Store interface {
 	// StartSession stores a session, and returns its id and the secret that the browser gets. The
 	// other sessions of the person become those of an operator or of none, as this one is.
 	StartSession(
-		ctx context.Context, s queries.NewSession, now time.Time,
+		ctx context.Context, s accountlist.NewSession, now time.Time,
 	) (id uuid.UUID, secret string, err error)
 	// UseSession records that a session whose last recorded use was at used is used now.
 	UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error
@@ -41,14 +42,14 @@ type Store interface {
 	EndSession(ctx context.Context, id uuid.UUID) error
 	// EndAtIssuer ends the sessions that an issuer has ended, on all nodes. It returns false, and
 	// ends none, if it was told so by the same token before.
-	EndAtIssuer(ctx context.Context, s queries.SignOut, now time.Time) (fresh bool, err error)
+	EndAtIssuer(ctx context.Context, s accountlist.SignOut, now time.Time) (fresh bool, err error)
 	// IDToken returns the ID token with which a session with a secret began, or an empty text.
 	IDToken(ctx context.Context, id uuid.UUID, secret string) (string, error)
 	// UseSignInLink returns whom a one-time link signs in, or false if there is no such link. The
 	// link works no more.
 	UseSignInLink(
 		ctx context.Context, secret string, now time.Time,
-	) (s queries.NewSession, ok bool, err error)
+	) (s accountlist.NewSession, ok bool, err error)
 
 	Answers
 }
@@ -222,18 +223,18 @@ func (s *Sessions) find(c *request.Context) error {
 	return nil
 }
 
-func (s *Sessions) load(c *request.Context) (queries.Session, error) {
+func (s *Sessions) load(c *request.Context) (accountlist.Session, error) {
 	secret := s.secret(c.Request)
 	if secret == "" {
-		return queries.Session{}, errNoSession
+		return accountlist.Session{}, errNoSession
 	}
 	if err := s.CheckOrigin(c.Request); err != nil {
-		return queries.Session{}, err
+		return accountlist.Session{}, err
 	}
 	session, err := s.Queries.Session(c.Context(), secret, s.Now())
 	if errors.Is(err, queries.ErrNotFound) {
 		s.forget(c)
-		return queries.Session{}, errNoSession
+		return accountlist.Session{}, errNoSession
 	}
 	return session, apierror.Unavailable(err)
 }
@@ -253,17 +254,17 @@ func (s *Sessions) use(c *request.Context) {
 }
 
 // Current returns the session of a request as it is now, or queries.ErrNotFound if it has ended.
-func (s *Sessions) Current(ctx context.Context, r *http.Request) (queries.Session, error) {
+func (s *Sessions) Current(ctx context.Context, r *http.Request) (accountlist.Session, error) {
 	return s.Queries.Session(ctx, s.secret(r), s.Now())
 }
 
 // KeyOf returns the key that signed in, or one with the rights that the role of the person gives.
-func KeyOf(s queries.Session) queries.Key {
+func KeyOf(s accountlist.Session) accountlist.Key {
 	if s.Key != nil {
 		return *s.Key
 	}
 	terms := access.Role(s.Role).Terms()
-	return queries.Key{Restricted: &terms}
+	return accountlist.Key{Restricted: &terms}
 }
 
 var errNoSession = &apierror.Error{
@@ -272,7 +273,7 @@ var errNoSession = &apierror.Error{
 
 // Start starts a session and gives it to the browser. The session that the browser had before ends,
 // so that a secret never outlives a sign-in.
-func (s *Sessions) Start(c *request.Context, of queries.NewSession) (uuid.UUID, error) {
+func (s *Sessions) Start(c *request.Context, of accountlist.NewSession) (uuid.UUID, error) {
 	of.Address = s.Pseudonyms.Of(s.Proxies.ClientAddress(c.Request))
 	of.Agent = agent.Describe(c.Request.UserAgent()).String()
 	id, secret, err := s.Store.StartSession(c.Context(), of, s.Now())
@@ -306,7 +307,7 @@ func (s *Sessions) endFormer(c *request.Context) error {
 // StartByLink starts the session that a one-time link is for, or refuses. A wrong link is a guess
 // of credentials.
 func (s *Sessions) StartByLink(c *request.Context, secret string) error {
-	var of queries.NewSession
+	var of accountlist.NewSession
 	known := secrets.MatchString(secret)
 	if known {
 		var err error
@@ -351,7 +352,7 @@ func (s *Sessions) SignOut(c *request.Context) (endURL string, err error) {
 
 // EndAtIssuer ends the sessions that an issuer has ended, as End does. It returns false, and ends
 // none, if it was told so by the same token before.
-func (s *Sessions) EndAtIssuer(c *request.Context, of queries.SignOut) (fresh bool, err error) {
+func (s *Sessions) EndAtIssuer(c *request.Context, of accountlist.SignOut) (fresh bool, err error) {
 	fresh, err = s.Store.EndAtIssuer(c.Context(), of, s.Now())
 	if err != nil || !fresh {
 		return false, err

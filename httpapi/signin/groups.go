@@ -13,7 +13,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/openid"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // applyGroups ends the memberships that a person has by groups that they have left, and gives them
@@ -68,7 +68,7 @@ func (h *Handler) applyGroups(
 // issuer does not say which groups the person is in, they are taken to be still in those by which
 // they have roles, and get no others.
 func (h *Handler) wantedRoles(
-	ctx context.Context, user uuid.UUID, identity openid.Identity, memberships []queries.Member,
+	ctx context.Context, user uuid.UUID, identity openid.Identity, memberships []accountlist.Member,
 ) (map[string]accounts.Member, error) {
 	if identity.GroupsUnknown == "" {
 		return h.rolesOf(ctx, identity.Groups)

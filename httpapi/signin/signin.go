@@ -27,6 +27,7 @@ import (
 	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // The paths of a sign-in.
@@ -148,7 +149,7 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	started := queries.NewSession{
+	started := accountlist.NewSession{
 		Operator: h.isOperator(identity), KeepOperator: h.mayBeOperator(identity),
 		IssuerSID: identity.Session.Key, IDToken: identity.Session.IDToken,
 	}
@@ -164,7 +165,7 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 
 // choose sets the account that a session begins in: that of the last session of the person, or
 // the only one that they are a member of. If there are several, the person has to choose.
-func (h *Handler) choose(ctx context.Context, s *queries.NewSession) error {
+func (h *Handler) choose(ctx context.Context, s *accountlist.NewSession) error {
 	memberships, err := h.Queries.Memberships(ctx, s.User)
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (h *Handler) choose(ctx context.Context, s *queries.NewSession) error {
 // record records a person and their roles, and returns their id once the read models show both. A
 // person who is no operator any more loses that role first: nothing that fails later keeps it.
 func (h *Handler) record(
-	c *request.Context, identity openid.Identity, of queries.NewSession,
+	c *request.Context, identity openid.Identity, of accountlist.NewSession,
 ) (uuid.UUID, error) {
 	command := uuid.New()
 	r := domain.Request{

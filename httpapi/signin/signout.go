@@ -12,7 +12,7 @@ import (
 	"linkledger/httpapi/openid"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // maxSignOut bounds the body of a sign-out that the issuer sends, in bytes.
@@ -65,7 +65,7 @@ func (h *Handler) endSessions(c *request.Context) error {
 	if err != nil {
 		return err
 	}
-	ended := queries.SignOut{Token: said.ID, Expires: said.Expires, IssuerSID: said.Session}
+	ended := accountlist.SignOut{Token: said.ID, Expires: said.Expires, IssuerSID: said.Session}
 	if said.Subject != "" {
 		user, err := h.People.Find(c.Context(), said.Issuer, said.Subject)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/projections"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/cache"
 )
 
@@ -27,7 +27,7 @@ const (
 // change runs a command on an account and prints the account after it. is reports whether the
 // account is shown as the command was to leave it.
 func change(
-	ctx context.Context, o installation.Operator, does effect, is func(queries.Account) bool,
+	ctx context.Context, o installation.Operator, does effect, is func(accountlist.Account) bool,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
 ) error {
 	return changeTo(
@@ -134,7 +134,7 @@ func awaitNodes(ctx context.Context) {
 
 // Open opens an account and prints it with its API key.
 func Open(ctx context.Context, o installation.Operator, username, plan string) error {
-	return change(ctx, o, changes, func(queries.Account) bool { return true }, func(
+	return change(ctx, o, changes, func(accountlist.Account) bool { return true }, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Open(ctx, r, username, plan)
@@ -158,7 +158,7 @@ func RotateKey(ctx context.Context, o installation.Operator, username string) er
 // Deactivate closes the API to an account and stops its links.
 func Deactivate(ctx context.Context, o installation.Operator, username string) error {
 	return awaited(ctx, change(
-		ctx, o, ends, func(shown queries.Account) bool { return !shown.Active },
+		ctx, o, ends, func(shown accountlist.Account) bool { return !shown.Active },
 		func(
 			ctx context.Context, a *accounts.Accounts, r domain.Request,
 		) (accounts.Outcome, error) {
@@ -170,7 +170,7 @@ func Deactivate(ctx context.Context, o installation.Operator, username string) e
 // Reactivate undoes Deactivate.
 func Reactivate(ctx context.Context, o installation.Operator, username string) error {
 	return change(
-		ctx, o, changes, func(shown queries.Account) bool { return shown.Active },
+		ctx, o, changes, func(shown accountlist.Account) bool { return shown.Active },
 		func(
 			ctx context.Context, a *accounts.Accounts, r domain.Request,
 		) (accounts.Outcome, error) {
@@ -183,7 +183,7 @@ func Reactivate(ctx context.Context, o installation.Operator, username string) e
 func Edit(
 	ctx context.Context, o installation.Operator, username string, plan, lastDay *string,
 ) error {
-	edited := func(shown queries.Account) bool {
+	edited := func(shown accountlist.Account) bool {
 		return (plan == nil || shown.Plan == *plan) &&
 			(lastDay == nil || shown.ExpirationDate == *lastDay)
 	}

@@ -18,6 +18,7 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/progress"
 )
 
@@ -35,7 +36,7 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 		}
 		err = e.members(ctx, outcome.Account)
 		e.awaitNotes(ctx, outcome.Position)
-		erased := func(shown queries.Account) bool { return shown.Erased }
+		erased := func(shown accountlist.Account) bool { return shown.Erased }
 		return errors.Join(err, checkDone(ctx, e.db, ends, accountDone(outcome, erased)))
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // KeyTerms are what a new API key is for.
@@ -114,7 +115,7 @@ func AddKey(
 
 // ListKeys prints the API keys of an account that are not revoked.
 func ListKeys(ctx context.Context, o installation.Operator, username string) error {
-	var keys []queries.KeyRecord
+	var keys []accountlist.KeyRecord
 	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) error {
 		account, err := q.AccountByUsername(ctx, username)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // printedMember is a member of an account as it is printed.
@@ -28,7 +29,7 @@ type printedMember struct {
 
 // ListMembers prints the members of an account.
 func ListMembers(ctx context.Context, o installation.Operator, username string) error {
-	var members []queries.Member
+	var members []accountlist.Member
 	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) error {
 		account, err := q.AccountByUsername(ctx, username)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // printedPerson is a person as it is printed.
@@ -23,7 +24,7 @@ type printedPerson struct {
 
 // ListPeople prints the persons who have signed in and are not erased.
 func ListPeople(ctx context.Context, o installation.Operator) error {
-	var people []queries.Person
+	var people []accountlist.Person
 	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) error {
 		all, err := q.AllPeople(ctx)
 		for _, person := range all {
@@ -34,7 +35,7 @@ func ListPeople(ctx context.Context, o installation.Operator) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(people, func(a, b queries.Person) int {
+	slices.SortFunc(people, func(a, b accountlist.Person) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID.String(), b.ID.String()))
 	})
 	printed := make([]printedPerson, len(people))

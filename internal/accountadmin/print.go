@@ -15,6 +15,7 @@ import (
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // printedAccount is an account as it is printed.
@@ -25,12 +26,12 @@ type printedAccount struct {
 	Active   bool   `json:"active"`
 	Expires  string `json:"expires"` // YYYY-MM-DD, or empty for never
 	Erased   bool   `json:"erased"`
-	LostKey  bool   `json:"lost_key,omitempty"` // see queries.Account
+	LostKey  bool   `json:"lost_key,omitempty"` // see accountlist.Account
 	KeyID    string `json:"key_id,omitempty"`   // of a new key only
 	APIKey   string `json:"api_key,omitempty"`  // as KeyID
 }
 
-func newPrintedAccount(a queries.Account) printedAccount {
+func newPrintedAccount(a accountlist.Account) printedAccount {
 	return printedAccount{
 		ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active,
 		Expires: a.ExpirationDate, Erased: a.Erased, LostKey: a.LostKey,
@@ -78,7 +79,7 @@ func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 
 // List prints all accounts.
 func List(ctx context.Context, o installation.Operator) error {
-	var accounts []queries.Account
+	var accounts []accountlist.Account
 	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) (err error) {
 		accounts, err = q.Accounts(ctx)
 		return err
@@ -97,7 +98,7 @@ func List(ctx context.Context, o installation.Operator) error {
 	heading := console.Row{
 		"user name", "plan", "active", "expires", "erased", "opened", "account id",
 	}
-	lost := slices.ContainsFunc(accounts, func(a queries.Account) bool { return a.LostKey })
+	lost := slices.ContainsFunc(accounts, func(a accountlist.Account) bool { return a.LostKey })
 	if lost {
 		heading = append(heading, "notes of before")
 	}

@@ -12,6 +12,7 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/progress"
 )
 
@@ -61,7 +62,7 @@ func checkDone(ctx context.Context, db *readmodel.DB, does effect, d done) error
 }
 
 // accountDone is what a command has left of an account that the read models show as is says.
-func accountDone(outcome accounts.Outcome, is func(queries.Account) bool) done {
+func accountDone(outcome accounts.Outcome, is func(accountlist.Account) bool) done {
 	return done{
 		position: outcome.Position, account: outcome.Account.ID,
 		shown: func(ctx context.Context, q *queries.DB) (bool, error) {
@@ -106,7 +107,7 @@ func memberDone(account string, user uuid.UUID, role string, position eventstore
 				return false, err
 			}
 			members, err := q.Members(ctx, id)
-			i := slices.IndexFunc(members, func(m queries.Member) bool { return m.User == user })
+			i := slices.IndexFunc(members, func(m accountlist.Member) bool { return m.User == user })
 			if i < 0 {
 				return err == nil && role == "", err
 			}

@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // accountsData is what the page of the accounts shows.
 type accountsData struct {
 	Search   string
 	Total    int64
-	Accounts []queries.Account
+	Accounts []accountlist.Account
 	Pager    page.Pager
 }
 

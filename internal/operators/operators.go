@@ -23,6 +23,7 @@ import (
 	"linkledger/httpapi/session"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // The paths of the console.
@@ -211,7 +212,7 @@ func (h *Handler) identify(p *page.Page) error {
 }
 
 // who names an operator for the log.
-func who(s queries.Session) string {
+func who(s accountlist.Session) string {
 	if s.User == uuid.Nil {
 		return "operator"
 	}

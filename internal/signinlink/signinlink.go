@@ -11,6 +11,7 @@ import (
 	"linkledger/internal/usage"
 	"linkledger/projections/keystore"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // Wanted is what a link is for.
@@ -31,7 +32,7 @@ type Link struct {
 func Make(
 	ctx context.Context, q *queries.DB, keys *keystore.Keys, wanted Wanted,
 ) (Link, error) {
-	session := queries.NewSession{Operator: wanted.Operator}
+	session := accountlist.NewSession{Operator: wanted.Operator}
 	if wanted.Username != "" {
 		account, err := q.AccountByUsername(ctx, wanted.Username)
 		if errors.Is(err, queries.ErrNotFound) {
@@ -59,7 +60,7 @@ func Make(
 }
 
 // choose returns the id of the key that a session is for.
-func choose(keys []queries.KeyRecord, wanted Wanted) (id string, err error) {
+func choose(keys []accountlist.KeyRecord, wanted Wanted) (id string, err error) {
 	today := time.Now().UTC().Format(time.DateOnly)
 	for _, key := range keys {
 		unrestricted := len(key.Scopes)+len(key.Networks) == 0 && key.Tags == "" &&

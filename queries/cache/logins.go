@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 const (
@@ -32,8 +33,8 @@ type Logins struct {
 	lookups *lookups
 
 	mu      sync.RWMutex
-	entries map[string]queries.Login // by user name
-	keys    int                      // of all entries
+	entries map[string]accountlist.Login // by user name
+	keys    int                          // of all entries
 	// Entries show all changes before the time confirmed, up to the position upTo.
 	confirmed time.Time
 	upTo      int64
@@ -45,18 +46,18 @@ type Logins struct {
 // NewLogins returns the logins of a database.
 func NewLogins(db *queries.DB) *Logins { return newLogins(db.Logins) }
 
-func newLogins(find func(context.Context, []string) ([]queries.Login, error)) *Logins {
-	return &Logins{lookups: &lookups{find: find}, entries: make(map[string]queries.Login)}
+func newLogins(find func(context.Context, []string) ([]accountlist.Login, error)) *Logins {
+	return &Logins{lookups: &lookups{find: find}, entries: make(map[string]accountlist.Login)}
 }
 
 // Remembered returns the login of a user name if it is in the cache and can be trusted.
-func (a *Logins) Remembered(username string) (queries.Login, bool) {
+func (a *Logins) Remembered(username string) (accountlist.Login, bool) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	login, ok := a.entries[username]
 	age := time.Since(a.confirmed)
 	if !ok || age >= TrustedFor || age >= confirmAfter && a.confirming.CompareAndSwap(false, true) {
-		return queries.Login{}, false
+		return accountlist.Login{}, false
 	}
 	return login, true
 }
@@ -64,7 +65,7 @@ func (a *Logins) Remembered(username string) (queries.Login, bool) {
 // LookUp reads a login from the database, or returns queries.ErrNotFound. All callers share one
 // connection: names that arrive while a query runs go into the next query together. An unknown user
 // name is as much work for the database as a known one.
-func (a *Logins) LookUp(ctx context.Context, username string) (queries.Login, error) {
+func (a *Logins) LookUp(ctx context.Context, username string) (accountlist.Login, error) {
 	defer a.confirming.Store(false)
 	a.mu.RLock()
 	changes := a.changes
@@ -72,7 +73,7 @@ func (a *Logins) LookUp(ctx context.Context, username string) (queries.Login, er
 	at := time.Now()
 	login, err := a.lookups.lookUp(ctx, username)
 	if err != nil {
-		return queries.Login{}, err
+		return accountlist.Login{}, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +84,7 @@ func (a *Logins) LookUp(ctx context.Context, username string) (queries.Login, er
 }
 
 // remember adds a login that was read after a time. a.mu must be held.
-func (a *Logins) remember(login queries.Login, at time.Time) {
+func (a *Logins) remember(login accountlist.Login, at time.Time) {
 	if login.Changed != a.upTo {
 		if at.Before(a.confirmed) {
 			return // another caller has read a later state meanwhile

@@ -18,6 +18,7 @@ import (
 	"linkledger/events"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/progress"
 	"linkledger/queries/queriestest"
 )
@@ -31,11 +32,11 @@ type accountSource struct {
 	before  func()
 }
 
-func (l *accountSource) find(_ context.Context, usernames []string) ([]queries.Login, error) {
+func (l *accountSource) find(_ context.Context, usernames []string) ([]accountlist.Login, error) {
 	l.lookUps++
-	var logins []queries.Login
+	var logins []accountlist.Login
 	for _, username := range usernames {
-		login := queries.Login{Account: queries.Account{Username: username, Plan: l.plan}, Changed: l.changed}
+		login := accountlist.Login{Account: accountlist.Account{Username: username, Plan: l.plan}, Changed: l.changed}
 		if username != "nobody" {
 			login.ID = uuid.New()
 		}
@@ -50,7 +51,7 @@ func (l *accountSource) find(_ context.Context, usernames []string) ([]queries.L
 func accountsOf(l *accountSource) *Logins { return newLogins(l.find) }
 
 // byUsername returns an account as a login does.
-func (a *Logins) byUsername(ctx context.Context, username string) (queries.Login, error) {
+func (a *Logins) byUsername(ctx context.Context, username string) (accountlist.Login, error) {
 	if login, ok := a.Remembered(username); ok {
 		return login, nil
 	}
@@ -95,16 +96,16 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 		var underWay atomic.Int32
 		var sizes []int
 		release := make(chan struct{})
-		a := newLogins(func(_ context.Context, usernames []string) ([]queries.Login, error) {
+		a := newLogins(func(_ context.Context, usernames []string) ([]accountlist.Login, error) {
 			if underWay.Add(1) > 1 {
 				t.Error("two queries at once")
 			}
 			<-release
 			underWay.Add(-1)
 			sizes = append(sizes, len(usernames))
-			var logins []queries.Login
+			var logins []accountlist.Login
 			for _, username := range usernames {
-				logins = append(logins, queries.Login{Account: queries.Account{ID: uuid.New(), Username: username}})
+				logins = append(logins, accountlist.Login{Account: accountlist.Account{ID: uuid.New(), Username: username}})
 			}
 			return logins, nil
 		})
@@ -150,14 +151,14 @@ func TestLookUpsOfOddUserNames(t *testing.T) {
 	if err != nil || err2 != nil || got.Account != want || got.Changed != 5 {
 		t.Errorf("looked up %+v, %v; want %+v, %v", got, err2, want, err)
 	}
-	keys := []queries.Key{
+	keys := []accountlist.Key{
 		{ID: "k1", Hash: "abc"},
 		{ID: "k2", Hash: "def", Restricted: &events.KeyTerms{
 			Scopes: []string{"links:read", "keys"}, Tags: "+news",
 			Networks: []string{"192.0.2.0/24", "::/0"}, Expires: queriestest.Noon.Format(time.DateOnly),
 		}},
 	}
-	slices.SortFunc(got.Keys, func(a, b queries.Key) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(got.Keys, func(a, b accountlist.Key) int { return strings.Compare(a.ID, b.ID) })
 	queriestest.EqualJSON(t, got.Keys, keys)
 	if other, err := a.LookUp(queriestest.WithTimeout(t), "Demo"); err != nil || len(other.Keys) != 0 {
 		t.Errorf("an account without keys: %+v, %v", other, err)
@@ -237,8 +238,8 @@ func TestLateLookUp(t *testing.T) {
 	t.Parallel()
 	a := newLogins(nil)
 	now := time.Now()
-	login := func(plan string, changed int64) queries.Login {
-		return queries.Login{Account: queries.Account{Username: "demo", Plan: plan}, Changed: changed}
+	login := func(plan string, changed int64) accountlist.Login {
+		return accountlist.Login{Account: accountlist.Account{Username: "demo", Plan: plan}, Changed: changed}
 	}
 	a.remember(login("new", 2), now)
 	a.remember(login("old", 1), now.Add(-time.Millisecond))
@@ -258,16 +259,16 @@ func TestAccountsAreBounded(t *testing.T) {
 	if n := len(a.entries); n > maxAccounts {
 		t.Errorf("%d accounts are remembered", n)
 	}
-	keys := make([]queries.Key, 100)
+	keys := make([]accountlist.Key, 100)
 	for i := range 3 * maxKeys / len(keys) / 2 {
-		a.remember(queries.Login{Account: queries.Account{Username: fmt.Sprint("user", i)}, Keys: keys}, time.Now())
+		a.remember(accountlist.Login{Account: accountlist.Account{Username: fmt.Sprint("user", i)}, Keys: keys}, time.Now())
 		if a.keys > maxKeys+len(keys) {
 			t.Fatalf("%d keys are remembered", a.keys)
 		}
 	}
-	a.remember(queries.Login{Account: queries.Account{Username: "again"}, Keys: keys}, time.Now())
+	a.remember(accountlist.Login{Account: accountlist.Account{Username: "again"}, Keys: keys}, time.Now())
 	n := a.keys
-	a.remember(queries.Login{Account: queries.Account{Username: "again"}, Keys: keys[:1]}, time.Now())
+	a.remember(accountlist.Login{Account: accountlist.Account{Username: "again"}, Keys: keys[:1]}, time.Now())
 	if a.keys != n-len(keys)+1 {
 		t.Errorf("%d keys are counted, want %d", a.keys, n-len(keys)+1)
 	}
@@ -295,7 +296,7 @@ func TestWaiterInvalidatesAccounts(t *testing.T) {
 		}
 		mustWait(t, f, "accounts", i+2)
 		after, err := accounts.byUsername(queriestest.WithTimeout(t), "demo")
-		if err != nil || !slices.ContainsFunc(after.Keys, func(k queries.Key) bool { return k.Hash == hash }) {
+		if err != nil || !slices.ContainsFunc(after.Keys, func(k accountlist.Key) bool { return k.Hash == hash }) {
 			t.Errorf("%+v, %v; want %s", after.Keys, err, hash)
 		}
 	}

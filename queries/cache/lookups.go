@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // lookups reads logins by user name, with one query at a time. It is safe for concurrent use.
 type lookups struct {
 	// find returns a login for each user name, without an id if there is no such account.
-	find func(ctx context.Context, usernames []string) ([]queries.Login, error)
+	find func(ctx context.Context, usernames []string) ([]accountlist.Login, error)
 
 	mu      sync.Mutex
 	running bool
@@ -30,29 +31,29 @@ type lookups struct {
 
 // lookupBatch is one query for the user names that arrived while the previous query ran.
 type lookupBatch struct {
-	names map[string]queries.Login // by user name; without an id if unknown
-	done  chan struct{}            // closed when the logins or err are valid
+	names map[string]accountlist.Login // by user name; without an id if unknown
+	done  chan struct{}                // closed when the logins or err are valid
 	err   error
 }
 
 // lookUp returns the login of a user name, or queries.ErrNotFound. The query goes on after ctx
 // ends, because other callers may wait for it.
-func (l *lookups) lookUp(ctx context.Context, username string) (queries.Login, error) {
+func (l *lookups) lookUp(ctx context.Context, username string) (accountlist.Login, error) {
 	if len(username) > maxUsername || !queries.Storable(username) {
-		return queries.Login{}, fmt.Errorf("login: %w", queries.ErrNotFound)
+		return accountlist.Login{}, fmt.Errorf("login: %w", queries.ErrNotFound)
 	}
 	q := l.enqueue(ctx, username)
 	select {
 	case <-q.done:
 	case <-ctx.Done():
-		return queries.Login{}, fmt.Errorf("login: %w", ctx.Err())
+		return accountlist.Login{}, fmt.Errorf("login: %w", ctx.Err())
 	}
 	login := q.names[username]
 	switch {
 	case q.err != nil:
-		return queries.Login{}, fmt.Errorf("login: %w", q.err)
+		return accountlist.Login{}, fmt.Errorf("login: %w", q.err)
 	case login.ID == uuid.Nil:
-		return queries.Login{}, fmt.Errorf("login: %w", queries.ErrNotFound)
+		return accountlist.Login{}, fmt.Errorf("login: %w", queries.ErrNotFound)
 	}
 	return login, nil
 }
@@ -64,12 +65,12 @@ func (l *lookups) enqueue(ctx context.Context, username string) *lookupBatch {
 	defer l.mu.Unlock()
 	if n := len(l.queue); n == 0 || len(l.queue[n-1].names) == maxBatch {
 		next := &lookupBatch{
-			names: make(map[string]queries.Login), done: make(chan struct{}),
+			names: make(map[string]accountlist.Login), done: make(chan struct{}),
 		}
 		l.queue = append(l.queue, next)
 	}
 	q := l.queue[len(l.queue)-1]
-	q.names[username] = queries.Login{}
+	q.names[username] = accountlist.Login{}
 	if !l.running {
 		l.running = true
 		go l.drain(context.WithoutCancel(ctx))

@@ -12,7 +12,8 @@ import (
 
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
-	"linkledger/queries"
+	"linkledger/queries/accountlist"
+	"linkledger/queries/lookup"
 )
 
 // Session is a session as lists show it.
@@ -32,12 +33,12 @@ type Session struct {
 
 // Reader reads lists of sessions. It is safe for concurrent use.
 type Reader struct {
-	db      *readmodel.DB
-	queries *queries.DB
+	db       *readmodel.DB
+	accounts *accountlist.Reader
 }
 
 // New returns a Reader of a prepared database.
-func New(db *readmodel.DB) *Reader { return &Reader{db: db, queries: queries.New(db)} }
+func New(db *readmodel.DB) *Reader { return &Reader{db: db, accounts: accountlist.New(db)} }
 
 // MaxListed bounds a list of sessions.
 const MaxListed = 1000
@@ -66,14 +67,14 @@ func (r *Reader) ForOperators(ctx context.Context, now time.Time) ([]Session, er
 	return r.list(ctx, now, forOperators)
 }
 
-// Find returns the session of ForOperators with an id. It fails with queries.ErrNotFound.
+// Find returns the session of ForOperators with an id. It fails with lookup.ErrNotFound.
 func (r *Reader) Find(ctx context.Context, id uuid.UUID, now time.Time) (Session, error) {
 	list, err := r.list(ctx, now, forOperators+" AND session.id = ?", id)
 	if err != nil {
 		return Session{}, err
 	}
 	if len(list) == 0 {
-		return Session{}, fmt.Errorf("session %s: %w", id, queries.ErrNotFound)
+		return Session{}, fmt.Errorf("session %s: %w", id, lookup.ErrNotFound)
 	}
 	return list[0], nil
 }
@@ -87,7 +88,7 @@ func (r *Reader) list(
 		SELECT session.id, session.operator, coalesce(account.username, '') AS username,
 			session.key_id, coalesce(key.name, '') AS key_name, session.user_id, session.address,
 			session.agent, session.created_at, session.used_at
-		`+queries.LiveSessions+` AND ?
+		`+accountlist.LiveSessions+` AND ?
 		ORDER BY session.created_at DESC, session.id LIMIT ?`,
 		now.Add(-keystore.SessionMax), now.Add(-keystore.SessionIdle),
 		bun.SafeQuery(condition, args...), MaxListed,
@@ -101,7 +102,7 @@ func (r *Reader) list(
 			users = append(users, s.User)
 		}
 	}
-	people, err := r.queries.People(ctx, users)
+	people, err := r.accounts.People(ctx, users)
 	if err != nil {
 		return nil, err
 	}

@@ -5,12 +5,14 @@ package embeddedtest
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	"github.com/google/uuid"
 
 	"linkledger/events/embedded/groupcommit"
 	"linkledger/events/embedded/ledger"
 	"linkledger/events/embedded/record"
+	"linkledger/events/embedded/revision"
 )
 
 // Proposals returns an event for each name. The id of an event derives from its name.
@@ -41,4 +43,26 @@ func Remove(
 		context.Background(), 0,
 		func(l *ledger.Ledger) ledger.Outcome { return plan(l, stream, expected) },
 	)
+}
+
+// Fill writes every kind of stream.
+func Fill(t testing.TB, to *groupcommit.Writer) {
+	t.Helper()
+	for i := range 20 {
+		stream := fmt.Sprintf("url-%d", i)
+		for j := range i + 1 {
+			out := Append(to, stream, int64(j-1), fmt.Sprintf("%d/%d", i, j))
+			if out.Err != nil {
+				t.Fatal(out.Err)
+			}
+		}
+	}
+	Append(to, "$$url-1", revision.Any, `not metadata`)
+	Append(to, "$$only-metadata", revision.Any, `{}`)
+	Append(to, "$$$$deep", revision.Any, `{}`)
+	Remove(to, "url-2", revision.Any, (*ledger.Ledger).Delete)
+	Append(to, "url-2", revision.Any, "undeleted")
+	Remove(to, "url-3", revision.Any, (*ledger.Ledger).Delete)
+	Remove(to, "url-4", revision.Any, (*ledger.Ledger).Tombstone)
+	Remove(to, "never-written", revision.Any, (*ledger.Ledger).Tombstone)
 }

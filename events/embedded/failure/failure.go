@@ -52,7 +52,7 @@ type Reporter struct {
 // confirmed.
 func (r Reporter) Report(ctx context.Context, err error, confirm func() error) error {
 	var f *dialect.RequestError
-	if r.Dialect == dialect.Own || !errors.As(err, &f) {
+	if r.Dialect == nil || !errors.As(err, &f) {
 		return Status(ctx, err)
 	}
 	answer := r.Dialect.Response(f.Fault, confirm != nil)

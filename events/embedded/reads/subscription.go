@@ -6,7 +6,6 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 
-	"linkledger/events/embedded/dialect"
 	"linkledger/events/embedded/durable"
 	"linkledger/events/embedded/groupcommit"
 	"linkledger/events/embedded/record"
@@ -37,7 +36,7 @@ func (r *reader) sendConfirmation() error {
 
 // sendCaughtUp informs the client that all events up to a revision or a position were sent.
 func (r *reader) sendCaughtUp(revision int64, position uint64) error {
-	if r.Dialect != dialect.Own {
+	if r.Dialect != nil {
 		return r.sendEncoded(wire.EncodeBareCaughtUp())
 	}
 	return r.sendEncoded(wire.EncodeCaughtUp(revision, position, r.Now()))
@@ -45,7 +44,7 @@ func (r *reader) sendCaughtUp(revision int64, position uint64) error {
 
 // sendCheckpoint informs the client that all events up to a position were examined.
 func (r *reader) sendCheckpoint(position uint64) error {
-	if r.Dialect != dialect.Own {
+	if r.Dialect != nil {
 		return r.sendEncoded(wire.EncodeBareCheckpoint(position))
 	}
 	return r.sendEncoded(wire.EncodeCheckpoint(position, r.Now()))
@@ -54,7 +53,7 @@ func (r *reader) sendCheckpoint(position uint64) error {
 // hidesCaughtUp reports whether the server of the dialect sends no CaughtUp for a stream in this
 // state.
 func (r *reader) hidesCaughtUp(st *record.StreamState) bool {
-	return r.Dialect.HidesCaughtUp() && (st.Last < 0 || st.SoftDeleted())
+	return r.Dialect != nil && r.Dialect.HidesCaughtUp() && (st.Last < 0 || st.SoftDeleted())
 }
 
 // allCursor is a subscription to $all. Its state is a position in the log.

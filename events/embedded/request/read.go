@@ -128,7 +128,7 @@ func (q *Read) parsePosition(opts *streams.ReadReq_Options_AllOptions) error {
 // CheckDialect returns an error if the real server of the dialect refuses the read although this
 // store accepts it.
 func (q *Read) CheckDialect(a dialect.Dialect) error {
-	if a == dialect.Own {
+	if a == nil {
 		return nil
 	}
 	switch {

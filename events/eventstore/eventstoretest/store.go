@@ -11,6 +11,7 @@ import (
 
 	"linkledger/events/embedded"
 	"linkledger/events/embedded/dialect"
+	"linkledger/events/embedded/recordedtest"
 	"linkledger/events/eventstore"
 )
 
@@ -122,9 +123,7 @@ func New(t testing.TB) *eventstore.Store {
 // Each runs a test once per dialect of the embedded event store, each time with a new event store.
 func Each(t *testing.T, test func(*testing.T, *Server)) {
 	t.Helper()
-	for name, answers := range map[string]dialect.Dialect{
-		"embedded": dialect.Own, "23.10": dialect.V2310, "24.10": dialect.V2410,
-	} {
+	for name, answers := range recordedtest.Dialects() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, ServeAnswers(t, answers))

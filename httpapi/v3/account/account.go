@@ -15,6 +15,7 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/asof"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/linklist"
 	"linkledger/tagexpr"
 )
@@ -107,7 +108,7 @@ func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 // the month of now.
 func (h *Handler) boundCounters(
 	c *request.Context, now, at time.Time,
-) (counters queries.Counters, err error) {
+) (counters accountlist.Counters, err error) {
 	now = now.UTC()
 	lastMonth := time.Date(now.Year(), now.Month(), 0, 0, 0, 0, 0, time.UTC)
 	for _, counted := range []struct {
@@ -118,14 +119,14 @@ func (h *Handler) boundCounters(
 			c.Context(), linklist.Query{Owner: c.Owner(), At: at, Tags: counted.tags},
 		)
 		if err != nil {
-			return queries.Counters{}, err
+			return accountlist.Counters{}, err
 		}
 		*counted.into = found.Total
 	}
 	return counters, nil
 }
 
-func (h *Handler) newResponse(account queries.Account, counters queries.Counters) accountResponse {
+func (h *Handler) newResponse(account accountlist.Account, counters accountlist.Counters) accountResponse {
 	plan := h.Plans[account.Plan]
 	return accountResponse{Envelope: response.Succeeded(), Account: accountRecord{
 		UserID: account.ID.String(), Username: account.Username, Plan: account.Plan,

@@ -15,6 +15,7 @@ import (
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 )
 
 // Handler handles calls about members.
@@ -43,10 +44,10 @@ type record struct {
 
 // List returns the members of the account.
 func (h *Handler) List(c *request.Context) (any, error) {
-	return h.list(c, func(queries.Member) bool { return true })
+	return h.list(c, func(accountlist.Member) bool { return true })
 }
 
-func (h *Handler) list(c *request.Context, include func(queries.Member) bool) (any, error) {
+func (h *Handler) list(c *request.Context, include func(accountlist.Member) bool) (any, error) {
 	found, err := h.Queries.Members(c.Context(), c.Account.ID)
 	if err != nil {
 		return nil, apierror.Unavailable(err)
@@ -101,7 +102,7 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 		return nil, err
 	}
 	without := false
-	set, err := h.list(c, func(m queries.Member) bool {
+	set, err := h.list(c, func(m accountlist.Member) bool {
 		if m.User.String() != user {
 			return false
 		}

@@ -13,6 +13,7 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/session"
 	"linkledger/queries"
+	"linkledger/queries/accountlist"
 	"linkledger/queries/sessionlist"
 )
 
@@ -51,7 +52,7 @@ func (h *Handler) Start(c *request.Context) (any, error) {
 	if c.Session.ID != uuid.Nil {
 		return nil, apierror.WrongInput("The call has a session: sign in with an API key")
 	}
-	id, err := h.Sessions.Start(c, queries.NewSession{Account: c.Account.ID, Key: c.Key.ID})
+	id, err := h.Sessions.Start(c, accountlist.NewSession{Account: c.Account.ID, Key: c.Key.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +195,7 @@ func (h *Handler) Move(c *request.Context) (any, error) {
 	if username == nil {
 		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "account is missing"}
 	}
-	var memberships []queries.Member
+	var memberships []accountlist.Member
 	if c.Session.User != uuid.Nil {
 		memberships, err = h.Queries.Memberships(c.Context(), c.Session.User)
 	}
@@ -202,7 +203,7 @@ func (h *Handler) Move(c *request.Context) (any, error) {
 		return nil, apierror.Unavailable(err)
 	}
 	i := slices.IndexFunc(
-		memberships, func(m queries.Member) bool { return m.Username == *username },
+		memberships, func(m accountlist.Member) bool { return m.Username == *username },
 	)
 	if i < 0 {
 		return nil, &apierror.Error{

@@ -1,4 +1,4 @@
-package embedded
+package writes_test
 
 import (
 	"math"
@@ -12,120 +12,84 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"linkledger/events/embedded"
 	"linkledger/events/embedded/record"
+	"linkledger/events/embedded/servertest"
 	"linkledger/events/embedded/wire"
 )
 
-func proposedWire(name string) *streams.AppendReq_ProposedMessage {
-	return &streams.AppendReq_ProposedMessage{
-		Id:       wire.UUID(event(name).EventID, true),
-		Metadata: map[string]string{"type": "test.happened.v1", "content-type": record.ContentBinary},
-		Data:     []byte(name),
-	}
-}
-
-// rawAppend sends the given messages, even if the official client would never send them.
-func rawAppend(t *testing.T, raw streams.StreamsClient, reqs ...*streams.AppendReq) (*streams.AppendResp, error) {
-	t.Helper()
-	call, err := raw.Append(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, req := range reqs {
-		if err := call.Send(req); err != nil {
-			t.Fatalf("the server answered before the end of the request: %v", err)
-		}
-	}
-	return call.CloseAndRecv()
-}
-
-func optionsReq(stream string, change ...func(*streams.AppendReq_Options)) *streams.AppendReq {
-	opts := &streams.AppendReq_Options{
-		StreamIdentifier:       wire.StreamIdentifier(stream),
-		ExpectedStreamRevision: &streams.AppendReq_Options_Any{Any: &shared.Empty{}},
-	}
-	for _, f := range change {
-		f(opts)
-	}
-	return &streams.AppendReq{Content: &streams.AppendReq_Options_{Options: opts}}
-}
-
-func eventReq(m *streams.AppendReq_ProposedMessage) *streams.AppendReq {
-	return &streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: m}}
-}
-
 func TestMalformedAppends(t *testing.T) {
 	t.Parallel()
-	raw := dialRaw(t, open(t))
+	raw := servertest.DialRaw(t, servertest.Open(t))
 	without := func(change func(*streams.AppendReq_ProposedMessage)) *streams.AppendReq {
-		m := proposedWire("a")
+		m := servertest.Proposed("a")
 		change(m)
-		return eventReq(m)
+		return servertest.EventReq(m)
 	}
-	good := eventReq(proposedWire("a"))
+	good := servertest.EventReq(servertest.Proposed("a"))
 	for name, reqs := range map[string][]*streams.AppendReq{
 		"nothing":       nil,
 		"no options":    {good},
-		"options twice": {optionsReq("s"), good, optionsReq("s")},
-		"no stream":     {optionsReq(""), good},
-		"only $$":       {optionsReq("$$"), good},
+		"options twice": {servertest.OptionsReq("s"), good, servertest.OptionsReq("s")},
+		"no stream":     {servertest.OptionsReq(""), good},
+		"only $$":       {servertest.OptionsReq("$$"), good},
 		"no expectation": {
-			optionsReq("s", func(o *streams.AppendReq_Options) { o.ExpectedStreamRevision = nil }), good,
+			servertest.OptionsReq("s", func(o *streams.AppendReq_Options) { o.ExpectedStreamRevision = nil }), good,
 		},
-		"no id": {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id = nil })},
+		"no id": {servertest.OptionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id = nil })},
 		"malformed id": {
-			optionsReq("s"),
+			servertest.OptionsReq("s"),
 			without(
 				func(m *streams.AppendReq_ProposedMessage) { m.Id.GetValue().(*shared.UUID_String_).String_ = "x" },
 			),
 		},
 		"empty id": {
-			optionsReq("s"),
+			servertest.OptionsReq("s"),
 			without(func(m *streams.AppendReq_ProposedMessage) { m.Id = wire.UUID([16]byte{}, false) }),
 		},
 		"no type": {
-			optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "type") }),
+			servertest.OptionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "type") }),
 		},
 		"empty type": {
-			optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Metadata["type"] = "" }),
+			servertest.OptionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Metadata["type"] = "" }),
 		},
 		"no content type": {
-			optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "content-type") }),
+			servertest.OptionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "content-type") }),
 		},
-		"huge revision": {optionsReq("s", func(o *streams.AppendReq_Options) {
+		"huge revision": {servertest.OptionsReq("s", func(o *streams.AppendReq_Options) {
 			o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: math.MaxInt64 + 1}
 		}), good},
 	} {
-		if _, err := rawAppend(t, raw, reqs...); status.Code(err) != codes.InvalidArgument {
+		if _, err := servertest.RawAppend(t, raw, reqs...); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%s: %v, want InvalidArgument", name, err)
 		}
 	}
-	if _, err := rawAppend(t, raw, optionsReq("$all"), good); status.Code(err) != codes.PermissionDenied {
+	if _, err := servertest.RawAppend(t, raw, servertest.OptionsReq("$all"), good); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("$all: %v, want PermissionDenied", err)
 	}
 }
 
 func TestAppendSizeLimit(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(c *Config) { c.MaxAppendSize = 1000 })
-	raw := dialRaw(t, s)
-	big := proposedWire("big")
+	s := servertest.Open(t, func(c *embedded.Config) { c.MaxAppendSize = 1000 })
+	raw := servertest.DialRaw(t, s)
+	big := servertest.Proposed("big")
 	big.Data = make([]byte, 1000-2*len(big.Metadata["type"]))
-	if _, err := rawAppend(t, raw, optionsReq("s"), eventReq(big)); err != nil {
+	if _, err := servertest.RawAppend(t, raw, servertest.OptionsReq("s"), servertest.EventReq(big)); err != nil {
 		t.Fatalf("exactly the limit: %v", err)
 	}
-	call, err := raw.Append(testContext(t))
+	call, err := raw.Append(servertest.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	big.Data = make([]byte, 1000)
-	reqs := []*streams.AppendReq{optionsReq("s"), eventReq(big)}
+	reqs := []*streams.AppendReq{servertest.OptionsReq("s"), servertest.EventReq(big)}
 	// The rest is too large to be in transit when the server decides to refuse the append. The
 	// client can send all of it only if the server reads to the end.
-	rest := proposedWire("rest")
+	rest := servertest.Proposed("rest")
 	rest.Data = make([]byte, 1<<20)
 	for range 8 {
-		reqs = append(reqs, eventReq(rest))
+		reqs = append(reqs, servertest.EventReq(rest))
 	}
 	for _, req := range reqs {
 		if err := call.Send(req); err != nil {
@@ -138,40 +102,40 @@ func TestAppendSizeLimit(t *testing.T) {
 		trailer.Get("maximum-append-size")[0] != strconv.Itoa(1000) {
 		t.Fatalf("%v, trailers %v", err, trailer)
 	}
-	if got := s.Stat().Events; got != uint64(newStoreEvents)+1 {
+	if got := s.Stat().Events; got != uint64(servertest.NewStoreEvents)+1 {
 		t.Fatalf("%d events, want the refused append to leave nothing", got)
 	}
 }
 
 func TestAppendNothing(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	raw := dialRaw(t, s)
-	resp, err := rawAppend(t, raw, optionsReq("s"))
+	s := servertest.Open(t)
+	raw := servertest.DialRaw(t, s)
+	resp, err := servertest.RawAppend(t, raw, servertest.OptionsReq("s"))
 	if err != nil || resp.GetSuccess().GetNoStream() == nil ||
 		resp.GetSuccess().GetPosition().GetCommitPosition() != s.Stat().Head {
 		t.Fatalf("missing stream: %v, %v", resp, err)
 	}
-	if _, err := rawAppend(
-		t, raw, optionsReq("s"), eventReq(proposedWire("a")), eventReq(proposedWire("b")),
+	if _, err := servertest.RawAppend(
+		t, raw, servertest.OptionsReq("s"), servertest.EventReq(servertest.Proposed("a")), servertest.EventReq(servertest.Proposed("b")),
 	); err != nil {
 		t.Fatal(err)
 	}
-	if resp, err = rawAppend(t, raw, optionsReq("s")); err != nil || resp.GetSuccess().GetCurrentRevision() != 1 {
+	if resp, err = servertest.RawAppend(t, raw, servertest.OptionsReq("s")); err != nil || resp.GetSuccess().GetCurrentRevision() != 1 {
 		t.Fatalf("live stream: %v, %v", resp, err)
 	}
 }
 
 func TestWrongVersionBody(t *testing.T) {
 	t.Parallel()
-	raw := dialRaw(t, open(t))
+	raw := servertest.DialRaw(t, servertest.Open(t))
 	maxRevision := func(o *streams.AppendReq_Options) {
 		o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: math.MaxUint64}
 	}
-	if _, err := rawAppend(t, raw, optionsReq("s", maxRevision), eventReq(proposedWire("a"))); err != nil {
+	if _, err := servertest.RawAppend(t, raw, servertest.OptionsReq("s", maxRevision), servertest.EventReq(servertest.Proposed("a"))); err != nil {
 		t.Fatalf("the largest revision means no stream: %v", err)
 	}
-	resp, err := rawAppend(t, raw, optionsReq("s", maxRevision), eventReq(proposedWire("b")))
+	resp, err := servertest.RawAppend(t, raw, servertest.OptionsReq("s", maxRevision), servertest.EventReq(servertest.Proposed("b")))
 	w := resp.GetWrongExpectedVersion()
 	if err != nil || w.GetCurrentRevision() != 0 || w.GetExpectedNoStream() == nil ||
 		w.GetExpectedRevision_20_6_0() != math.MaxUint64 {
@@ -180,7 +144,7 @@ func TestWrongVersionBody(t *testing.T) {
 	exists := func(o *streams.AppendReq_Options) {
 		o.ExpectedStreamRevision = &streams.AppendReq_Options_StreamExists{StreamExists: &shared.Empty{}}
 	}
-	resp, err = rawAppend(t, raw, optionsReq("none", exists), eventReq(proposedWire("a")))
+	resp, err = servertest.RawAppend(t, raw, servertest.OptionsReq("none", exists), servertest.EventReq(servertest.Proposed("a")))
 	w = resp.GetWrongExpectedVersion()
 	if err != nil || w.GetCurrentNoStream() == nil || w.GetNoStream_20_6_0() == nil ||
 		w.GetExpectedStreamExists() == nil || w.GetStreamExists_20_6_0() == nil {
@@ -190,13 +154,13 @@ func TestWrongVersionBody(t *testing.T) {
 
 func TestRecordedForm(t *testing.T) {
 	t.Parallel()
-	c := dial(t, open(t))
-	ev := event("a")
+	c := servertest.Dial(t, servertest.Open(t))
+	ev := servertest.Event("a")
 	ev.ContentType, ev.Metadata = esdb.ContentTypeBinary, []byte("meta\x00")
-	if _, err := c.AppendToStream(testContext(t), "ström", esdb.AppendToStreamOptions{}, ev); err != nil {
+	if _, err := c.AppendToStream(servertest.Context(t), "ström", esdb.AppendToStreamOptions{}, ev); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readStream(t, c, "ström", esdb.ReadStreamOptions{From: esdb.Start{}})
+	got, err := servertest.ReadStream(t, c, "ström", esdb.ReadStreamOptions{From: esdb.Start{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,18 +170,18 @@ func TestRecordedForm(t *testing.T) {
 		t.Fatalf("got %+v", e)
 	}
 	if _, err := c.TombstoneStream(
-		testContext(t), "ström", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}},
+		servertest.Context(t), "ström", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}},
 	); err != nil {
 		t.Fatal(err)
 	}
-	_, err = readStream(t, c, "ström", esdb.ReadStreamOptions{From: esdb.Start{}})
-	wantCode(t, err, esdb.ErrorCodeStreamDeleted)
+	_, err = servertest.ReadStream(t, c, "ström", esdb.ReadStreamOptions{From: esdb.Start{}})
+	servertest.WantCode(t, err, esdb.ErrorCodeStreamDeleted)
 }
 
 func TestOneWinnerPerRevision(t *testing.T) {
 	t.Parallel()
 	const callers, revisions = 16, 40
-	c := dial(t, open(t))
+	c := servertest.Dial(t, servertest.Open(t))
 	wins := make([]int, revisions)
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -228,19 +192,19 @@ func TestOneWinnerPerRevision(t *testing.T) {
 				if r > 0 {
 					expected = esdb.Revision(uint64(r - 1))
 				}
-				ev := event(strconv.Itoa(caller) + "/" + strconv.Itoa(r))
+				ev := servertest.Event(strconv.Itoa(caller) + "/" + strconv.Itoa(r))
 				for {
 					_, err := c.AppendToStream(
-						testContext(t), "s", esdb.AppendToStreamOptions{ExpectedRevision: expected}, ev,
+						servertest.Context(t), "s", esdb.AppendToStreamOptions{ExpectedRevision: expected}, ev,
 					)
 					if err == nil {
 						mu.Lock()
 						wins[r]++
 						mu.Unlock()
-					} else if errorCode(err) != esdb.ErrorCodeWrongExpectedVersion {
+					} else if servertest.ErrorCode(err) != esdb.ErrorCodeWrongExpectedVersion {
 						t.Error(err)
 						return
-					} else if got, err := readStream(
+					} else if got, err := servertest.ReadStream(
 						t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}},
 					); err != nil || len(got) <= r {
 						continue // the revision is still too low

@@ -1,4 +1,4 @@
-package embedded
+package reads_test
 
 import (
 	"fmt"
@@ -14,7 +14,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"linkledger/events/embedded"
 	"linkledger/events/embedded/request"
+	"linkledger/events/embedded/servertest"
 	"linkledger/events/embedded/wire"
 )
 
@@ -36,9 +38,9 @@ func reversed(list []string) []string {
 
 func TestReadStreamWindow(t *testing.T) {
 	t.Parallel()
-	c := dial(t, open(t))
+	c := servertest.Dial(t, servertest.Open(t))
 	const last = 599 // more than two pages
-	appendTo(t, c, "s", esdb.NoStream{}, numbered(0, last)...)
+	servertest.Append(t, c, "s", esdb.NoStream{}, numbered(0, last)...)
 	for _, tc := range []struct {
 		name  string
 		dir   esdb.Direction
@@ -46,40 +48,32 @@ func TestReadStreamWindow(t *testing.T) {
 		count uint64
 		want  []string
 	}{
-		{"all", esdb.Forwards, esdb.Start{}, all, numbered(0, last)},
+		{"all", esdb.Forwards, esdb.Start{}, servertest.All, numbered(0, last)},
 		{"count", esdb.Forwards, esdb.Start{}, 300, numbered(0, 299)},
-		{"inclusive", esdb.Forwards, esdb.Revision(597), all, numbered(597, last)},
-		{"beyond the end", esdb.Forwards, esdb.Revision(600), all, nil},
-		{"forwards from end", esdb.Forwards, esdb.End{}, all, nil},
+		{"inclusive", esdb.Forwards, esdb.Revision(597), servertest.All, numbered(597, last)},
+		{"beyond the end", esdb.Forwards, esdb.Revision(600), servertest.All, nil},
+		{"forwards from end", esdb.Forwards, esdb.End{}, servertest.All, nil},
 		{"count 0", esdb.Forwards, esdb.Start{}, 0, nil},
-		{"back", esdb.Backwards, esdb.End{}, all, reversed(numbered(0, last))},
-		{"back inclusive", esdb.Backwards, esdb.Revision(2), all, reversed(numbered(0, 2))},
+		{"back", esdb.Backwards, esdb.End{}, servertest.All, reversed(numbered(0, last))},
+		{"back inclusive", esdb.Backwards, esdb.Revision(2), servertest.All, reversed(numbered(0, 2))},
 		{"back beyond the end", esdb.Backwards, esdb.Revision(5000), 2, reversed(numbered(598, last))},
-		{"back from start", esdb.Backwards, esdb.Start{}, all, numbered(0, 0)},
+		{"back from start", esdb.Backwards, esdb.Start{}, servertest.All, numbered(0, 0)},
 	} {
-		got, err := drainRead(
-			c.ReadStream(testContext(t), "s", esdb.ReadStreamOptions{Direction: tc.dir, From: tc.from}, tc.count),
+		got, err := servertest.Drain(
+			c.ReadStream(servertest.Context(t), "s", esdb.ReadStreamOptions{Direction: tc.dir, From: tc.from}, tc.count),
 		)
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
-		if fmt.Sprint(names(got)) != fmt.Sprint(tc.want) {
+		if fmt.Sprint(servertest.Names(got)) != fmt.Sprint(tc.want) {
 			t.Errorf("%s: got %d events, want %d", tc.name, len(got), len(tc.want))
 		}
 	}
 }
 
-func setMetadata(t *testing.T, c *esdb.Client, stream, data string) {
-	t.Helper()
-	ev := esdb.EventData{EventType: "$metadata", ContentType: esdb.ContentTypeJson, Data: []byte(data)}
-	if _, err := c.AppendToStream(testContext(t), "$$"+stream, esdb.AppendToStreamOptions{}, ev); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestMetadataLimitsReads(t *testing.T) {
 	t.Parallel()
-	c := dial(t, open(t))
+	c := servertest.Dial(t, servertest.Open(t))
 	for i, tc := range []struct {
 		data string
 		want []string
@@ -95,82 +89,82 @@ func TestMetadataLimitsReads(t *testing.T) {
 		{`null`, numbered(0, 9)},
 	} {
 		stream := fmt.Sprint("s", i)
-		appendTo(t, c, stream, esdb.NoStream{}, numbered(0, 9)...)
-		setMetadata(t, c, stream, tc.data)
-		got, err := readStream(t, c, stream, esdb.ReadStreamOptions{From: esdb.Start{}})
+		servertest.Append(t, c, stream, esdb.NoStream{}, numbered(0, 9)...)
+		servertest.SetMetadata(t, c, stream, tc.data)
+		got, err := servertest.ReadStream(t, c, stream, esdb.ReadStreamOptions{From: esdb.Start{}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := readStream(t, c, stream, esdb.ReadStreamOptions{From: esdb.End{}, Direction: esdb.Backwards})
+		back, err := servertest.ReadStream(t, c, stream, esdb.ReadStreamOptions{From: esdb.End{}, Direction: esdb.Backwards})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fmt.Sprint(names(got)) != fmt.Sprint(tc.want) || fmt.Sprint(names(back)) != fmt.Sprint(reversed(tc.want)) {
-			t.Errorf("%s: got %v and %v, want %v", tc.data, names(got), names(back), tc.want)
+		if fmt.Sprint(servertest.Names(got)) != fmt.Sprint(tc.want) || fmt.Sprint(servertest.Names(back)) != fmt.Sprint(reversed(tc.want)) {
+			t.Errorf("%s: got %v and %v, want %v", tc.data, servertest.Names(got), servertest.Names(back), tc.want)
 		}
 	}
 }
 
 func TestMetadataStreamShowsLastOnly(t *testing.T) {
 	t.Parallel()
-	c := dial(t, open(t))
-	setMetadata(t, c, "s", `{"$maxCount":1}`)
-	setMetadata(t, c, "s", `{"$maxCount":2}`)
-	meta, err := c.GetStreamMetadata(testContext(t), "s", esdb.ReadStreamOptions{})
+	c := servertest.Dial(t, servertest.Open(t))
+	servertest.SetMetadata(t, c, "s", `{"$maxCount":1}`)
+	servertest.SetMetadata(t, c, "s", `{"$maxCount":2}`)
+	meta, err := c.GetStreamMetadata(servertest.Context(t), "s", esdb.ReadStreamOptions{})
 	if err != nil || meta.MaxCount() == nil || *meta.MaxCount() != 2 {
 		t.Fatalf("metadata %+v, %v; want the last", meta, err)
 	}
-	_, err = readStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
-	wantCode(t, err, esdb.ErrorCodeResourceNotFound)
+	_, err = servertest.ReadStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
+	servertest.WantCode(t, err, esdb.ErrorCodeResourceNotFound)
 }
 
 func TestMaxAge(t *testing.T) {
 	t.Parallel()
 	var clock atomic.Int64
 	clock.Store(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
-	c := dial(t, open(t, func(cfg *Config) { cfg.now = func() time.Time { return time.Unix(clock.Load(), 0) } }))
-	appendTo(t, c, "s", esdb.NoStream{}, "old")
+	c := servertest.Dial(t, servertest.Open(t, func(cfg *embedded.Config) { cfg.Now = func() time.Time { return time.Unix(clock.Load(), 0) } }))
+	servertest.Append(t, c, "s", esdb.NoStream{}, "old")
 	clock.Add(100)
-	appendTo(t, c, "s", esdb.Revision(0), "young")
-	setMetadata(t, c, "s", `{"$maxAge":60}`)
+	servertest.Append(t, c, "s", esdb.Revision(0), "young")
+	servertest.SetMetadata(t, c, "s", `{"$maxAge":60}`)
 	for _, dir := range []esdb.Direction{esdb.Forwards, esdb.Backwards} {
 		from := esdb.StreamPosition(esdb.Start{})
 		if dir == esdb.Backwards {
 			from = esdb.End{}
 		}
-		got, err := readStream(t, c, "s", esdb.ReadStreamOptions{From: from, Direction: dir})
+		got, err := servertest.ReadStream(t, c, "s", esdb.ReadStreamOptions{From: from, Direction: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantNames(t, got, "young")
+		servertest.WantNames(t, got, "young")
 	}
-	setMetadata(t, c, "s", `{"$maxAge":9223372036854775807}`)
-	got, err := readStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
+	servertest.SetMetadata(t, c, "s", `{"$maxAge":9223372036854775807}`)
+	got, err := servertest.ReadStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantNames(t, got, "old", "young")
+	servertest.WantNames(t, got, "old", "young")
 }
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	c := dial(t, open(t))
-	appendTo(t, c, "s", esdb.NoStream{}, "a", "b")
-	appendTo(t, c, "gone", esdb.NoStream{}, "c")
-	if err := deleteStream(t, c, "gone", esdb.Any{}); err != nil {
+	c := servertest.Dial(t, servertest.Open(t))
+	servertest.Append(t, c, "s", esdb.NoStream{}, "a", "b")
+	servertest.Append(t, c, "gone", esdb.NoStream{}, "c")
+	if err := servertest.Delete(t, c, "gone", esdb.Any{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, data := range []string{"1@s", "0@gone", "7@s", "no link"} {
 		ev := esdb.EventData{EventType: "$>", Data: []byte(data)}
-		if _, err := c.AppendToStream(testContext(t), "links", esdb.AppendToStreamOptions{}, ev); err != nil {
+		if _, err := c.AppendToStream(servertest.Context(t), "links", esdb.AppendToStreamOptions{}, ev); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := readStream(t, c, "links", esdb.ReadStreamOptions{From: esdb.Start{}, ResolveLinkTos: true})
+	got, err := servertest.ReadStream(t, c, "links", esdb.ReadStreamOptions{From: esdb.Start{}, ResolveLinkTos: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantNames(t, got, "b", "<unresolved>", "<unresolved>", "no link")
+	servertest.WantNames(t, got, "b", "<unresolved>", "<unresolved>", "no link")
 	first := got[0]
 	if first.Link == nil || first.Link.EventNumber != 0 || first.Event.EventNumber != 1 || first.Event.StreamID != "s" {
 		t.Fatalf("resolved %+v from %+v", first.Event, first.Link)
@@ -181,24 +175,24 @@ func TestLinks(t *testing.T) {
 	if got[1].Link == nil || got[3].Link != nil {
 		t.Fatalf("links %v, %v", got[1].Link, got[3].Link)
 	}
-	got, err = readStream(t, c, "links", esdb.ReadStreamOptions{From: esdb.Start{}})
+	got, err = servertest.ReadStream(t, c, "links", esdb.ReadStreamOptions{From: esdb.Start{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantNames(t, got, "1@s", "0@gone", "7@s", "no link")
+	servertest.WantNames(t, got, "1@s", "0@gone", "7@s", "no link")
 }
 
 func TestReadAllBounds(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	c := dial(t, s)
-	before := len(readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}))
-	if before != newStoreEvents {
-		t.Fatalf("a fresh store shows %d events, want %d", before, newStoreEvents)
+	s := servertest.Open(t)
+	c := servertest.Dial(t, s)
+	before := len(servertest.ReadAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}))
+	if before != servertest.NewStoreEvents {
+		t.Fatalf("a fresh store shows %d events, want %d", before, servertest.NewStoreEvents)
 	}
-	appendTo(t, c, "s", esdb.NoStream{}, "a", "b")
-	res := appendTo(t, c, "t", esdb.NoStream{}, "c")
-	list := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})
+	servertest.Append(t, c, "s", esdb.NoStream{}, "a", "b")
+	res := servertest.Append(t, c, "t", esdb.NoStream{}, "c")
+	list := servertest.ReadAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})
 	var last uint64
 	for _, ev := range list {
 		p := ev.Event.Position
@@ -222,25 +216,25 @@ func TestReadAllBounds(t *testing.T) {
 		{"forwards beyond", esdb.ReadAllOptions{From: beyond}, nil},
 		{"backwards from start", esdb.ReadAllOptions{From: esdb.Start{}, Direction: esdb.Backwards}, nil},
 	} {
-		if got := readAll(t, c, tc.opts); fmt.Sprint(names(got)) != fmt.Sprint(tc.want) {
-			t.Errorf("%s: %v, want %v", tc.name, names(got), tc.want)
+		if got := servertest.ReadAll(t, c, tc.opts); fmt.Sprint(servertest.Names(got)) != fmt.Sprint(tc.want) {
+			t.Errorf("%s: %v, want %v", tc.name, servertest.Names(got), tc.want)
 		}
 	}
 	for name, tc := range map[string]struct {
 		from esdb.AllPosition
 		want string
 	}{"excludes": {b, "a"}, "from end": {esdb.End{}, "c"}, "beyond": {beyond, "c"}} {
-		got := readAll(t, c, esdb.ReadAllOptions{From: tc.from, Direction: esdb.Backwards})
-		if names(got)[0] != tc.want {
-			t.Errorf("backwards %s: first is %v, want %s", name, names(got)[0], tc.want)
+		got := servertest.ReadAll(t, c, esdb.ReadAllOptions{From: tc.from, Direction: esdb.Backwards})
+		if servertest.Names(got)[0] != tc.want {
+			t.Errorf("backwards %s: first is %v, want %s", name, servertest.Names(got)[0], tc.want)
 		}
 	}
 	for _, p := range []esdb.Position{{Commit: b.Commit + 1, Prepare: b.Commit + 1}, {Commit: 1, Prepare: 1}} {
-		_, err := drainRead(c.ReadAll(testContext(t), esdb.ReadAllOptions{From: p}, all))
+		_, err := servertest.Drain(c.ReadAll(servertest.Context(t), esdb.ReadAllOptions{From: p}, servertest.All))
 		if err == nil {
 			t.Errorf("position %v inside a record was accepted", p)
 		}
-		sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: p})
+		sub, err := c.SubscribeToAll(servertest.Context(t), esdb.SubscribeToAllOptions{From: p})
 		if err == nil {
 			sub.Close()
 			t.Errorf("subscription from %v inside a record was accepted", p)
@@ -250,7 +244,7 @@ func TestReadAllBounds(t *testing.T) {
 
 func rawRead(t *testing.T, raw streams.StreamsClient, opts *streams.ReadReq_Options) ([]*streams.ReadResp, error) {
 	t.Helper()
-	call, err := raw.Read(testContext(t), &streams.ReadReq{Options: opts})
+	call, err := raw.Read(servertest.Context(t), &streams.ReadReq{Options: opts})
 	if err != nil {
 		return nil, err
 	}
@@ -284,10 +278,10 @@ func streamOptions(name string, compatibility uint32) *streams.ReadReq_Options {
 
 func TestStreamPositionMessages(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	c, raw := dial(t, s), dialRaw(t, s)
-	appendTo(t, c, "s", esdb.NoStream{}, numbered(0, 99)...)
-	setMetadata(t, c, "s", `{"$tb":40}`)
+	s := servertest.Open(t)
+	c, raw := servertest.Dial(t, s), servertest.DialRaw(t, s)
+	servertest.Append(t, c, "s", esdb.NoStream{}, numbered(0, 99)...)
+	servertest.SetMetadata(t, c, "s", `{"$tb":40}`)
 	got, err := rawRead(t, raw, streamOptions("s", 1))
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%d messages, %v; want 3", len(got), err)
@@ -296,7 +290,7 @@ func TestStreamPositionMessages(t *testing.T) {
 		got[2].GetLastStreamPosition() != 99 {
 		t.Fatalf("got %v", got)
 	}
-	if id := got[1].GetEvent().GetEvent().GetId().GetString_(); id != event("40").EventID.String() {
+	if id := got[1].GetEvent().GetEvent().GetId().GetString_(); id != servertest.Event("40").EventID.String() {
 		t.Fatalf("id %q is not the one asked for as a string", id)
 	}
 	if got, err = rawRead(t, raw, streamOptions("s", 0)); err != nil || len(got) != 1 {
@@ -306,7 +300,7 @@ func TestStreamPositionMessages(t *testing.T) {
 
 func TestMalformedReads(t *testing.T) {
 	t.Parallel()
-	raw := dialRaw(t, open(t))
+	raw := servertest.DialRaw(t, servertest.Open(t))
 	filtered := func(f *streams.ReadReq_Options_FilterOptions) func(*streams.ReadReq_Options) {
 		return func(o *streams.ReadReq_Options) {
 			o.StreamOption = &streams.ReadReq_Options_All{All: &streams.ReadReq_Options_AllOptions{
@@ -372,10 +366,10 @@ func TestMalformedReads(t *testing.T) {
 
 func TestFilteredCountRead(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	c, raw := dial(t, s), dialRaw(t, s)
-	appendTo(t, c, "url-1", esdb.NoStream{}, numbered(0, 299)...)
-	appendTo(t, c, "tags-1", esdb.NoStream{}, "x", "y")
+	s := servertest.Open(t)
+	c, raw := servertest.Dial(t, s), servertest.DialRaw(t, s)
+	servertest.Append(t, c, "url-1", esdb.NoStream{}, numbered(0, 299)...)
+	servertest.Append(t, c, "tags-1", esdb.NoStream{}, "x", "y")
 	opts := streamOptions("", 0)
 	opts.StreamOption = &streams.ReadReq_Options_All{All: &streams.ReadReq_Options_AllOptions{
 		AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}},

@@ -1,4 +1,4 @@
-package embedded
+package writes_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
@@ -15,10 +16,9 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"linkledger/events/embedded/embeddedtest"
-	"linkledger/events/embedded/ledger"
+	"linkledger/events/embedded"
 	"linkledger/events/embedded/request"
-	"linkledger/events/embedded/revision"
+	"linkledger/events/embedded/servertest"
 	"linkledger/events/embedded/wire"
 )
 
@@ -27,9 +27,9 @@ type batchClient struct {
 	call streams.Streams_BatchAppendClient
 }
 
-func openBatch(t *testing.T, s *server) *batchClient {
+func openBatch(t *testing.T, s *servertest.Server) *batchClient {
 	t.Helper()
-	call, err := dialRaw(t, s).BatchAppend(testContext(t))
+	call, err := servertest.DialRaw(t, s).BatchAppend(servertest.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func frame(id uuid.UUID, stream string, final bool, names ...string) *streams.Ba
 		}
 	}
 	for _, name := range names {
-		m := proposedWire(name)
+		m := servertest.Proposed(name)
 		req.ProposedMessages = append(req.ProposedMessages, &streams.BatchAppendReq_ProposedMessage{
 			Id: m.Id, Metadata: m.Metadata, Data: m.Data, CustomMetadata: m.CustomMetadata,
 		})
@@ -84,7 +84,7 @@ func frame(id uuid.UUID, stream string, final bool, names ...string) *streams.Ba
 
 func TestBatchAppendInterleaved(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := servertest.Open(t)
 	b := openBatch(t, s)
 	one, two := uuid.New(), uuid.New()
 	b.send(frame(one, "one", false, "a"), frame(two, "two", false, "x"), frame(one, "", false, "b"))
@@ -105,9 +105,14 @@ func TestBatchAppendInterleaved(t *testing.T) {
 
 func TestBatchAppendErrors(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(c *Config) { c.MaxAppendSize = 100 })
-	embeddedtest.Append(s.storage.Writer(), "live", revision.NoStream, "a")
-	embeddedtest.Remove(s.storage.Writer(), "gone", revision.Any, (*ledger.Ledger).Tombstone)
+	s := servertest.Open(t, func(c *embedded.Config) { c.MaxAppendSize = 100 })
+	c := servertest.Dial(t, s)
+	servertest.Append(t, c, "live", esdb.NoStream{}, "a")
+	if _, err := c.TombstoneStream(
+		t.Context(), "gone", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}},
+	); err != nil {
+		t.Fatal(err)
+	}
 	late := frame(uuid.New(), "s", true, "a")
 	late.Options.DeadlineOption = &streams.BatchAppendReq_Options_Deadline_21_10_0{
 		Deadline_21_10_0: timestamppb.New(time.Now().Add(-time.Second)),
@@ -161,7 +166,7 @@ func TestBatchAppendErrors(t *testing.T) {
 
 func TestBatchAppendAnswersOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(c *Config) { c.MaxAppendSize = 100 })
+	s := servertest.Open(t, func(c *embedded.Config) { c.MaxAppendSize = 100 })
 	b := openBatch(t, s)
 	refused, expiring := uuid.New(), uuid.New()
 	b.send(frame(refused, "s", false, strings.Repeat("x", 100)))
@@ -188,14 +193,14 @@ func TestBatchAppendAnswersOnce(t *testing.T) {
 		t.Fatalf("got %v, want the unfinished batch refused", resp)
 	}
 	b.end()
-	if got := s.Stat().Events; got != uint64(newStoreEvents) {
+	if got := s.Stat().Events; got != uint64(servertest.NewStoreEvents) {
 		t.Fatalf("%d events, want nothing written", got)
 	}
 }
 
 func TestBatchAppendAnswersAllAfterHalfClose(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := servertest.Open(t)
 	b := openBatch(t, s)
 	const batches = 50
 	for i := range batches {

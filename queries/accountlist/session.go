@@ -1,4 +1,4 @@
-package queries
+package accountlist
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/projections/keystore"
+	"linkledger/queries/lookup"
 )
 
 // NewSession is who signs in.
@@ -34,7 +35,7 @@ type Session struct {
 // Session returns the session with a secret, or ErrNotFound if there is none or if it has ended: by
 // time, because its key was revoked, or because the role of its person has changed. It asks the
 // database each time, so that an ended session has ended on all nodes.
-func (q *DB) Session(ctx context.Context, secret string, now time.Time) (Session, error) {
+func (q *Reader) Session(ctx context.Context, secret string, now time.Time) (Session, error) {
 	var s Session
 	err := q.db.NewRaw(`
 		SELECT session.id AS session_id, session.user_id, session.operator,
@@ -48,7 +49,7 @@ func (q *DB) Session(ctx context.Context, secret string, now time.Time) (Session
 		now.Add(-keystore.SessionMax), now.Add(-keystore.SessionIdle),
 		keystore.HashSession(secret)).Scan(ctx, &s)
 	if err != nil {
-		return Session{}, failed("session", err)
+		return Session{}, lookup.Failed("session", err)
 	}
 	return s, nil
 }

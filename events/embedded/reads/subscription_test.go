@@ -1,4 +1,4 @@
-package embedded
+package reads_test
 
 import (
 	"context"
@@ -11,10 +11,14 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 
+	"linkledger/events/embedded"
+	"linkledger/events/embedded/servertest"
 	"linkledger/internal/soak"
 )
 
@@ -43,14 +47,14 @@ func TestSubscribersDuringWrites(t *testing.T) {
 	t.Parallel()
 	const writers, appends, perAppend = 8, 150, 3
 	const total = writers * appends * perAppend
-	s := open(t, func(c *Config) { c.recentEvents = 32 })
-	c := dial(t, s)
+	s := servertest.Open(t, func(c *embedded.Config) { c.RecentEvents = 32 })
+	c := servertest.Dial(t, s)
 	filter := &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"w"}}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var results [][]*esdb.ResolvedEvent
 	subscribe := func() {
-		sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: esdb.Start{}, Filter: filter})
+		sub, err := c.SubscribeToAll(servertest.Context(t), esdb.SubscribeToAllOptions{From: esdb.Start{}, Filter: filter})
 		if err != nil {
 			t.Error(err)
 			return
@@ -63,7 +67,7 @@ func TestSubscribersDuringWrites(t *testing.T) {
 	}
 	one := make(chan []*esdb.ResolvedEvent, 1)
 	wg.Go(func() {
-		sub, err := c.SubscribeToStream(testContext(t), "w0", esdb.SubscribeToStreamOptions{From: esdb.Start{}})
+		sub, err := c.SubscribeToStream(servertest.Context(t), "w0", esdb.SubscribeToStreamOptions{From: esdb.Start{}})
 		if err != nil {
 			t.Error(err)
 			return
@@ -78,9 +82,9 @@ func TestSubscribersDuringWrites(t *testing.T) {
 				if rng.IntN(50) == 0 {
 					wg.Go(subscribe)
 				}
-				list := events(fmt.Sprintf("%d/%d/0", w, i), fmt.Sprintf("%d/%d/1", w, i), fmt.Sprintf("%d/%d/2", w, i))
+				list := servertest.Events(fmt.Sprintf("%d/%d/0", w, i), fmt.Sprintf("%d/%d/1", w, i), fmt.Sprintf("%d/%d/2", w, i))
 				if _, err := c.AppendToStream(
-					testContext(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, list...,
+					servertest.Context(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, list...,
 				); err != nil {
 					t.Error(err)
 					return
@@ -91,9 +95,9 @@ func TestSubscribersDuringWrites(t *testing.T) {
 	wg.Wait()
 	wg.Go(subscribe)
 	wg.Wait()
-	want := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})[newStoreEvents:]
+	want := servertest.ReadAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})[servertest.NewStoreEvents:]
 	for i, got := range results {
-		if fmt.Sprint(names(got)) != fmt.Sprint(names(want)) {
+		if fmt.Sprint(servertest.Names(got)) != fmt.Sprint(servertest.Names(want)) {
 			t.Fatalf("subscription %d received the events differently", i)
 		}
 	}
@@ -106,9 +110,9 @@ func TestSubscribersDuringWrites(t *testing.T) {
 
 func TestSlowSubscriberReceivesEverything(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(c *Config) { c.recentEvents = 16 })
-	c := dial(t, s)
-	sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: esdb.End{}})
+	s := servertest.Open(t, func(c *embedded.Config) { c.RecentEvents = 16 })
+	c := servertest.Dial(t, s)
+	sub, err := c.SubscribeToAll(servertest.Context(t), esdb.SubscribeToAllOptions{From: esdb.End{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +121,9 @@ func TestSlowSubscriberReceivesEverything(t *testing.T) {
 	const count = 400
 	payload := make([]byte, 4096)
 	for i := range count {
-		ev := event(strconv.Itoa(i))
+		ev := servertest.Event(strconv.Itoa(i))
 		ev.ContentType, ev.Data = esdb.ContentTypeBinary, payload
-		if _, err := c.AppendToStream(testContext(t), "s", esdb.AppendToStreamOptions{}, ev); err != nil {
+		if _, err := c.AppendToStream(servertest.Context(t), "s", esdb.AppendToStreamOptions{}, ev); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,18 +136,18 @@ func TestSlowSubscriberReceivesEverything(t *testing.T) {
 
 func TestCheckpoints(t *testing.T) {
 	t.Parallel()
-	c := dial(t, open(t))
+	c := servertest.Dial(t, servertest.Open(t))
 	for i := range 10 {
-		appendTo(t, c, fmt.Sprint("other-", i), esdb.NoStream{}, strconv.Itoa(i))
+		servertest.Append(t, c, fmt.Sprint("other-", i), esdb.NoStream{}, strconv.Itoa(i))
 	}
-	res := appendTo(t, c, "url-1", esdb.NoStream{}, "match")
+	res := servertest.Append(t, c, "url-1", esdb.NoStream{}, "match")
 	options := func(from esdb.AllPosition) esdb.SubscribeToAllOptions {
 		return esdb.SubscribeToAllOptions{
 			From: from, MaxSearchWindow: 2, CheckpointInterval: 2,
 			Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Regex: "^url-"},
 		}
 	}
-	sub, err := c.SubscribeToAll(testContext(t), options(esdb.Start{}))
+	sub, err := c.SubscribeToAll(servertest.Context(t), options(esdb.Start{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,14 +165,14 @@ func TestCheckpoints(t *testing.T) {
 		}
 	}
 	// A checkpoint after every fourth examined event, and one at the end of the log.
-	if want := (newStoreEvents + 11 + 3) / 4; len(checkpoints) != want || !matched {
+	if want := (servertest.NewStoreEvents + 11 + 3) / 4; len(checkpoints) != want || !matched {
 		t.Fatalf("%d checkpoints, want %d; matched %v", len(checkpoints), want, matched)
 	}
 	if last := checkpoints[len(checkpoints)-1]; last != res.CommitPosition {
 		t.Fatalf("the last checkpoint is at %d, want the end at %d", last, res.CommitPosition)
 	}
 	for i, p := range checkpoints {
-		again, err := c.SubscribeToAll(testContext(t), options(esdb.Position{Commit: p, Prepare: p}))
+		again, err := c.SubscribeToAll(servertest.Context(t), options(esdb.Position{Commit: p, Prepare: p}))
 		if err != nil {
 			t.Fatalf("resume from checkpoint %d: %v", i, err)
 		}
@@ -180,7 +184,7 @@ func TestCheckpoints(t *testing.T) {
 		again.Close()
 	}
 	for i := range 4 {
-		appendTo(t, c, fmt.Sprint("live-", i), esdb.NoStream{}, fmt.Sprint("l", i))
+		servertest.Append(t, c, fmt.Sprint("live-", i), esdb.NoStream{}, fmt.Sprint("l", i))
 	}
 	if ev = sub.Recv(); ev.CheckPointReached == nil {
 		t.Fatalf("got %+v, want a live checkpoint", ev)
@@ -189,9 +193,9 @@ func TestCheckpoints(t *testing.T) {
 
 func TestSubscriptionStarts(t *testing.T) {
 	t.Parallel()
-	c := dial(t, open(t))
-	appendTo(t, c, "s", esdb.NoStream{}, "0", "1", "2")
-	all := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})
+	c := servertest.Dial(t, servertest.Open(t))
+	servertest.Append(t, c, "s", esdb.NoStream{}, "0", "1", "2")
+	all := servertest.ReadAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})
 	first := all[len(all)-3].Event.Position
 	type opened struct {
 		name string
@@ -210,7 +214,7 @@ func TestSubscriptionStarts(t *testing.T) {
 		{"in the future", "s", esdb.Revision(3), []string{"", "4"}},
 		{"not there yet", "t", esdb.Start{}, []string{"", "3", "4"}},
 	} {
-		sub, err := c.SubscribeToStream(testContext(t), tc.stream, esdb.SubscribeToStreamOptions{From: tc.from})
+		sub, err := c.SubscribeToStream(servertest.Context(t), tc.stream, esdb.SubscribeToStreamOptions{From: tc.from})
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
@@ -223,7 +227,7 @@ func TestSubscriptionStarts(t *testing.T) {
 		"$all after a position": {first, []string{"1", "2", ""}},
 		"$all from end":         {esdb.End{}, []string{"", "3"}},
 	} {
-		sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: tc.from})
+		sub, err := c.SubscribeToAll(servertest.Context(t), esdb.SubscribeToAllOptions{From: tc.from})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -238,16 +242,16 @@ func TestSubscriptionStarts(t *testing.T) {
 			if want == "" {
 				break // the others are written after all subscriptions have caught up
 			}
-			wantNames(t, []*esdb.ResolvedEvent{ev.EventAppeared}, want)
+			servertest.WantNames(t, []*esdb.ResolvedEvent{ev.EventAppeared}, want)
 		}
 	}
-	appendTo(t, c, "s", esdb.Any{}, "3", "4")
-	appendTo(t, c, "t", esdb.Any{}, "3", "4")
+	servertest.Append(t, c, "s", esdb.Any{}, "3", "4")
+	servertest.Append(t, c, "t", esdb.Any{}, "3", "4")
 	for _, o := range subs {
 		live := false
 		for _, want := range o.want {
 			if live {
-				wantNames(t, collect(t, o.sub, 1), want)
+				servertest.WantNames(t, collect(t, o.sub, 1), want)
 			}
 			live = live || want == ""
 		}
@@ -261,9 +265,9 @@ func TestIdleConnectionStaysUp(t *testing.T) {
 	t.Parallel()
 	soak.NotShort(t)
 	const idle = 42 * time.Second
-	s := open(t)
-	c := dial(t, s)
-	sub, err := c.SubscribeToStream(testContext(t), "s", esdb.SubscribeToStreamOptions{From: esdb.End{}})
+	s := servertest.Open(t)
+	c := servertest.Dial(t, s)
+	sub, err := c.SubscribeToStream(servertest.Context(t), "s", esdb.SubscribeToStreamOptions{From: esdb.End{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +275,7 @@ func TestIdleConnectionStaysUp(t *testing.T) {
 	if ev := sub.Recv(); ev.CaughtUp == nil {
 		t.Fatalf("got %+v, want caught up", ev)
 	}
-	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn, err := grpc.NewClient(s.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithKeepaliveParams(
 			keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true},
 		))
@@ -281,7 +285,7 @@ func TestIdleConnectionStaysUp(t *testing.T) {
 	defer conn.Close()
 	conn.Connect()
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
-		if !conn.WaitForStateChange(testContext(t), state) {
+		if !conn.WaitForStateChange(servertest.Context(t), state) {
 			t.Fatal("no connection")
 		}
 	}
@@ -297,8 +301,82 @@ func TestIdleConnectionStaysUp(t *testing.T) {
 		t.Fatalf("the idle subscription got %+v", ev)
 	default:
 	}
-	appendTo(t, c, "s", esdb.NoStream{}, "a")
+	servertest.Append(t, c, "s", esdb.NoStream{}, "a")
 	if ev := <-received; ev.EventAppeared == nil {
 		t.Fatalf("got %+v, want the event", ev)
+	}
+}
+
+func TestSubscribeAllFiltered(t *testing.T) {
+	t.Parallel()
+	c := servertest.Dial(t, servertest.Open(t))
+	servertest.Append(t, c, "url-1", esdb.Any{}, "1")
+	servertest.Append(t, c, "other", esdb.Any{}, "x")
+	sub, err := c.SubscribeToAll(servertest.Context(t), esdb.SubscribeToAllOptions{
+		From: esdb.Start{}, Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"url-"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	if ev := sub.Recv(); ev.EventAppeared == nil {
+		t.Fatalf("got %+v, want the event", ev)
+	}
+	if ev := sub.Recv(); ev.CheckPointReached == nil {
+		t.Fatalf("got %+v, want a checkpoint", ev)
+	}
+	if ev := sub.Recv(); ev.CaughtUp == nil {
+		t.Fatalf("got %+v, want caught up", ev)
+	}
+	servertest.Append(t, c, "url-2", esdb.NoStream{}, "2")
+	if ev := sub.Recv(); ev.EventAppeared == nil || string(ev.EventAppeared.Event.Data) != `"2"` {
+		t.Fatalf("got %+v, want the live event", ev)
+	}
+}
+
+func TestSubscribeStream(t *testing.T) {
+	t.Parallel()
+	c := servertest.Dial(t, servertest.Open(t))
+	servertest.Append(t, c, "a", esdb.Any{}, "1", "2")
+	sub, err := c.SubscribeToStream(servertest.Context(t), "a", esdb.SubscribeToStreamOptions{From: esdb.Revision(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	if ev := sub.Recv(); ev.EventAppeared == nil || ev.EventAppeared.Event.EventNumber != 1 {
+		t.Fatalf("got %+v, want event 1", ev)
+	}
+	if ev := sub.Recv(); ev.CaughtUp == nil {
+		t.Fatalf("got %+v, want caught up", ev)
+	}
+	servertest.Append(t, c, "a", esdb.Any{}, "3")
+	if ev := sub.Recv(); ev.EventAppeared == nil || ev.EventAppeared.Event.EventNumber != 2 {
+		t.Fatalf("got %+v, want event 2", ev)
+	}
+}
+
+func TestTombstoneEndsSubscription(t *testing.T) {
+	t.Parallel()
+	c := servertest.Dial(t, servertest.Open(t))
+	servertest.Append(t, c, "s", esdb.NoStream{}, "a")
+	sub, err := c.SubscribeToStream(servertest.Context(t), "s", esdb.SubscribeToStreamOptions{From: esdb.End{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	if ev := sub.Recv(); ev.CaughtUp == nil {
+		t.Fatalf("got %+v, want caught up", ev)
+	}
+	if _, err := c.TombstoneStream(
+		servertest.Context(t), "s", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}},
+	); err != nil {
+		t.Fatal(err)
+	}
+	if ev := sub.Recv(); ev.EventAppeared == nil || ev.EventAppeared.Event.EventType != "$streamDeleted" {
+		t.Fatalf("got %+v, want the tombstone", ev)
+	}
+	if ev := sub.Recv(); ev.SubscriptionDropped == nil ||
+		status.Code(ev.SubscriptionDropped.Error) != codes.FailedPrecondition {
+		t.Fatalf("got %+v, want the end", ev)
 	}
 }

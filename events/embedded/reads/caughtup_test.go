@@ -1,4 +1,4 @@
-package embedded
+package reads_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"linkledger/events/embedded/servertest"
 	"linkledger/events/embedded/wire"
 )
 
@@ -40,12 +41,12 @@ func parseWire(t *testing.T, message []byte) wireFields {
 	return f
 }
 
-// near checks that stamp is a Timestamp within testTimeout before now.
+// near checks that stamp is a Timestamp within servertest.Timeout before now.
 func near(t *testing.T, what string, stamp []byte) {
 	t.Helper()
 	f := parseWire(t, stamp)
 	at := time.Unix(int64(f.numbers[1]), int64(f.numbers[2]))
-	if off := time.Since(at); off < 0 || off > testTimeout {
+	if off := time.Since(at); off < 0 || off > servertest.Timeout {
 		t.Errorf("%s: at %s", what, at)
 	}
 }
@@ -54,10 +55,10 @@ func near(t *testing.T, what string, stamp []byte) {
 // time and the position at which a subscription has caught up.
 func TestCaughtUp(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	c, raw := dial(t, s), dialRaw(t, s)
-	appendTo(t, c, "s", esdb.NoStream{}, "a")
-	appendTo(t, c, "t", esdb.NoStream{}, "a", "b", "c")
+	s := servertest.Open(t)
+	c, raw := servertest.Dial(t, s), servertest.DialRaw(t, s)
+	servertest.Append(t, c, "s", esdb.NoStream{}, "a")
+	servertest.Append(t, c, "t", esdb.NoStream{}, "a", "b", "c")
 	head := s.Stat().Head
 	start := &shared.Empty{}
 	stream := func(name string, from any) *streams.ReadReq_Options_Stream {
@@ -98,7 +99,7 @@ func TestCaughtUp(t *testing.T) {
 		if tc.options.FilterOption == nil {
 			tc.options.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: start}
 		}
-		call, err := raw.Read(testContext(t), &streams.ReadReq{Options: tc.options})
+		call, err := raw.Read(servertest.Context(t), &streams.ReadReq{Options: tc.options})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package queries
+package accountlist
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/projections/readmodel"
+	"linkledger/queries/lookup"
 )
 
 // Counters are the numbers to which an account's limits apply.
@@ -18,7 +19,7 @@ type Counters struct {
 }
 
 // AccountCounters returns the counters of an account in the month of now, or ErrNotFound.
-func (q *DB) AccountCounters(
+func (q *Reader) AccountCounters(
 	ctx context.Context, account uuid.UUID, now time.Time,
 ) (Counters, error) {
 	var counters Counters
@@ -26,7 +27,7 @@ func (q *DB) AccountCounters(
 		ColumnExpr("coalesce(counts.created + counts.restorations - counts.deletions, 0) AS urls").
 		Where("account.id = ?", account).Scan(ctx, &counters)
 	if err != nil {
-		return Counters{}, failed("account counters", err)
+		return Counters{}, lookup.Failed("account counters", err)
 	}
 	return counters, nil
 }
@@ -41,7 +42,7 @@ type LinkTotals struct {
 }
 
 // LinkTotals counts the links of an account, or returns ErrNotFound.
-func (q *DB) LinkTotals(ctx context.Context, account string, now time.Time) (LinkTotals, error) {
+func (q *Reader) LinkTotals(ctx context.Context, account string, now time.Time) (LinkTotals, error) {
 	var existing LinkTotals
 	err := q.accountCounts(now).
 		ColumnExpr(
@@ -52,14 +53,14 @@ func (q *DB) LinkTotals(ctx context.Context, account string, now time.Time) (Lin
 		Join("JOIN linkledger.generations AS at ON at.name = 'links' AND at.serving").
 		Where("account.id = ?::uuid", account).Scan(ctx, &existing)
 	if err != nil {
-		return LinkTotals{}, failed("links of an account", err)
+		return LinkTotals{}, lookup.Failed("links of an account", err)
 	}
 	return existing, nil
 }
 
 // accountCounts returns the query for accounts with their counts of links, and with the number of
 // links created in the month of now, which is the number of links in the sets of its days.
-func (q *DB) accountCounts(now time.Time) *bun.SelectQuery {
+func (q *Reader) accountCounts(now time.Time) *bun.SelectQuery {
 	month := readmodel.BeforeDays + now.UTC().Format("2006-01")
 	return q.db.NewSelect().TableExpr("linkledger.accounts AS account").
 		Join("LEFT JOIN linkledger.link_tallies AS counts ON counts.account_id = account.id").

@@ -1,10 +1,12 @@
-package queries
+package accountlist
 
 import (
 	"context"
 	"database/sql"
 	"errors"
 	"time"
+
+	"linkledger/queries/lookup"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -24,10 +26,10 @@ type Member struct {
 }
 
 // Members returns the members of an account, in the order in which they got their roles.
-func (q *DB) Members(ctx context.Context, account uuid.UUID) ([]Member, error) {
+func (q *Reader) Members(ctx context.Context, account uuid.UUID) ([]Member, error) {
 	members, err := q.members(ctx, q.db.NewSelect().Where("member.account_id = ?", account))
 	if err != nil {
-		return nil, failed("members", err)
+		return nil, lookup.Failed("members", err)
 	}
 	users := make([]uuid.UUID, len(members))
 	for i, member := range members {
@@ -44,27 +46,27 @@ func (q *DB) Members(ctx context.Context, account uuid.UUID) ([]Member, error) {
 }
 
 // Memberships returns the accounts that a person is a member of, without the person.
-func (q *DB) Memberships(ctx context.Context, user uuid.UUID) ([]Member, error) {
+func (q *Reader) Memberships(ctx context.Context, user uuid.UUID) ([]Member, error) {
 	members, err := q.members(ctx, q.db.NewSelect().Where("member.user_id = ?", user))
 	if err != nil {
-		return nil, failed("memberships", err)
+		return nil, lookup.Failed("memberships", err)
 	}
 	return members, nil
 }
 
 // LastAccount returns the account of the session that a person used last, or zero.
-func (q *DB) LastAccount(ctx context.Context, user uuid.UUID) (account uuid.UUID, err error) {
+func (q *Reader) LastAccount(ctx context.Context, user uuid.UUID) (account uuid.UUID, err error) {
 	err = q.db.NewRaw(`
 		SELECT coalesce(account_id, '00000000-0000-0000-0000-000000000000')
 		FROM linkledger_keys.sessions WHERE user_id = ? ORDER BY used_at DESC, id LIMIT 1`, user).
 		Scan(ctx, &account)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return uuid.Nil, failed("last account", err)
+		return uuid.Nil, lookup.Failed("last account", err)
 	}
 	return account, nil
 }
 
-func (q *DB) members(ctx context.Context, query *bun.SelectQuery) ([]Member, error) {
+func (q *Reader) members(ctx context.Context, query *bun.SelectQuery) ([]Member, error) {
 	members := []Member{}
 	err := query.TableExpr("linkledger.account_members AS member").
 		ColumnExpr("member.account_id, account.username, member.user_id, member.role").

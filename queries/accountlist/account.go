@@ -1,4 +1,4 @@
-package queries
+package accountlist
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"linkledger/projections/readmodel"
 	"linkledger/queries/asof"
 	"linkledger/queries/linkset"
+	"linkledger/queries/lookup"
 )
 
 // Account is an owner of links.
@@ -61,17 +62,17 @@ func (k *Key) Terms() events.KeyTerms {
 }
 
 // Expired reports whether the last day of the account is over.
-func (a Account) Expired(now time.Time) bool { return dayIsOver(a.ExpirationDate, now) }
+func (a Account) Expired(now time.Time) bool { return lookup.DayIsOver(a.ExpirationDate, now) }
 
 // AccountByUsername returns the account with exactly that user name, or ErrNotFound.
-func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, error) {
-	if !Storable(username) {
-		return Account{}, failed("account by user name", ErrNotFound)
+func (q *Reader) AccountByUsername(ctx context.Context, username string) (Account, error) {
+	if !lookup.Storable(username) {
+		return Account{}, lookup.Failed("account by user name", lookup.ErrNotFound)
 	}
 	var account Account
 	err := q.accounts().Where("username = ?", username).Limit(1).Scan(ctx, &account)
 	if err != nil {
-		return Account{}, failed("account by user name", err)
+		return Account{}, lookup.Failed("account by user name", err)
 	}
 	return account, nil
 }
@@ -91,7 +92,7 @@ const termsAsJSON = `CASE WHEN key.scopes || key.tags || key.networks <> ''
 // LEFT JOIN LATERAL makes known and unknown names almost the same work for PostgreSQL, one probe of
 // each index and one row, so that the time hardly reveals which names exist. Keys are columns of
 // arrays because JSON takes longer to make and to read.
-func (q *DB) Logins(ctx context.Context, usernames []string) ([]Login, error) {
+func (q *Reader) Logins(ctx context.Context, usernames []string) ([]Login, error) {
 	rows, err := q.db.Prepared(ctx, `
 		SELECT asked.username, coalesce(found.id, `+noAccount+`), coalesce(found.plan, ''),
 			coalesce(found.active, false), coalesce(found.erased, false),
@@ -146,7 +147,7 @@ type KeyRecord struct {
 
 // Keys returns the API keys of an account that are not revoked, in the order in which they were
 // added.
-func (q *DB) Keys(ctx context.Context, account uuid.UUID) ([]KeyRecord, error) {
+func (q *Reader) Keys(ctx context.Context, account uuid.UUID) ([]KeyRecord, error) {
 	keys := []KeyRecord{}
 	err := q.db.NewSelect().TableExpr("linkledger.api_keys AS key").
 		ColumnExpr("key.id, key.name, key.tags, key.created_at").
@@ -159,25 +160,25 @@ func (q *DB) Keys(ctx context.Context, account uuid.UUID) ([]KeyRecord, error) {
 		Where("key.account_id = ? AND key.revoked_at IS NULL", account).
 		OrderExpr("key.created_at, key.id").Scan(ctx, &keys)
 	if err != nil {
-		return nil, failed("keys", err)
+		return nil, lookup.Failed("keys", err)
 	}
 	return keys, nil
 }
 
 // Accounts returns all accounts by user name.
-func (q *DB) Accounts(ctx context.Context) ([]Account, error) {
+func (q *Reader) Accounts(ctx context.Context) ([]Account, error) {
 	accounts := []Account{}
 	if err := q.accounts().OrderExpr("username, id").Scan(ctx, &accounts); err != nil {
-		return nil, failed("accounts", err)
+		return nil, lookup.Failed("accounts", err)
 	}
 	return accounts, q.markLostKeys(ctx, accounts)
 }
 
 // markLostKeys sets LostKey.
-func (q *DB) markLostKeys(ctx context.Context, accounts []Account) error {
+func (q *Reader) markLostKeys(ctx context.Context, accounts []Account) error {
 	lost, err := q.db.Keys.Lost(ctx)
 	if err != nil && !errors.Is(err, keystore.ErrMissing) { // then there are no keys to lose
-		return failed("accounts", err)
+		return lookup.Failed("accounts", err)
 	}
 	for i, a := range accounts {
 		accounts[i].LostKey = !a.Erased && a.CreatedAt.Before(lost.At)
@@ -187,25 +188,25 @@ func (q *DB) markLostKeys(ctx context.Context, accounts []Account) error {
 
 // AccountPage returns a page of the accounts whose user name contains a text, by user name, and how
 // many there are. The empty text is in all.
-func (q *DB) AccountPage(
+func (q *Reader) AccountPage(
 	ctx context.Context, text string, offset, limit int,
 ) (accounts []Account, total int64, err error) {
-	if !Storable(text) {
+	if !lookup.Storable(text) {
 		return nil, 0, nil
 	}
 	found := q.accounts().Where("position(? IN username) > 0", strings.ToLower(text))
 	if total, err = found.Count(ctx); err != nil {
-		return nil, 0, failed("accounts", err)
+		return nil, 0, lookup.Failed("accounts", err)
 	}
 	err = found.OrderExpr("username, id").Offset(int64(offset)).Limit(int64(limit)).
 		Scan(ctx, &accounts)
 	if err != nil {
-		return nil, 0, failed("accounts", err)
+		return nil, 0, lookup.Failed("accounts", err)
 	}
 	return accounts, total, q.markLostKeys(ctx, accounts)
 }
 
-func (q *DB) accounts() *bun.SelectQuery {
+func (q *Reader) accounts() *bun.SelectQuery {
 	return q.db.NewSelect().
 		ColumnExpr("id, username, plan, active, erased, created_at").
 		ColumnExpr("coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
@@ -214,7 +215,9 @@ func (q *DB) accounts() *bun.SelectQuery {
 
 // AccountAt returns the account as it was at a past moment, without its key, and its counters as of
 // then, or ErrNotFound. MonthURLs counts the month of that moment.
-func (q *DB) AccountAt(ctx context.Context, id uuid.UUID, at time.Time) (Account, Counters, error) {
+func (q *Reader) AccountAt(
+	ctx context.Context, id uuid.UUID, at time.Time,
+) (Account, Counters, error) {
 	then := asof.At(at)
 	account := Account{ID: id}
 	err := q.db.NewRaw(`
@@ -224,7 +227,7 @@ func (q *DB) AccountAt(ctx context.Context, id uuid.UUID, at time.Time) (Account
 		WHERE account_id = ? AND since <= ? ORDER BY since DESC LIMIT 1`, id, then.Nanoseconds()).
 		Scan(ctx, &account.Username, &account.Plan, &account.Active, &account.ExpirationDate)
 	if err != nil {
-		return Account{}, Counters{}, failed("account at", err)
+		return Account{}, Counters{}, lookup.Failed("account at", err)
 	}
 	month := readmodel.BeforeDays + then.Moment().Format("2006-01")
 	live := linkset.Union(q.db, id, then, "name = 'live'")
@@ -236,7 +239,7 @@ func (q *DB) AccountAt(ctx context.Context, id uuid.UUID, at time.Time) (Account
 	}{{live, &counters.URLs}, {created, &counters.MonthURLs}} {
 		set, err := counted.set.All(ctx)
 		if err != nil {
-			return Account{}, Counters{}, failed("account at", err)
+			return Account{}, Counters{}, lookup.Failed("account at", err)
 		}
 		*counted.into = int64(set.Count())
 	}

@@ -1,12 +1,14 @@
-package eventstore_test
+package node_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"log/slog"
 	"math/big"
 	"net"
 	"strings"
@@ -15,10 +17,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
+	"go.uber.org/goleak"
 
 	"linkledger/events/embedded"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/node"
+	"linkledger/waiting"
 )
 
 // certificate returns a TLS configuration with a self-signed server certificate.
@@ -84,9 +90,9 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// TestOpenQuotesNoPassword checks that errors of a connection string quote at most the name of a
+// TestParseURLQuotesNoPassword checks that errors of a connection string quote at most the name of a
 // setting or of a file.
-func TestOpenQuotesNoPassword(t *testing.T) {
+func TestParseURLQuotesNoPassword(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
 		"esdb://ada:hunter2":                                       "%XX",
@@ -101,9 +107,79 @@ func TestOpenQuotesNoPassword(t *testing.T) {
 		"esdb://ada:hunter2@es?tls=hunter2":                        "Setting 'tls'",
 		"esdb://ada:hunter2@es?tls=true&tlsCaFile=/nowhere/ca.crt": "/nowhere/ca.crt",
 	} {
-		_, err := eventstore.Open(eventstore.Config{URL: url})
+		_, err := node.ParseURL(url)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %s", url, err, want)
 		}
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestNoLeader checks what a cluster without a reachable leader is.
+func TestNoLeader(t *testing.T) {
+	t.Parallel()
+	config, err := node.ParseURL("esdb://127.0.0.1:1,127.0.0.1:2?tls=false&gossipTimeout=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = node.New(config, nil).Connect(t.Context())
+	if !errors.Is(err, eventlog.ErrUnavailable) || !strings.Contains(err.Error(), "ask 127.0.0.1:2 for the leader") {
+		t.Error(err)
+	}
+}
+
+// TestInside checks that a node within the process is reached without the network.
+func TestInside(t *testing.T) {
+	t.Parallel()
+	config, err := node.ParseURL("esdb://127.0.0.1:1?tls=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialed := make(chan struct{}, 100)
+	conn, err := node.New(config, func(context.Context) (net.Conn, error) {
+		dialed <- struct{}{}
+		return nil, errors.New("closed")
+	}).Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Connect()
+	<-dialed
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	for name, tc := range map[string]struct {
+		errs  []error // of the attempts, the last again and again
+		want  error
+		calls int
+	}{
+		"success":        {[]error{nil}, nil, 1},
+		"after outages":  {[]error{eventlog.ErrUnavailable, eventlog.ErrUnavailable, nil}, nil, 3},
+		"another error":  {[]error{broken}, broken, 1},
+		"refused writes": {[]error{eventlog.ErrRefusesWrites}, eventlog.ErrRefusesWrites, 1},
+		"no time":        {[]error{eventlog.ErrUnavailable}, eventlog.ErrUnavailable, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			store := waiting.NewDependency(waiting.DependencyConfig{What: "event store"})
+			calls := 0
+			got, err := node.Retry(ctx, slog.New(slog.DiscardHandler), store, func(context.Context) (int, error) {
+				if calls++; calls == 3 && name == "no time" {
+					end()
+				}
+				return calls, tc.errs[min(calls, len(tc.errs))-1]
+			})
+			if !errors.Is(err, tc.want) || calls != tc.calls || got != calls {
+				t.Errorf("%d after %d calls, %v; want %d calls, %v", got, calls, err, tc.calls, tc.want)
+			}
+		})
 	}
 }

@@ -1,6 +1,6 @@
-// Package recorded has recorded responses of real EventStoreDB servers to regular and malformed
-// calls. Only tests may use it.
-package recorded
+// Package recordedtest has recorded responses of real EventStoreDB servers to regular and malformed
+// calls, and their dialects.
+package recordedtest
 
 import (
 	"embed"
@@ -11,9 +11,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// Versions are the versions of the recorded servers.
-var Versions = []string{"23.10", "24.10"} //nolint:gochecknoglobals // a constant
 
 //go:embed *.txt
 var files embed.FS
@@ -45,8 +42,8 @@ var (
 )
 
 // Load returns the recorded calls to a version of the server, by their numbers.
-func Load(version string) (map[int]Case, error) {
-	text, err := files.ReadFile(version + ".txt")
+func Load(version Version) (map[int]Case, error) {
+	text, err := files.ReadFile(string(version) + ".txt")
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package queries
+package accountlist
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/projections/keystore"
+	"linkledger/queries/lookup"
 )
 
 // Person is somebody who has signed in.
@@ -29,7 +30,7 @@ func (p Person) Label() string { return cmp.Or(p.Name, p.Mail) }
 
 // People returns persons by id. Those that are not known are left out. Details that cannot be read
 // are empty: their key is lost, the master key is missing, or they were not sealed by this program.
-func (q *DB) People(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Person, error) {
+func (q *Reader) People(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Person, error) {
 	if len(ids) == 0 {
 		return nil, nil //nolint:nilnil // reads of the map find nothing
 	}
@@ -37,13 +38,13 @@ func (q *DB) People(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Person,
 }
 
 // AllPeople returns all persons who are not erased, by id.
-func (q *DB) AllPeople(ctx context.Context) (map[uuid.UUID]Person, error) {
+func (q *Reader) AllPeople(ctx context.Context) (map[uuid.UUID]Person, error) {
 	return q.people(ctx, q.db.NewSelect().Where("NOT person.erased"))
 }
 
 // people reads persons with their keys. The details are decrypted here and nowhere stored, so that
 // the deletion of a key takes effect at once.
-func (q *DB) people(
+func (q *Reader) people(
 	ctx context.Context, query *bun.SelectQuery,
 ) (map[uuid.UUID]Person, error) {
 	var rows []struct {
@@ -62,7 +63,7 @@ func (q *DB) people(
 		Join("LEFT JOIN linkledger_keys.account_keys AS key ON key.account_id = person.id").
 		Scan(ctx, &rows)
 	if err != nil {
-		return nil, failed("people", err)
+		return nil, lookup.Failed("people", err)
 	}
 	found := make(map[uuid.UUID]Person, len(rows))
 	for _, row := range rows {
@@ -74,14 +75,14 @@ func (q *DB) people(
 		} else if person.Details, err = q.openDetails(
 			row.ID.String(), row.Box, row.Master, row.Wrapped,
 		); err != nil {
-			return nil, failed("people", err)
+			return nil, lookup.Failed("people", err)
 		}
 		found[row.ID] = person
 	}
 	return found, nil
 }
 
-func (q *DB) openDetails(
+func (q *Reader) openDetails(
 	user, box, master string, wrapped []byte,
 ) (events.Details, error) {
 	secret, err := q.db.Keys.Master.Unwrap(user, master, wrapped)

@@ -1,4 +1,4 @@
-package embedded
+package http1_test
 
 import (
 	"bytes"
@@ -12,21 +12,24 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/events/embedded"
+	"linkledger/events/embedded/servertest"
+
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
 // TestHTTP1 checks that the gRPC port answers HTTP/1.1 requests and continues to serve gRPC.
 func TestHTTP1(t *testing.T) {
 	t.Parallel()
-	clear, secure := open(t), open(t, func(c *Config) { c.TLS = testTLS(t) })
-	client := &http.Client{Timeout: testTimeout, Transport: &http.Transport{
+	clear, secure := servertest.Open(t), servertest.Open(t, func(c *embedded.Config) { c.TLS = servertest.TLS(t) })
+	client := &http.Client{Timeout: servertest.Timeout, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}},
 	}}
-	for _, base := range []string{"http://" + clear.addr, "https://" + secure.addr} {
+	for _, base := range []string{"http://" + clear.Addr, "https://" + secure.Addr} {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
 			body := bytes.Repeat([]byte("x"), 100_000)
 			request, err := http.NewRequestWithContext(
-				testContext(t), method, base+"/subscriptions", bytes.NewReader(body),
+				servertest.Context(t), method, base+"/subscriptions", bytes.NewReader(body),
 			)
 			if err != nil {
 				t.Fatal(err)
@@ -45,22 +48,22 @@ func TestHTTP1(t *testing.T) {
 		}
 	}
 	client.CloseIdleConnections()
-	appendTo(t, dial(t, clear), "s", esdb.NoStream{}, "a")
+	servertest.Append(t, servertest.Dial(t, clear), "s", esdb.NoStream{}, "a")
 }
 
 // TestStrangeConnections opens connections that send nothing, arbitrary bytes or TLS. It checks
-// that the server closes them before handshakeTimeout.
+// that the server closes them before a client could fear that it waits for the handshake.
 func TestStrangeConnections(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := servertest.Open(t)
 	for said, ends := range map[string]bool{
 		"": true, "P": true, "PRI": true, "GET / HT": true, "nonsense": false, "\x16\x03\x01\x02": false,
 	} {
-		conn, err := net.Dial("tcp", s.addr)
+		conn, err := net.Dial("tcp", s.Addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.SetDeadline(time.Now().Add(handshakeTimeout / 2)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(conn, said); err != nil {
@@ -76,5 +79,5 @@ func TestStrangeConnections(t *testing.T) {
 		}
 		conn.Close()
 	}
-	appendTo(t, dial(t, s), "s", esdb.NoStream{}, "a")
+	servertest.Append(t, servertest.Dial(t, s), "s", esdb.NoStream{}, "a")
 }
