@@ -16,7 +16,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/projections"
 	"linkledger/projections/engine/deadletter"
-	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/failure"
 	"linkledger/projections/foldtest"
 	"linkledger/projections/keystore"
 	"linkledger/projections/logtest"
@@ -237,7 +237,7 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 		t.Helper()
 		w.DB.Keys.Master = master
 		p := w.Projector(ctx, t)
-		if err := p.Apply(ctx, foldtest.BatchOf(log)); !errors.Is(err, want) || !projector.Transient(err) {
+		if err := p.Apply(ctx, foldtest.BatchOf(log)); !errors.Is(err, want) || !failure.Transient(err) {
 			t.Errorf("the batch ended with %v, want %v", err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package projector
+package failure_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/failure"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/projection"
 )
@@ -38,10 +39,10 @@ func TestTransient(t *testing.T) {
 		"no right, or a read-only disk": {&pgconn.PgError{Code: "42501"}, true},
 		"no such schema":                {&pgconn.PgError{Code: "3F000"}, false}, "not supported": {&pgconn.PgError{Code: "0A000"}, false},
 		"value too long": {&pgconn.PgError{Code: "22001"}, false}, "duplicate": {&pgconn.PgError{Code: "23505"}, false},
-		"no such table": {&pgconn.PgError{Code: "42P01"}, false}, "panic": {errPanicked, false},
+		"no such table": {&pgconn.PgError{Code: "42P01"}, false}, "panic": {failure.ErrPanicked, false},
 		"event": {&projection.EventError{Err: io.EOF}, false}, "no code": {&pgconn.PgError{}, false},
 	} {
-		if got := Transient(fmt.Errorf("wrapped: %w", tc.err)); got != tc.want {
+		if got := failure.Transient(fmt.Errorf("wrapped: %w", tc.err)); got != tc.want {
 			t.Errorf("%s: transient is %v", name, got)
 		}
 	}
@@ -55,7 +56,7 @@ func TestOfEvent(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"fold": {&projection.EventError{Err: io.EOF}, true}, "panic": {errPanicked, true},
+		"fold": {&projection.EventError{Err: io.EOF}, true}, "panic": {failure.ErrPanicked, true},
 		"NUL": {&pgconn.PgError{Code: "22021"}, true}, "duplicate": {&pgconn.PgError{Code: "23505"}, true},
 		"too large for an index": {&pgconn.PgError{Code: "54000"}, true},
 		"no such table":          {&pgconn.PgError{Code: "42P01"}, false}, "no right": {&pgconn.PgError{Code: "42501"}, false},
@@ -68,7 +69,7 @@ func TestOfEvent(t *testing.T) {
 		"credentials": {&pgconn.PgError{Code: "28P01"}, false}, "standby": {&pgconn.PgError{Code: "25006"}, false}, "disk full": {&pgconn.PgError{Code: "53100"}, false},
 		"no code": {&pgconn.PgError{}, false}, "cut off": {io.ErrUnexpectedEOF, false}, "nothing": {nil, false},
 	} {
-		if got := OfEvent(tc.err); got != tc.want {
+		if got := failure.OfEvent(tc.err); got != tc.want {
 			t.Errorf("%s: about the event is %v", name, got)
 		}
 	}
