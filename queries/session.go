@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/signedin"
 )
 
 // NewSession is who signs in.
-type NewSession = keystore.Session
+type NewSession = signedin.Session
 
 // SignOut is what an issuer says of a session that has ended there.
-type SignOut = keystore.SignOut
+type SignOut = signedin.SignOut
 
 // Session is the session of a browser with the account that it calls for.
 type Session struct {
@@ -45,8 +45,8 @@ func (q *DB) Session(ctx context.Context, secret string, now time.Time) (Session
 				jsonb_build_object('id', key.id, 'hash', key.hash, 'terms', `+termsAsJSON+`)
 			END AS key
 		`+LiveSessions+` AND session.hash = ?`,
-		now.Add(-keystore.SessionMax), now.Add(-keystore.SessionIdle),
-		keystore.HashSession(secret)).Scan(ctx, &s)
+		now.Add(-signedin.SessionMax), now.Add(-signedin.SessionIdle),
+		signedin.HashSession(secret)).Scan(ctx, &s)
 	if err != nil {
 		return Session{}, failed("session", err)
 	}

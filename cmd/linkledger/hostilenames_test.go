@@ -25,6 +25,7 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/signedin"
 	"linkledger/projections/readmodel"
 )
 
@@ -202,7 +203,7 @@ func (h *hostileLog) fill() {
 		},
 		events.URLDeleted{Account: account, Hash: "gone", At: now},
 	)
-	if _, _, err := h.keys.StartSession(h.t.Context(), keystore.Session{
+	if _, _, err := h.keys.StartSession(h.t.Context(), signedin.Session{
 		Account: h.account, Key: h.key.String(), Operator: true, Agent: "browser" + controls,
 	}, now); err != nil {
 		h.t.Fatal(err)

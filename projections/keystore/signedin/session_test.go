@@ -1,4 +1,4 @@
-package keystore_test
+package signedin_test
 
 import (
 	"sync"
@@ -7,15 +7,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keystoretest"
+	"linkledger/projections/keystore/signedin"
 )
 
 // TestSessions checks that sessions that are over are removed, and the oldest of too many.
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	ctx, keys := withTimeout(t), create(t)
+	ctx, keys := keystoretest.Context(t), keystoretest.Create(t)
 	now := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
-	start := func(s keystore.Session, at time.Time) uuid.UUID {
+	start := func(s signedin.Session, at time.Time) uuid.UUID {
 		t.Helper()
 		id, secret, err := keys.StartSession(ctx, s, at)
 		if err != nil || len(secret) != 43 {
@@ -25,39 +26,39 @@ func TestSessions(t *testing.T) {
 	}
 	count := func(what string, want int) {
 		t.Helper()
-		if n := scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions"); n != want {
+		if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions"); n != want {
 			t.Errorf("%s there are %d sessions; want %d", what, n, want)
 		}
 	}
-	user := keystore.Session{User: uuid.New(), Account: uuid.New()}
+	user := signedin.Session{User: uuid.New(), Account: uuid.New()}
 	oldest := start(user, now)
 	if err := keys.UseSession(ctx, oldest, now, now.Add(59*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if used := scan[time.Time](t, keys, "SELECT used_at FROM linkledger_keys.sessions"); !used.Equal(now) {
+	if used := keystoretest.Scan[time.Time](t, keys, "SELECT used_at FROM linkledger_keys.sessions"); !used.Equal(now) {
 		t.Errorf("a use within a minute is stored: %s", used)
 	}
 	for i := range 99 {
 		start(user, now.Add(time.Duration(i+1)*time.Second))
 	}
-	start(keystore.Session{User: uuid.New()}, now)
-	start(keystore.Session{Account: user.Account, Key: "k"}, now)
+	start(signedin.Session{User: uuid.New()}, now)
+	start(signedin.Session{Account: user.Account, Key: "k"}, now)
 	count("with many of one person", 102)
 	start(user, now.Add(time.Hour))
 	count("with too many of one person", 102)
-	if n := scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions WHERE id = $1", oldest); n != 0 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions WHERE id = $1", oldest); n != 0 {
 		t.Error("the oldest session stays")
 	}
 	for range 101 {
-		start(keystore.Session{Operator: true}, now)
+		start(signedin.Session{Operator: true}, now)
 	}
 	count("with too many of operators", 202)
-	last := start(keystore.Session{User: uuid.New()}, now.Add(keystore.SessionIdle+30*time.Minute))
+	last := start(signedin.Session{User: uuid.New()}, now.Add(signedin.SessionIdle+30*time.Minute))
 	count("after half a day", 2) // that of the last hour, and this one
-	if err := keys.UseSession(ctx, last, now, now.Add(keystore.SessionMax)); err != nil {
+	if err := keys.UseSession(ctx, last, now, now.Add(signedin.SessionMax)); err != nil {
 		t.Fatal(err)
 	}
-	start(keystore.Session{User: uuid.New()}, now.Add(keystore.SessionMax+keystore.SessionIdle+time.Hour))
+	start(signedin.Session{User: uuid.New()}, now.Add(signedin.SessionMax+signedin.SessionIdle+time.Hour))
 	count("after a week", 1)
 }
 
@@ -65,22 +66,22 @@ func TestSessions(t *testing.T) {
 // sign-in that ends last.
 func TestOperatorsAtOnce(t *testing.T) {
 	t.Parallel()
-	ctx, keys := withTimeout(t), create(t)
+	ctx, keys := keystoretest.Context(t), keystoretest.Create(t)
 	now := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
 	for range 20 {
 		user := uuid.New()
-		keys.exec(t, "INSERT INTO linkledger_keys.account_keys (account_id) VALUES ($1)", user)
+		keys.Exec(t, "INSERT INTO linkledger_keys.account_keys (account_id) VALUES ($1)", user)
 		var both sync.WaitGroup
 		for _, operator := range []bool{true, false} {
 			both.Go(func() {
-				if _, _, err := keys.StartSession(ctx, keystore.Session{User: user, Operator: operator}, now); err != nil {
+				if _, _, err := keys.StartSession(ctx, signedin.Session{User: user, Operator: operator}, now); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		both.Wait()
 		const roles = "SELECT count(DISTINCT operator) FROM linkledger_keys.sessions WHERE user_id = $1"
-		if n := scan[int](t, keys, roles, user); n != 1 {
+		if n := keystoretest.Scan[int](t, keys, roles, user); n != 1 {
 			t.Fatalf("the sessions of a person have %d roles", n)
 		}
 		if err := keys.EndOperator(ctx, user); err != nil {
@@ -88,7 +89,7 @@ func TestOperatorsAtOnce(t *testing.T) {
 		}
 	}
 	const left = "SELECT count(*) FROM linkledger_keys.sessions WHERE operator"
-	if n := scan[int](t, keys, left); n != 0 {
+	if n := keystoretest.Scan[int](t, keys, left); n != 0 {
 		t.Errorf("%d sessions are left of operators", n)
 	}
 }

@@ -1,4 +1,4 @@
-package keystore
+package signedin
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 
 // AddSignInLink stores whom a one-time link signs in until it expires, and returns its secret,
 // which is not stored. Links that have expired are deleted.
-func (k *Keys) AddSignInLink(
+func (k *Store) AddSignInLink(
 	ctx context.Context, s Session, now, expires time.Time,
 ) (secret string, err error) {
 	secret = newSecret()
-	err = k.durably(ctx, change{tables: []string{signInLinks}}, func(tx pgx.Tx) error {
+	err = k.schema.Durably(ctx, []string{signInLinks}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			DELETE FROM linkledger_keys.sign_in_links WHERE expires_at <= $1`, now); err != nil {
 			return err
@@ -37,11 +37,11 @@ func (k *Keys) AddSignInLink(
 // UseSignInLink returns whom a one-time link signs in, or false if the link does not exist, was
 // used before, or has expired. From then on the link works no more, also after a crash of the
 // database.
-func (k *Keys) UseSignInLink(
+func (k *Store) UseSignInLink(
 	ctx context.Context, secret string, now time.Time,
 ) (s Session, ok bool, err error) {
 	var account *uuid.UUID
-	err = k.durably(ctx, change{tables: []string{signInLinks}}, func(tx pgx.Tx) error {
+	err = k.schema.Durably(ctx, []string{signInLinks}, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			DELETE FROM linkledger_keys.sign_in_links WHERE hash = $1 AND expires_at > $2
 			RETURNING account_id, key_id, operator`, HashSession(secret), now).

@@ -1,4 +1,4 @@
-package keystore
+package signedin
 
 // This file stores the answers of forms of the consoles.
 
@@ -23,10 +23,10 @@ const sealAnswers = "linkledger answer"
 // An answer that was stored as open can be claimed again.
 //
 // The name MUST be a secret of the browser that sends the form. It is not stored.
-func (k *Keys) ClaimAnswer(
+func (k *Store) ClaimAnswer(
 	ctx context.Context, name, owner string, now time.Time, lease time.Duration,
 ) (answer []byte, claimed bool, err error) {
-	err = pgx.BeginFunc(ctx, k.pool, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, k.schema.Pool, func(tx pgx.Tx) error {
 		added, err := tx.Exec(ctx, `
 			INSERT INTO linkledger_keys.answers AS a (hash, owner, created_at, expires_at)
 			VALUES ($1, $2, $3, $4)
@@ -46,7 +46,7 @@ func (k *Keys) ClaimAnswer(
 		answer, err = k.Answer(ctx, name, now)
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("begin the answer of a form: %w", explain(err))
+		return nil, false, fmt.Errorf("begin the answer of a form: %w", k.schema.Explain(err))
 	}
 	return answer, claimed, nil
 }
@@ -69,7 +69,7 @@ func trimAnswers(ctx context.Context, tx pgx.Tx, owner string, now time.Time) er
 
 // StoreAnswer stores the answer of a form until it expires, encrypted under its name. An open one
 // can be claimed again, because nothing was done.
-func (k *Keys) StoreAnswer(
+func (k *Store) StoreAnswer(
 	ctx context.Context, name, owner string, answer []byte, open bool, now, expires time.Time,
 ) error {
 	aead, err := sealer(name, sealAnswers)
@@ -77,28 +77,28 @@ func (k *Keys) StoreAnswer(
 		return fmt.Errorf("store the answer of a form: %w", err)
 	}
 	sealed := aead.Seal(nil, nil, answer, nil) //nolint:gosec // the cipher adds a nonce
-	_, err = k.pool.Exec(ctx, `
+	_, err = k.schema.Pool.Exec(ctx, `
 		INSERT INTO linkledger_keys.answers (hash, owner, sealed, open, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (hash) DO UPDATE SET sealed = $3, open = $4, expires_at = $6`,
 		HashSession(name), HashSession(owner), sealed, open, now, expires)
 	if err != nil {
-		return fmt.Errorf("store the answer of a form: %w", explain(err))
+		return fmt.Errorf("store the answer of a form: %w", k.schema.Explain(err))
 	}
 	return nil
 }
 
 // Answer returns the answer of a form, or nil if there is none, not yet or no more.
-func (k *Keys) Answer(ctx context.Context, name string, now time.Time) ([]byte, error) {
+func (k *Store) Answer(ctx context.Context, name string, now time.Time) ([]byte, error) {
 	var sealed []byte
-	err := k.pool.QueryRow(ctx, `
+	err := k.schema.Pool.QueryRow(ctx, `
 		SELECT sealed FROM linkledger_keys.answers WHERE hash = $1 AND expires_at > $2`,
 		HashSession(name), now).Scan(&sealed)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && sealed == nil {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the answer of a form: %w", explain(err))
+		return nil, fmt.Errorf("read the answer of a form: %w", k.schema.Explain(err))
 	}
 	aead, err := sealer(name, sealAnswers)
 	if err != nil {

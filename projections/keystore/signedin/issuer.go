@@ -1,4 +1,4 @@
-package keystore
+package signedin
 
 import (
 	"context"
@@ -48,15 +48,15 @@ func sealIDToken(secret, token string) ([]byte, error) {
 }
 
 // IDToken returns the ID token with which a session began, or an empty text if it is not kept.
-func (k *Keys) IDToken(ctx context.Context, id uuid.UUID, secret string) (string, error) {
+func (k *Store) IDToken(ctx context.Context, id uuid.UUID, secret string) (string, error) {
 	var sealed []byte
-	err := k.pool.QueryRow(ctx, `
+	err := k.schema.Pool.QueryRow(ctx, `
 		SELECT id_token FROM linkledger_keys.sessions WHERE id = $1`, id).Scan(&sealed)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return "", nil // it has ended meanwhile
 	case err != nil:
-		return "", fmt.Errorf("read an ID token: %w", explain(err))
+		return "", fmt.Errorf("read an ID token: %w", k.schema.Explain(err))
 	case sealed == nil:
 		return "", nil
 	}
@@ -83,8 +83,8 @@ type SignOut struct {
 // token was used before. When it returns, no node accepts the sessions any more, and a crash of the
 // database does not bring them back. It also ends sessions of the person that do not know that of
 // the issuer.
-func (k *Keys) EndAtIssuer(ctx context.Context, s SignOut, now time.Time) (fresh bool, err error) {
-	err = k.durably(ctx, change{tables: []string{signOuts, sessions}}, func(tx pgx.Tx) error {
+func (k *Store) EndAtIssuer(ctx context.Context, s SignOut, now time.Time) (fresh bool, err error) {
+	err = k.schema.Durably(ctx, []string{signOuts, sessions}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			DELETE FROM linkledger_keys.issuer_sign_outs WHERE hash IN (
 				SELECT hash FROM linkledger_keys.issuer_sign_outs WHERE expires_at <= $1

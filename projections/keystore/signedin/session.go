@@ -1,4 +1,4 @@
-package keystore
+package signedin
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func HashSession(secret string) []byte {
 // gets. The secret is not stored. The other sessions of its person become those of an operator or
 // of none, as this one is. When it returns, that holds on all nodes, also after a crash of the
 // database.
-func (k *Keys) StartSession(
+func (k *Store) StartSession(
 	ctx context.Context, s Session, now time.Time,
 ) (id uuid.UUID, secret string, err error) {
 	id, secret = uuid.New(), newSecret()
@@ -67,7 +67,7 @@ func (k *Keys) StartSession(
 	if err != nil {
 		return uuid.Nil, "", fmt.Errorf("start a session: %w", err)
 	}
-	err = k.durably(ctx, change{tables: []string{sessions}}, func(tx pgx.Tx) error {
+	err = k.schema.Durably(ctx, []string{sessions}, func(tx pgx.Tx) error {
 		if err := decideOperator(ctx, tx, &s, now); err != nil {
 			return err
 		}
@@ -127,8 +127,8 @@ func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) 
 
 // EndOperator takes the role of an operator from all sessions of a person. When it returns, they
 // have it on no node, also after a crash of the database.
-func (k *Keys) EndOperator(ctx context.Context, user uuid.UUID) error {
-	err := k.durably(ctx, change{tables: []string{sessions}}, func(tx pgx.Tx) error {
+func (k *Store) EndOperator(ctx context.Context, user uuid.UUID) error {
+	err := k.schema.Durably(ctx, []string{sessions}, func(tx pgx.Tx) error {
 		return setOperator(ctx, tx, user, false)
 	})
 	if err != nil {
@@ -139,7 +139,7 @@ func (k *Keys) EndOperator(ctx context.Context, user uuid.UUID) error {
 
 // trimSessions deletes the oldest sessions of somebody who has too many, and some of those that are
 // over. Other transactions may delete the same ones, so it skips what they have locked.
-func (k *Keys) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now time.Time) error {
+func (k *Store) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now time.Time) error {
 	const oldest = `ORDER BY created_at DESC, id OFFSET $2 FOR UPDATE SKIP LOCKED`
 	var err error
 	if of.User != uuid.Nil {
@@ -177,24 +177,24 @@ func (k *Keys) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now time
 const maxTrimmed = 1000
 
 // UseSession records that a session is used, unless that is recorded since a minute.
-func (k *Keys) UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error {
+func (k *Store) UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error {
 	if now.Sub(used) < sessionUsed {
 		return nil
 	}
-	_, err := k.pool.Exec(ctx, `
+	_, err := k.schema.Pool.Exec(ctx, `
 		UPDATE linkledger_keys.sessions SET used_at = $2 WHERE id = $1 AND used_at < $2`, id, now)
 	if err != nil {
-		return fmt.Errorf("store the use of a session: %w", explain(err))
+		return fmt.Errorf("store the use of a session: %w", k.schema.Explain(err))
 	}
 	return nil
 }
 
 // MoveSession moves a session of a person to another account, in which the person got the role at a
 // commit position.
-func (k *Keys) MoveSession(
+func (k *Store) MoveSession(
 	ctx context.Context, id, account uuid.UUID, memberAt int64,
 ) error {
-	err := k.execDurably(ctx, change{tables: []string{sessions}}, `
+	err := k.execDurably(ctx, sessions, `
 		UPDATE linkledger_keys.sessions SET account_id = $2, member_at = $3
 		WHERE id = $1 AND user_id IS NOT NULL`, id, account, memberAt)
 	if err != nil {
@@ -205,18 +205,18 @@ func (k *Keys) MoveSession(
 
 // EndSession ends a session. When it returns, no node accepts the session any more, and a crash of
 // the database does not bring it back.
-func (k *Keys) EndSession(ctx context.Context, id uuid.UUID) error {
+func (k *Store) EndSession(ctx context.Context, id uuid.UUID) error {
 	const statement = "DELETE FROM linkledger_keys.sessions WHERE id = $1"
-	if err := k.execDurably(ctx, change{tables: []string{sessions}}, statement, id); err != nil {
+	if err := k.execDurably(ctx, sessions, statement, id); err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
 	return nil
 }
 
 // EndSessionsOf ends all sessions of a person.
-func (k *Keys) EndSessionsOf(ctx context.Context, user uuid.UUID) error {
+func (k *Store) EndSessionsOf(ctx context.Context, user uuid.UUID) error {
 	const statement = "DELETE FROM linkledger_keys.sessions WHERE user_id = $1"
-	if err := k.execDurably(ctx, change{tables: []string{sessions}}, statement, user); err != nil {
+	if err := k.execDurably(ctx, sessions, statement, user); err != nil {
 		return fmt.Errorf("end the sessions of a person: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package keystore_test
+package signedin_test
 
 import (
 	"bytes"
@@ -7,13 +7,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"linkledger/projections/keystore/keystoretest"
 )
 
 // TestAnswers checks that one of many requests for a name makes its answer and the others get it, that a claim ends, and
 // that what nothing was done for can be tried again.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	ctx, keys := withTimeout(t), create(t)
+	ctx, keys := keystoretest.Context(t), keystoretest.Create(t)
 	now := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
 	claim := func(name string, at time.Time) ([]byte, bool) {
 		t.Helper()
@@ -64,18 +66,18 @@ func TestAnswers(t *testing.T) {
 		t.Error("what was refused cannot be tried again")
 	}
 	wants("two", "", now)
-	stored := scan[[]byte](t, keys, "SELECT sealed FROM linkledger_keys.answers WHERE sealed IS NOT NULL")
+	stored := keystoretest.Scan[[]byte](t, keys, "SELECT sealed FROM linkledger_keys.answers WHERE sealed IS NOT NULL")
 	if bytes.Contains(stored, []byte("done")) {
 		t.Error("the database can read an answer")
 	}
 	for i := range 120 {
 		claim(strconv.Itoa(i), now.Add(time.Second))
 	}
-	if n := scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.answers"); n != 100 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.answers"); n != 100 {
 		t.Errorf("%d answers of one owner are kept", n)
 	}
 	claim("last", now.Add(2*time.Hour))
-	if n := scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.answers"); n != 1 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.answers"); n != 1 {
 		t.Errorf("%d answers are kept after all have expired", n)
 	}
 }
