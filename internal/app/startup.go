@@ -17,6 +17,7 @@ import (
 	"linkledger/projections/connection"
 	"linkledger/projections/keystore"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 	"linkledger/waiting"
 )
 
@@ -97,7 +98,7 @@ func openDatabase(
 	case usage.Is(err):
 		return nil, err
 	}
-	if errors.Is(err, readmodel.ErrNewer) {
+	if errors.Is(err, controlschema.ErrNewer) {
 		return nil, usage.Wrap(err)
 	}
 	return nil, usage.Errorf("%w; --database (%s) names it", err, usage.Env("database"))

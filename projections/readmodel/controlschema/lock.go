@@ -1,4 +1,4 @@
-package readmodel
+package controlschema
 
 // The lock under which schemas are changed.
 
@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// schemaLock is the key of the advisory lock of DB.Locked: the bytes of "linkledg".
+	// schemaLock is the key of the advisory lock of Schema.Locked: the bytes of "linkledg".
 	schemaLock int64 = 0x6c696e6b6c656467
 	// lockPoll is the pause between two attempts to take it.
 	lockPoll = 50 * time.Millisecond
@@ -38,8 +38,8 @@ var lockSettings = map[string]string{
 // The lock belongs to a transaction, which ends with the connection of the holder also behind a
 // pooler: a pooler ends the transaction of a client that is gone, but may keep its connection to
 // PostgreSQL, with the locks of that.
-func (db *DB) Locked(ctx context.Context, change func(context.Context) error) (err error) {
-	cfg := db.Pool.Config().ConnConfig
+func (s *Schema) Locked(ctx context.Context, change func(context.Context) error) (err error) {
+	cfg := s.pool.Config().ConnConfig
 	connection.Set(cfg, lockSettings)
 	// The lock has its own connection. If it used the pool, waiting calls could take all
 	// connections that change needs.
@@ -49,7 +49,7 @@ func (db *DB) Locked(ctx context.Context, change func(context.Context) error) (e
 			err = errors.Join(err, connection.Close(ctx, conn))
 		}
 	}()
-	if err := waiting.During(ctx, "lock of the schemas of the database", db.whyLocked,
+	if err := waiting.During(ctx, "lock of the schemas of the database", s.whyLocked,
 		func(ctx context.Context) (err error) {
 			if conn, err = pgx.ConnectConfig(ctx, cfg); err != nil {
 				return err
@@ -95,7 +95,7 @@ func takeSchemaLock(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // whyLocked returns an error that says who holds the lock of the schemas, or nil if nobody does.
-func (db *DB) whyLocked(ctx context.Context) error {
+func (s *Schema) whyLocked(ctx context.Context) error {
 	var holders []struct {
 		PID         int       `bun:"pid"`
 		Application string    `bun:"application"`
@@ -103,7 +103,7 @@ func (db *DB) whyLocked(ctx context.Context) error {
 		State       string    `bun:"state"`
 		Since       time.Time `bun:"since"`
 	}
-	if err := db.NewRaw(`
+	if err := s.db.NewRaw(`
 		SELECT l.pid, coalesce(a.application_name, '') AS application,
 			coalesce(host(a.client_addr), 'local') AS address, coalesce(a.state, '') AS state,
 			coalesce(a.xact_start, a.state_change, a.backend_start) AS since

@@ -1,11 +1,10 @@
-package readmodel
+package controlschema
 
 // This file keeps the schema linkledger up to date, and refuses databases of other versions of the
 // program.
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,9 +23,6 @@ var ErrNewer = errors.New("the database belongs to a newer version of Linkledger
 // service applies them when it starts.
 var ErrNotUpgraded = errors.New("the database lacks changes of this version of Linkledger: start " +
 	"its service")
-
-//go:embed migrations/*.sql
-var controlMigrations embed.FS
 
 // adoptMigrations creates the list of the applied migrations. Versions before 0.2 have it in the
 // table migrations.
@@ -51,16 +47,16 @@ type migration struct {
 	statements string
 }
 
-// migrations returns the migrations of this program in their order.
-func migrations() ([]migration, error) {
-	files, err := fs.Glob(controlMigrations, "migrations/*.sql")
+// all returns the migrations of this program in their order.
+func (s *Schema) all() ([]migration, error) {
+	files, err := fs.Glob(s.migrations, "migrations/*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
 	}
 	slices.Sort(files)
 	all := make([]migration, len(files))
 	for i, file := range files {
-		statements, err := controlMigrations.ReadFile(file)
+		statements, err := fs.ReadFile(s.migrations, file)
 		if err != nil {
 			return nil, fmt.Errorf("migrations: %w", err)
 		}
@@ -74,15 +70,15 @@ func migrations() ([]migration, error) {
 // point and called again: a migration and the note that it is applied are one transaction.
 //
 // The caller MUST have called CheckVersion.
-func (db *DB) Migrate(ctx context.Context) error {
-	if _, err := db.ExecContext(ctx, adoptMigrations); err != nil {
+func (s *Schema) Migrate(ctx context.Context) error {
+	if _, err := s.db.ExecContext(ctx, adoptMigrations); err != nil {
 		return fmt.Errorf("list the migrations: %w", err)
 	}
-	all, err := migrations()
+	all, err := s.all()
 	if err != nil {
 		return err
 	}
-	applied, err := db.applied(ctx)
+	applied, err := s.applied(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,13 +86,13 @@ func (db *DB) Migrate(ctx context.Context) error {
 		if _, done := applied[m.name]; done {
 			continue
 		}
-		if err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		if err := s.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 			if _, err := tx.ExecContext(ctx, m.statements); err != nil {
 				return err
 			}
 			_, err := tx.NewRaw(
 				"INSERT INTO linkledger.applied_migrations (name, program) VALUES (?, ?)", m.name,
-				db.Program,
+				s.Program,
 			).Exec(ctx)
 			return err
 		}); err != nil {
@@ -108,12 +104,12 @@ func (db *DB) Migrate(ctx context.Context) error {
 
 // CheckVersion returns ErrNewer if the database has a migration that this program does not know,
 // and ErrNotUpgraded if it lacks one.
-func (db *DB) CheckVersion(ctx context.Context) error {
-	all, err := migrations()
+func (s *Schema) CheckVersion(ctx context.Context) error {
+	all, err := s.all()
 	if err != nil {
 		return err
 	}
-	applied, err := db.applied(ctx)
+	applied, err := s.applied(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,7 +128,7 @@ func (db *DB) CheckVersion(ctx context.Context) error {
 	case newest != "":
 		return fmt.Errorf(
 			"%w: %s has changed it by the migration %s, which this program, %s, does not know: "+
-				"start that version or a later one", ErrNewer, applied[newest], newest, db.Program,
+				"start that version or a later one", ErrNewer, applied[newest], newest, s.Program,
 		)
 	case lacks:
 		return ErrNotUpgraded
@@ -142,9 +138,9 @@ func (db *DB) CheckVersion(ctx context.Context) error {
 
 // applied returns the migrations that the database has, each with the version that applied it. It
 // returns none for a database of a version before 0.2.
-func (db *DB) applied(ctx context.Context) (map[string]string, error) {
+func (s *Schema) applied(ctx context.Context) (map[string]string, error) {
 	var rows []struct{ Name, Program string }
-	err := db.NewRaw("SELECT name, program FROM linkledger.applied_migrations").Scan(ctx, &rows)
+	err := s.db.NewRaw("SELECT name, program FROM linkledger.applied_migrations").Scan(ctx, &rows)
 	const undefinedTable = "42P01"
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {
 		return map[string]string{}, nil

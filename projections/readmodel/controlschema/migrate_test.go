@@ -1,4 +1,4 @@
-package readmodel_test
+package controlschema_test
 
 // This file tests the migrations of the schema linkledger, and which versions of the program may
 // use a database.
@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/projectionstest"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 )
 
 const countMigrations = "SELECT count(*) FROM linkledger.applied_migrations"
@@ -17,14 +19,14 @@ const countMigrations = "SELECT count(*) FROM linkledger.applied_migrations"
 func TestMigrateTwice(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	once := scan[int](t, db, countMigrations)
-	if err := db.Locked(withTimeout(t), db.Migrate); err != nil {
+	once := projectionstest.Count(t, db, countMigrations)
+	if err := db.Locked(projectionstest.Context(t), db.Migrate); err != nil {
 		t.Fatal(err)
 	}
-	if n := scan[int](t, db, countMigrations); n != once || n == 0 {
+	if n := projectionstest.Count(t, db, countMigrations); n != once || n == 0 {
 		t.Errorf("%d migrations were applied, %d at first", n, once)
 	}
-	if err := db.CheckVersion(withTimeout(t)); err != nil {
+	if err := db.CheckVersion(projectionstest.Context(t)); err != nil {
 		t.Errorf("a database of this version: %v", err)
 	}
 }
@@ -33,8 +35,8 @@ func TestMigrateTwice(t *testing.T) {
 // a kill would, and goes on.
 func TestMigrationsEndBetweenEachTwoSteps(t *testing.T) {
 	t.Parallel()
-	want := scan[int](t, migrated(t), countMigrations)
-	db := open(t, postgrestest.NewDatabase(t), 2)
+	want := projectionstest.Count(t, migrated(t), countMigrations)
+	db := projectionstest.OpenAt(t, postgrestest.NewDatabase(t))
 	exec(t, db, `CREATE TABLE steps (allowed integer); INSERT INTO steps VALUES (0);
 		CREATE FUNCTION end_here() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 			IF (SELECT count(*) FROM linkledger.applied_migrations) >= (SELECT allowed FROM steps)
@@ -48,16 +50,16 @@ func TestMigrationsEndBetweenEachTwoSteps(t *testing.T) {
 		CREATE TRIGGER end_here BEFORE INSERT ON linkledger.applied_migrations
 			FOR EACH ROW EXECUTE FUNCTION end_here()`)
 	for step := range want {
-		err := db.Migrate(withTimeout(t))
+		err := db.Migrate(projectionstest.Context(t))
 		if err == nil || !strings.Contains(err.Error(), "killed here") {
 			t.Fatalf("after %d migrations: %v", step, err)
 		}
-		if err := db.CheckVersion(withTimeout(t)); !errors.Is(err, readmodel.ErrNotUpgraded) {
+		if err := db.CheckVersion(projectionstest.Context(t)); !errors.Is(err, controlschema.ErrNotUpgraded) {
 			t.Errorf("after %d migrations the version is checked with %v", step, err)
 		}
 		exec(t, db, "UPDATE steps SET allowed = allowed + 1")
 	}
-	if err := db.Migrate(withTimeout(t)); err != nil {
+	if err := db.Migrate(projectionstest.Context(t)); err != nil {
 		t.Error(err)
 	}
 }
@@ -69,8 +71,8 @@ func TestNewerDatabase(t *testing.T) {
 	db.Program = "v0.2.0"
 	exec(t, db, `INSERT INTO linkledger.applied_migrations (name, program) VALUES
 		('29990101000000', 'v0.9.0'), ('29990101000001', 'v0.10.0')`)
-	err := db.CheckVersion(withTimeout(t))
-	if !errors.Is(err, readmodel.ErrNewer) || !strings.Contains(err.Error(), "v0.10.0") ||
+	err := db.CheckVersion(projectionstest.Context(t))
+	if !errors.Is(err, controlschema.ErrNewer) || !strings.Contains(err.Error(), "v0.10.0") ||
 		!strings.Contains(err.Error(), "v0.2.0") {
 		t.Errorf("got %v, want an error that names both versions", err)
 	}
@@ -80,7 +82,7 @@ func TestNewerDatabase(t *testing.T) {
 // their list of migrations.
 func TestOlderPrograms(t *testing.T) {
 	t.Parallel()
-	db := open(t, postgrestest.NewDatabase(t), 2)
+	db := projectionstest.OpenAt(t, postgrestest.NewDatabase(t))
 	db.Program = "v0.2.0"
 	const start = `CREATE SCHEMA IF NOT EXISTS linkledger;
 		CREATE TABLE IF NOT EXISTS linkledger.migrations (
@@ -93,13 +95,13 @@ func TestOlderPrograms(t *testing.T) {
 		CREATE TABLE linkledger.projections (name text CONSTRAINT projections_pkey PRIMARY KEY,
 			generation integer, commit_pos bigint, prepare_pos bigint, updated_at timestamptz)`)
 	for range 2 {
-		if err := db.Migrate(withTimeout(t)); err != nil {
+		if err := db.Migrate(projectionstest.Context(t)); err != nil {
 			t.Fatal(err)
 		}
-		if n := scan[int](t, db, countMigrations+" WHERE program = ''"); n != 2 {
+		if n := projectionstest.Count(t, db, countMigrations+" WHERE program = ''"); n != 2 {
 			t.Errorf("%d migrations are of the older program, want 2", n)
 		}
-		_, err := db.ExecContext(withTimeout(t), start+"SELECT * FROM linkledger.migrations")
+		_, err := db.ExecContext(projectionstest.Context(t), start+"SELECT * FROM linkledger.migrations")
 		if err == nil || !strings.Contains(
 			err.Error(), "this database belongs to Linkledger v0.2.0, and this program is older",
 		) {
@@ -110,7 +112,7 @@ func TestOlderPrograms(t *testing.T) {
 
 func exec(t *testing.T, db *readmodel.DB, statement string) {
 	t.Helper()
-	if _, err := db.ExecContext(withTimeout(t), statement); err != nil {
+	if _, err := db.ExecContext(projectionstest.Context(t), statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }

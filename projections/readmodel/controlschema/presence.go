@@ -1,4 +1,4 @@
-package readmodel
+package controlschema
 
 import (
 	"context"
@@ -44,8 +44,8 @@ func HoldPresence(ctx context.Context, conn *pgx.Conn, process string) error {
 }
 
 // Present holds the presence lock of a process on a connection of its own until leave is called.
-func (db *DB) Present(ctx context.Context, process string) (leave func() error, err error) {
-	conn, err := pgx.ConnectConfig(ctx, db.Pool.Config().ConnConfig)
+func (s *Schema) Present(ctx context.Context, process string) (leave func() error, err error) {
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return nil, fmt.Errorf("take the presence lock of %s: %w", process, err)
 	}

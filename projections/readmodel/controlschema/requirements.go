@@ -1,4 +1,4 @@
-package readmodel
+package controlschema
 
 // What a database and its server must have before the schemas are made.
 
@@ -30,13 +30,13 @@ type requirements struct {
 
 // CheckRequirements returns connection.ErrReadOnly or ErrUnfit, with what to change, if the schemas
 // cannot be made in the database.
-func (db *DB) CheckRequirements(ctx context.Context) error {
-	return waiting.During(ctx, "database", nil, db.checkRequirements)
+func (s *Schema) CheckRequirements(ctx context.Context) error {
+	return waiting.During(ctx, "database", nil, s.checkRequirements)
 }
 
-func (db *DB) checkRequirements(ctx context.Context) error {
+func (s *Schema) checkRequirements(ctx context.Context) error {
 	var has requirements
-	if err := db.NewRaw(`
+	if err := s.db.NewRaw(`
 		SELECT current_database() AS database, current_setting('server_encoding') AS encoding,
 			pg_is_in_recovery() AS standby,
 			current_setting('transaction_read_only')::bool AS read_only,

@@ -1,4 +1,4 @@
-package readmodel_test
+package controlschema_test
 
 import (
 	"context"
@@ -13,7 +13,8 @@ import (
 
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/connection"
-	"linkledger/projections/readmodel"
+	"linkledger/projections/projectionstest"
+	"linkledger/projections/readmodel/controlschema"
 )
 
 // run runs statements on a connection of their own.
@@ -58,7 +59,7 @@ func TestRequirements(t *testing.T) {
 			t.Parallel()
 			dsn := postgrestest.NewDatabase(t)
 			run(t, dsn, tc.change...)
-			err := open(t, dsn+tc.setting, 1).CheckRequirements(withTimeout(t))
+			err := projectionstest.OpenAt(t, dsn+tc.setting).CheckRequirements(projectionstest.Context(t))
 			if (err != nil) != (tc.want != nil) || connection.Unavailable(err) != tc.outage {
 				t.Fatalf("checked with %v", err)
 			}
@@ -96,14 +97,14 @@ func TestEncodings(t *testing.T) {
 				t.Fatal(err)
 			}
 			u.Path = "/" + name
-			err = open(t, u.String(), 1).CheckRequirements(withTimeout(t))
+			err = projectionstest.OpenAt(t, u.String()).CheckRequirements(projectionstest.Context(t))
 			if encoding == "UTF8" {
 				if err != nil {
 					t.Error(err)
 				}
 				return
 			}
-			if !errors.Is(err, readmodel.ErrUnfit) || connection.Unavailable(err) || !strings.Contains(err.Error(), encoding) ||
+			if !errors.Is(err, controlschema.ErrUnfit) || connection.Unavailable(err) || !strings.Contains(err.Error(), encoding) ||
 				!strings.Contains(err.Error(), "must be UTF8") {
 				t.Errorf("refused with %v", err)
 			}
