@@ -20,6 +20,7 @@ import (
 	"linkledger/projections/engine/verify"
 	"linkledger/projections/history"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/links"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
@@ -112,7 +113,7 @@ func CreateWithoutKeys(ctx context.Context, db *readmodel.DB, store *eventstore.
 // RestoreKeys creates the schema of keys from its copy, as keystore.Keys.Restore does.
 func RestoreKeys(
 	ctx context.Context, db *readmodel.DB,
-) (restored keystore.Restored, done bool, err error) {
+) (restored keyfile.Restored, done bool, err error) {
 	err = db.Locked(ctx, func(ctx context.Context) (err error) {
 		restored, done, err = db.Keys.Restore(ctx)
 		return err

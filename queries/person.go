@@ -12,7 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/events"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 )
 
 // Person is somebody who has signed in.
@@ -85,7 +85,7 @@ func (q *DB) openDetails(
 	user, box, master string, wrapped []byte,
 ) (events.Details, error) {
 	secret, err := q.db.Keys.Master.Unwrap(user, master, wrapped)
-	if errors.Is(err, keystore.ErrNoMasterKey) || errors.Is(err, keystore.ErrOtherMasterKey) {
+	if errors.Is(err, keyfile.ErrNoMasterKey) || errors.Is(err, keyfile.ErrOtherMasterKey) {
 		return events.Details{}, nil
 	}
 	if err != nil {

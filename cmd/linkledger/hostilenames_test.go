@@ -25,6 +25,7 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/keystore/signedin"
 	"linkledger/projections/readmodel"
 )
@@ -59,7 +60,7 @@ type hostileLog struct {
 // newHostileLog returns such an installation, with projections that have read its log.
 func newHostileLog(t *testing.T) *hostileLog {
 	t.Helper()
-	master := bytes.Repeat([]byte("m"), keystore.MasterKeySize)
+	master := bytes.Repeat([]byte("m"), keyfile.MasterKeySize)
 	dsn := prepared.NewDatabase(t)
 	server := eventstoretest.Serve(t)
 	db, err := readmodel.Open(t.Context(), dsn, 8)
@@ -67,7 +68,7 @@ func newHostileLog(t *testing.T) *hostileLog {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if db.Keys.Master, err = keystore.NewMasterKey(master, nil); err != nil {
+	if db.Keys.Master, err = keyfile.NewMasterKey(master, nil); err != nil {
 		t.Fatal(err)
 	}
 	h := &hostileLog{

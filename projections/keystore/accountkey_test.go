@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/keystore/keystoretest"
 )
 
@@ -16,11 +16,11 @@ func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 	t.Parallel()
 	stored, account := keystoretest.Create(t), uuid.NewString()
 	ctx := keystoretest.Context(t)
-	if _, err := stored.MakeAccountKey(ctx, account); !errors.Is(err, keystore.ErrNoMasterKey) {
+	if _, err := stored.MakeAccountKey(ctx, account); !errors.Is(err, keyfile.ErrNoMasterKey) {
 		t.Errorf("without a master key: %v", err)
 	}
 	stored.Master = keystoretest.MasterKey(t, 1, nil)
-	if _, err := stored.AccountKey(ctx, account); !errors.Is(err, keystore.ErrKeyLost) {
+	if _, err := stored.AccountKey(ctx, account); !errors.Is(err, keyfile.ErrKeyLost) {
 		t.Errorf("a key that was never created: %v", err)
 	}
 	keys := make([][]byte, 8)
@@ -81,7 +81,7 @@ func TestMasterKeyRotates(t *testing.T) {
 	if err := stored.EraseAccountKey(ctx, gone); err != nil {
 		t.Fatal(err)
 	}
-	check := func(key *keystore.MasterKey, want error) {
+	check := func(key *keyfile.MasterKey, want error) {
 		t.Helper()
 		stored.Master = key
 		if err := stored.CheckMaster(ctx); !errors.Is(err, want) {
@@ -89,10 +89,10 @@ func TestMasterKeyRotates(t *testing.T) {
 		}
 	}
 	check(old, nil)
-	check(nil, keystore.ErrNoMasterKey)
-	check(keystoretest.MasterKey(t, 2, nil), keystore.ErrOtherMasterKey)
+	check(nil, keyfile.ErrNoMasterKey)
+	check(keystoretest.MasterKey(t, 2, nil), keyfile.ErrOtherMasterKey)
 	for account := range keys {
-		if _, err := stored.AccountKey(ctx, account); !errors.Is(err, keystore.ErrOtherMasterKey) {
+		if _, err := stored.AccountKey(ctx, account); !errors.Is(err, keyfile.ErrOtherMasterKey) {
 			t.Errorf("with another master key: %v", err)
 		}
 	}
@@ -103,7 +103,7 @@ func TestMasterKeyRotates(t *testing.T) {
 			t.Errorf("after the rotation: %x, %v, want %x", key, err, want)
 		}
 	}
-	check(old, keystore.ErrOtherMasterKey)
+	check(old, keyfile.ErrOtherMasterKey)
 	if key, err := stored.AccountKey(ctx, gone); key != nil || err != nil {
 		t.Errorf("an erased account has the key %x, %v", key, err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/keystore/keystoretest"
 	"linkledger/projections/keystore/signedin"
 )
@@ -288,7 +289,7 @@ func TestCopyIsSealed(t *testing.T) {
 	t.Parallel()
 	ctx, folder := keystoretest.Context(t), t.TempDir()
 	master, other := keystoretest.MasterKey(t, 1, nil), keystoretest.MasterKey(t, 2, nil)
-	if err := keystore.OpenCopy(folder, master).Check(); !errors.Is(err, keystore.ErrNoCopy) {
+	if err := keyfile.OpenCopy(folder, master).Check(); !errors.Is(err, keyfile.ErrNoCopy) {
 		t.Errorf("an empty folder: %v", err)
 	}
 	db := createCopied(t, folder)
@@ -309,15 +310,15 @@ func TestCopyIsSealed(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		master *keystore.MasterKey
+		master *keyfile.MasterKey
 		want   error
 	}{
 		"its key":     {master, nil},
 		"former key":  {keystoretest.MasterKey(t, 2, master), nil},
-		"another key": {other, keystore.ErrOtherMasterKey},
-		"no key":      {nil, keystore.ErrNoMasterKey},
+		"another key": {other, keyfile.ErrOtherMasterKey},
+		"no key":      {nil, keyfile.ErrNoMasterKey},
 	} {
-		if err := keystore.OpenCopy(folder, test.master).Check(); !errors.Is(err, test.want) {
+		if err := keyfile.OpenCopy(folder, test.master).Check(); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
@@ -332,7 +333,7 @@ func TestCopyIsSealed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "sessions"), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := keystore.OpenCopy(folder, master).Check(); err == nil {
+		if err := keyfile.OpenCopy(folder, master).Check(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if _, done, err := openCopied(t, folder).Restore(ctx); done || err == nil {
@@ -381,7 +382,7 @@ func TestCopyFails(t *testing.T) {
 	if _, err := db.MakeAccountKey(ctx, account); err == nil || !strings.Contains(err.Error(), folder) {
 		t.Errorf("the key was made: %v", err)
 	}
-	if _, err := db.AccountKey(ctx, account); !errors.Is(err, keystore.ErrKeyLost) {
+	if _, err := db.AccountKey(ctx, account); !errors.Is(err, keyfile.ErrKeyLost) {
 		t.Errorf("the key is used without a copy: %v", err)
 	}
 	if err := os.Remove(blocked); err != nil {
@@ -484,7 +485,7 @@ func TestCopyMissesItsFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	copied := keystore.OpenCopy(folder, keystoretest.MasterKey(t, 1, nil))
+	copied := keyfile.OpenCopy(folder, keystoretest.MasterKey(t, 1, nil))
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/keystore/keystoretest"
 	"linkledger/projections/keystore/signedin"
 )
@@ -32,7 +32,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	session()
-	export := keystore.NewExport(folder, db.Master)
+	export := keyfile.NewExport(folder, db.Master)
 	var sessions string
 	if err := db.Export(ctx, export, func() error {
 		sessions = content(t, db)["sessions"]
@@ -53,7 +53,7 @@ func TestExport(t *testing.T) {
 	if empty, err := loaded.IsEmpty(ctx); !empty || err != nil {
 		t.Errorf("an empty database: %t, %v", empty, err)
 	}
-	restored, err := loaded.Load(ctx, keystore.OpenExport(folder, db.Master))
+	restored, err := loaded.Load(ctx, keyfile.OpenExport(folder, db.Master))
 	if err != nil || restored.Keys != 2 || restored.Sessions != 1 {
 		t.Errorf("%+v, %v", restored, err)
 	}
@@ -65,7 +65,7 @@ func TestExport(t *testing.T) {
 	}
 	// As dev keeps it, under another master key for the files.
 	other := keystoretest.MasterKey(t, 2, db.Master)
-	kept := keystore.OpenCopy(filepath.Join(t.TempDir(), "kept"), other)
+	kept := keyfile.OpenCopy(filepath.Join(t.TempDir(), "kept"), other)
 	if _, err := export.CopyTo(kept); err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/keystore/signedin"
 )
 
@@ -23,12 +24,12 @@ var ErrMissing = errors.New(
 // Keys are the stored keys of one database. They are safe for concurrent use.
 type Keys struct {
 	// Master wraps the keys of accounts; nil: none was given. It MUST be set before Keys are used.
-	Master *MasterKey
+	Master *keyfile.MasterKey
 
 	*signedin.Store
 
 	pool *pgxpool.Pool
-	copy atomic.Pointer[Copy] // once copyIn has looked for it
+	copy atomic.Pointer[keyfile.Copy] // once copyIn has looked for it
 }
 
 // New returns the keys in the database of a pool.

@@ -18,16 +18,16 @@ import (
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/failure"
 	"linkledger/projections/foldtest"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/logtest"
 	"linkledger/projections/projection"
 	"linkledger/projections/projectionstest"
 	"linkledger/projections/readmodel"
 )
 
-func masterKey(t testing.TB) *keystore.MasterKey {
+func masterKey(t testing.TB) *keyfile.MasterKey {
 	t.Helper()
-	key, err := keystore.NewMasterKey(bytes.Repeat([]byte{1}, keystore.MasterKeySize), nil)
+	key, err := keyfile.NewMasterKey(bytes.Repeat([]byte{1}, keyfile.MasterKeySize), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	w.DB.Keys.Master = masterKey(t)
 	link := uuid.New()
 	log := notedLink(ctx, w, t, link, events.StreamURL+link.String())
-	refused := func(master *keystore.MasterKey, want error) {
+	refused := func(master *keyfile.MasterKey, want error) {
 		t.Helper()
 		w.DB.Keys.Master = master
 		p := w.Projector(ctx, t)
@@ -241,12 +241,12 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 			t.Errorf("the batch ended with %v, want %v", err, want)
 		}
 	}
-	other, err := keystore.NewMasterKey(bytes.Repeat([]byte{2}, keystore.MasterKeySize), nil)
+	other, err := keyfile.NewMasterKey(bytes.Repeat([]byte{2}, keyfile.MasterKeySize), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused(nil, keystore.ErrNoMasterKey)
-	refused(other, keystore.ErrOtherMasterKey)
+	refused(nil, keyfile.ErrNoMasterKey)
+	refused(other, keyfile.ErrOtherMasterKey)
 	if _, err := w.DB.ExecContext(
 		ctx, "CREATE TABLE backup AS SELECT * FROM linkledger_keys.account_keys; TRUNCATE linkledger_keys.account_keys",
 	); err != nil {
@@ -255,7 +255,7 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	w.DB.Keys.Master = masterKey(t)
 	foldtest.Apply(ctx, t, w.Projector(ctx, t), log)
 	letters, err := deadletter.List(ctx, w.DB, projections.Links)
-	if err != nil || len(letters) != 1 || !strings.Contains(letters[0].Error, keystore.ErrKeyLost.Error()[:20]) {
+	if err != nil || len(letters) != 1 || !strings.Contains(letters[0].Error, keyfile.ErrKeyLost.Error()[:20]) {
 		t.Errorf("letters %+v, %v", letters, err)
 	}
 	if _, err := w.DB.ExecContext(ctx, "INSERT INTO linkledger_keys.account_keys SELECT * FROM backup"); err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/sqlbatch"
 	"linkledger/robots"
 )
@@ -38,8 +38,8 @@ type Definition struct {
 
 // Given is what the folds of a generation get.
 type Given struct {
-	Master    *keystore.MasterKey // wraps the keys of accounts; nil: none was given
-	Judgement *robots.Judgement   // of clicks; nil: they keep their verdicts
+	Master    *keyfile.MasterKey // wraps the keys of accounts; nil: none was given
+	Judgement *robots.Judgement  // of clicks; nil: they keep their verdicts
 }
 
 // Folds creates the folds of one generation, one for each batch. It holds what they share, such as

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 )
 
 // Context returns a context that bounds the waits of a test.
@@ -66,9 +67,9 @@ func Scan[T any](t testing.TB, d *Database, query string, args ...any) (value T)
 }
 
 // MasterKey returns a master key of equal bytes that unwraps the keys of a former one, if not nil.
-func MasterKey(t testing.TB, filler byte, former *keystore.MasterKey) *keystore.MasterKey {
+func MasterKey(t testing.TB, filler byte, former *keyfile.MasterKey) *keyfile.MasterKey {
 	t.Helper()
-	key, err := keystore.NewMasterKey(bytes.Repeat([]byte{filler}, keystore.MasterKeySize), former)
+	key, err := keyfile.NewMasterKey(bytes.Repeat([]byte{filler}, keyfile.MasterKeySize), former)
 	if err != nil {
 		t.Fatal(err)
 	}

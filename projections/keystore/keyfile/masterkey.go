@@ -1,4 +1,4 @@
-package keystore
+package keyfile
 
 import (
 	"crypto/aes"
@@ -54,15 +54,16 @@ func NewMasterKey(key []byte, former *MasterKey) (*MasterKey, error) {
 	return &MasterKey{name: hex.EncodeToString(sum[:8]), aead: aead, former: former}, nil
 }
 
-func (m *MasterKey) wrap(account string, key []byte) []byte {
-	return m.aead.Seal(nil, nil, key, []byte(account)) //nolint:gosec // it draws the nonce itself
+// Wrap encrypts a key or another text for a label, such as the id of an account.
+func (m *MasterKey) Wrap(label string, key []byte) []byte {
+	return m.aead.Seal(nil, nil, key, []byte(label)) //nolint:gosec // it draws the nonce itself
 }
 
 // Unwrap returns the key of an account from a row of account_keys. It fails with ErrNoMasterKey if
 // m is nil, and with ErrOtherMasterKey.
 func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, error) {
 	key, err := m.open(account, master, wrapped)
-	if errors.Is(err, errDamaged) {
+	if errors.Is(err, ErrDamaged) {
 		return nil, fmt.Errorf(
 			"the key of account %s is damaged, restore the schema linkledger_keys from a backup: "+
 				"%w", account, err,
@@ -71,12 +72,12 @@ func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, erro
 	return key, err
 }
 
-// errDamaged means that what is opened was not wrapped by the master key of that name, or not with
-// that label.
-var errDamaged = errors.New("it is damaged")
+// ErrDamaged means that a text was not wrapped by the master key of that name, or not for that
+// label.
+var ErrDamaged = errors.New("it is damaged")
 
-// open returns what wrap has wrapped with a label.
-func (m *MasterKey) open(label, master string, wrapped []byte) ([]byte, error) {
+// open returns the text that Wrap has wrapped for a label.
+func (m *MasterKey) open(purpose, master string, wrapped []byte) ([]byte, error) {
 	if m == nil {
 		return nil, ErrNoMasterKey
 	}
@@ -86,9 +87,15 @@ func (m *MasterKey) open(label, master string, wrapped []byte) ([]byte, error) {
 	if by == nil {
 		return nil, ErrOtherMasterKey
 	}
-	text, err := by.aead.Open(nil, nil, wrapped, []byte(label))
+	text, err := by.aead.Open(nil, nil, wrapped, []byte(purpose))
 	if err != nil {
-		return nil, errDamaged
+		return nil, ErrDamaged
 	}
 	return text, nil
 }
+
+// Name identifies the key without revealing it.
+func (m *MasterKey) Name() string { return m.name }
+
+// Former returns the key whose keys this one takes over, or nil.
+func (m *MasterKey) Former() *MasterKey { return m.former }
