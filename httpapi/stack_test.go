@@ -52,6 +52,7 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/level"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
@@ -230,7 +231,7 @@ func (s *stack) openDatabase(t testing.TB) {
 	}
 	db.DB = bun.NewDB(stdlib.OpenDBFromPool(db.Pool), pgdialect.New())
 	db.Keys = keystore.New(db.Pool)
-	if db.Keys.Master, err = keystore.NewMasterKey(bytes.Repeat([]byte("m"), keystore.MasterKeySize), nil); err != nil {
+	if db.Keys.Master, err = keyfile.NewMasterKey(bytes.Repeat([]byte("m"), keyfile.MasterKeySize), nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it

@@ -1,4 +1,4 @@
-package projections
+package projections_test
 
 import (
 	"context"
@@ -19,8 +19,12 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/internal/soak"
+	"linkledger/projections"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
+	"linkledger/projections/foldtest"
+	"linkledger/projections/logtest"
+	"linkledger/projections/projectionstest"
 	"linkledger/projections/readmodel"
 )
 
@@ -87,10 +91,10 @@ func answered(b []byte) bool {
 
 // dying opens the workshop's database a second time. Its connections can send as many statements as
 // m allows.
-func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB {
+func dying(ctx context.Context, w *foldtest.Workshop, t projectionstest.T, m *mortal) *readmodel.DB {
 	t.Helper()
 	pools := make([]*pgxpool.Pool, 2)
-	for i, cfg := range []*pgxpool.Config{w.db.Pool.Config(), w.db.Writers.Config()} {
+	for i, cfg := range []*pgxpool.Config{w.DB.Pool.Config(), w.DB.Writers.Config()} {
 		dial := cfg.ConnConfig.DialFunc
 		cfg.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dial(ctx, network, address)
@@ -108,7 +112,7 @@ func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB
 	}
 	return &readmodel.DB{
 		DB: bun.NewDB(stdlib.OpenDBFromPool(pools[0]), pgdialect.New()), Pool: pools[0], Writers: pools[1],
-		Keys: w.db.Keys,
+		Keys: w.DB.Keys,
 	}
 }
 
@@ -117,43 +121,47 @@ var generationNumber = regexp.MustCompile(`_g\d+`)
 
 // crashRun is a way to apply a log to a new generation.
 type crashRun struct {
-	*workshop
-	log   []eventstore.Recorded
-	cuts  int  // number of batches
-	build bool // build beside an empty serving generation and take over from it
+	*foldtest.Workshop
+	log    []eventstore.Recorded
+	cuts   int // number of batches
+	poison func(*projector.Config)
+	build  bool // build beside an empty serving generation and take over from it
 }
 
 // start creates the generation.
-func (c *crashRun) start(ctx context.Context, t fatalf) {
+func (c *crashRun) start(ctx context.Context, t projectionstest.T) {
 	t.Helper()
-	c.empty(ctx, t)
+	c.Empty(ctx, t)
 	if !c.build {
 		return
 	}
-	err := c.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		shape, err := readmodel.Shape(c.projection.Name)
+	err := c.DB.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		shape, err := readmodel.Shape(c.Projection.Name)
 		if err != nil {
 			return err
 		}
-		if err := readmodel.Serve(ctx, tx, c.projection.Name, generation.First, c.generation); err != nil {
+		if err := readmodel.Serve(ctx, tx, c.Projection.Name, generation.First, c.Generation); err != nil {
 			return err
 		}
-		_, err = generation.CreateNext(ctx, tx, c.projection.Name, shape, "")
+		_, err = generation.CreateNext(ctx, tx, c.Projection.Name, shape, "")
 		return err
 	})
 	if err != nil {
 		t.Fatalf("new build: %v", err)
 	}
-	c.generation++
+	c.Generation++
 }
 
 // deliver delivers the log from the checkpoint over db and returns the error that ended the
 // delivery.
-func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) error {
-	cfg := c.config(ctx, t)
+func (c *crashRun) deliver(ctx context.Context, t projectionstest.T, db *readmodel.DB) error {
+	cfg := c.Config(ctx, t)
 	cfg.DB = db
-	if err := c.db.NewRaw("SELECT NOT built FROM linkledger.generations WHERE name = ? AND generation = ?",
-		c.projection.Name, c.generation).Scan(ctx, &cfg.Building); err != nil {
+	if c.poison != nil {
+		c.poison(&cfg)
+	}
+	if err := c.DB.NewRaw("SELECT NOT built FROM linkledger.generations WHERE name = ? AND generation = ?",
+		c.Projection.Name, c.Generation).Scan(ctx, &cfg.Building); err != nil {
 		t.Fatalf("building: %v", err)
 	}
 	p := projector.New(cfg)
@@ -163,7 +171,7 @@ func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) erro
 	defer p.End(ctx)
 	size := max(1, (len(c.log)+c.cuts-1)/c.cuts)
 	for at := 0; at == 0 || at < len(c.log); at += size {
-		batch := batchOf(c.log[at:min(at+size, len(c.log))])
+		batch := foldtest.BatchOf(c.log[at:min(at+size, len(c.log))])
 		batch.CaughtUp = at+size >= len(c.log)
 		if err := p.Apply(ctx, batch); err != nil {
 			return err
@@ -173,36 +181,36 @@ func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) erro
 }
 
 // outcome returns everything that the run stored in the database, and removes it.
-func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
+func (c *crashRun) outcome(ctx context.Context, t projectionstest.T) string {
 	t.Helper()
-	dump := c.dump(ctx, t)
+	dump := c.Dump(ctx, t)
 	var more string
-	if err := c.db.NewRaw(`SELECT concat(
+	if err := c.DB.NewRaw(`SELECT concat(
 			(SELECT string_agg(concat(serving, built, commit_pos, ' ', prepare_pos), ';' ORDER BY generation) FROM linkledger.generations WHERE name = ?0),
 			(SELECT string_agg(indexdef, ';' ORDER BY indexname) FROM pg_indexes WHERE schemaname = ?1),
 			(SELECT string_agg(concat(event_id, error), ';' ORDER BY commit_pos) FROM linkledger.dead_letters WHERE name = ?0))`,
-		c.projection.Name, readmodel.GenerationSchema(c.projection.Name, c.generation)).Scan(ctx, &more); err != nil {
+		c.Projection.Name, readmodel.GenerationSchema(c.Projection.Name, c.Generation)).Scan(ctx, &more); err != nil {
 		t.Fatalf("outcome: %v", err)
 	}
 	if c.build {
-		c.drop(ctx, t)
-		c.generation--
-		c.drop(ctx, t)
-		c.generation++
+		c.Drop(ctx, t)
+		c.Generation--
+		c.Drop(ctx, t)
+		c.Generation++
 	} else {
-		c.clear(ctx, t)
+		c.Clear(ctx, t)
 	}
 	return dump + generationNumber.ReplaceAllString(more, "")
 }
 
 // crash runs over a connection that ends at a statement, then continues over another one. It
 // reports whether the run had such a statement.
-func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bool) (died bool, outcome string) {
+func (c *crashRun) crash(ctx context.Context, t projectionstest.T, statement int64, sent bool) (died bool, outcome string) {
 	t.Helper()
 	c.start(ctx, t)
 	m := &mortal{sends: sent}
 	m.statements.Store(1 << 40)
-	db := c.dying(ctx, t, m)
+	db := dying(ctx, c.Workshop, t, m)
 	m.statements.Store(statement)
 	err := c.deliver(ctx, t, db)
 	died = m.statements.Load() <= 0
@@ -212,7 +220,7 @@ func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bo
 	if died != (err != nil) {
 		t.Fatalf("statement %d: died %t, but the run returned %v", statement, died, err)
 	}
-	if err := c.deliver(ctx, t, c.db); err != nil {
+	if err := c.deliver(ctx, t, c.DB); err != nil {
 		t.Fatalf("after the crash at statement %d: %v", statement, err)
 	}
 	return died, c.outcome(ctx, t)
@@ -224,19 +232,19 @@ func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bo
 // make test takes each fifth statement.
 func TestCrashAtAnyStatement(t *testing.T) {
 	t.Parallel()
-	histories := rapid.Custom(drawHistory)
-	for _, name := range Names() {
+	histories := rapid.Custom(logtest.Draw)
+	for _, name := range projections.Names() {
 		for _, build := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, build %t", name, build), func(t *testing.T) {
 				t.Parallel()
 				ctx := context.Background()
-				c := &crashRun{workshop: newWorkshop(t, name), cuts: 2, build: build}
+				c := &crashRun{Workshop: foldtest.New(t, name), cuts: 2, build: build}
 				for seed := 0; len(c.log) < 6; seed++ {
-					c.log = c.followed(histories.Example(seed).log)
+					c.log = c.Followed(histories.Example(seed).Log)
 				}
 				c.log = c.log[:6]
 				if !build {
-					c.workshop = c.poisoned(c.log[len(c.log)/2].Position, false)
+					c.poison = c.Poisoning(c.log[len(c.log)/2].Position, false)
 				}
 				_, want := c.crash(ctx, t, 1<<40, false)
 				statement, step := int64(1), int64(soak.N(5, 1))
@@ -264,14 +272,14 @@ func TestCrashAtAnyStatement(t *testing.T) {
 // statement.
 func TestCrashAnywhere(t *testing.T) {
 	t.Parallel()
-	workshops := newWorkshops(t)
+	workshops := foldtest.NewEach(t)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		c := &crashRun{
-			workshop: rapid.SampledFrom(workshops).Draw(t, "projection"),
+			Workshop: rapid.SampledFrom(workshops).Draw(t, "projection"),
 			cuts:     rapid.IntRange(1, 5).Draw(t, "batches"), build: rapid.Bool().Draw(t, "build"),
 		}
-		c.log = c.followed(drawHistory(t).log)
+		c.log = c.Followed(logtest.Draw(t).Log)
 		_, want := c.crash(ctx, t, 1<<40, false)
 		_, got := c.crash(ctx, t, rapid.Int64Range(1, 40).Draw(t, "statement"), rapid.Bool().Draw(t, "sent"))
 		if got != want {

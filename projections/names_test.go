@@ -1,4 +1,4 @@
-package projections
+package projections_test
 
 import (
 	"maps"
@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/projectionstest"
 )
 
 // TestReleasedNames checks that no table or view has the name of another thing of a released
@@ -20,15 +21,15 @@ func TestReleasedNames(t *testing.T) {
 	if err != nil || len(lists) == 0 {
 		t.Fatalf("no lists of released names: %v", err)
 	}
-	conn, err := pgx.Connect(withTimeout(t), prepared.NewDatabase(t))
+	conn, err := pgx.Connect(projectionstest.Context(t), projectionstest.NewDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := postgrestest.Relations(withTimeout(t), conn)
+	now, err := postgrestest.Relations(projectionstest.Context(t), conn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.Close(withTimeout(t)); err != nil {
+	if err := conn.Close(projectionstest.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	// The view migrations shows nothing: it refuses the programs that read the former table.

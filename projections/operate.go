@@ -35,7 +35,7 @@ func Await(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 	to eventstore.Position,
 ) error {
-	p, err := all().Named(name)
+	p, err := All().Named(name)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func Await(
 }
 
 func operate(ctx context.Context, db *readmodel.DB, name, statement string) error {
-	if _, err := all().Named(name); err != nil {
+	if _, err := All().Named(name); err != nil {
 		return err
 	}
 	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {

@@ -20,6 +20,7 @@ import (
 	"linkledger/projections/engine/verify"
 	"linkledger/projections/history"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/links"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
@@ -39,8 +40,8 @@ const (
 	Activity   = activity.Name
 )
 
-// all returns the projections of this program.
-func all() projection.Set {
+// All returns the projections of this program.
+func All() projection.Set {
 	return projection.Set{
 		links.Projection(), tags.Projection(), accounts.Projection(), dimensions.Projection(),
 		tree.Projection(), history.Projection(), activity.Projection(),
@@ -53,7 +54,7 @@ func Awaited() []string { return []string{Links, Tags, Accounts} }
 // Filters returns the filters of all projections, by their names.
 func Filters() map[string]eventstore.Filter {
 	filters := make(map[string]eventstore.Filter)
-	for _, p := range all() {
+	for _, p := range All() {
 		filters[p.Name] = p.Filter
 	}
 	return filters
@@ -62,7 +63,7 @@ func Filters() map[string]eventstore.Filter {
 // Judging returns the names of the projections that count clicks, and so judge who is a robot. They
 // are built together when clicks are judged anew, because their numbers belong together.
 func Judging() (names []string) {
-	for _, p := range all() {
+	for _, p := range All() {
 		if p.Judges {
 			names = append(names, p.Name)
 		}
@@ -71,7 +72,7 @@ func Judging() (names []string) {
 }
 
 // Names returns the names of all projections.
-func Names() []string { return all().Names() }
+func Names() []string { return All().Names() }
 
 // Prepare creates what the database lacks: the control schema, and for each projection its tables,
 // views and checkpoint. It updates the schema of keys if there is one: see CreateKeys. Several
@@ -112,7 +113,7 @@ func CreateWithoutKeys(ctx context.Context, db *readmodel.DB, store *eventstore.
 // RestoreKeys creates the schema of keys from its copy, as keystore.Keys.Restore does.
 func RestoreKeys(
 	ctx context.Context, db *readmodel.DB,
-) (restored keystore.Restored, done bool, err error) {
+) (restored keyfile.Restored, done bool, err error) {
 	err = db.Locked(ctx, func(ctx context.Context) (err error) {
 		restored, done, err = db.Keys.Restore(ctx)
 		return err
@@ -121,7 +122,7 @@ func RestoreKeys(
 }
 
 // Run keeps the projections up to date until ctx ends, as engine.Run does.
-func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, all(), cfg) }
+func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, All(), cfg) }
 
 // Rebuild builds the next generation of projections beside those that serve, as rebuild.Run does.
 // It returns ErrOtherLog if the database belongs to another log.
@@ -140,20 +141,20 @@ func RebuildJudged(
 	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
-	return rebuild.Run(ctx, all(), cfg, names, words, report)
+	return rebuild.Run(ctx, All(), cfg, names, words, report)
 }
 
 // BeginRebuild begins to build the next generation of a projection, as rebuild.Begin does. The
 // caller MUST have called CheckLog.
 func BeginRebuild(ctx context.Context, db *readmodel.DB, name string) error {
-	return rebuild.Begin(ctx, all(), db, name)
+	return rebuild.Begin(ctx, All(), db, name)
 }
 
 // EstimateRebuild returns what the next build of a projection takes, as rebuild.EstimateBuild does.
 func EstimateRebuild(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 ) (rebuild.Estimate, error) {
-	p, err := all().Named(name)
+	p, err := All().Named(name)
 	if err != nil {
 		return rebuild.Estimate{}, err
 	}
@@ -164,7 +165,7 @@ func EstimateRebuild(
 func Rollback(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 ) (int, error) {
-	p, err := all().Named(name)
+	p, err := All().Named(name)
 	if err != nil {
 		return 0, err
 	}
@@ -173,7 +174,7 @@ func Rollback(
 
 // Prune removes the generations of a projection that do not serve, as rebuild.Prune does.
 func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
-	if _, err := all().Named(name); err != nil {
+	if _, err := All().Named(name); err != nil {
 		return 0, err
 	}
 	return rebuild.Prune(ctx, db, name)
@@ -194,7 +195,7 @@ func Verify(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 	report func([]status.Progress),
 ) (verify.Result, error) {
-	p, err := all().Named(name)
+	p, err := All().Named(name)
 	if err != nil {
 		return verify.Result{}, err
 	}
@@ -243,7 +244,7 @@ func DeadLettersOf(
 // Followers returns the names of the projections that follow an event.
 func Followers(r eventstore.Recorded) []string {
 	var names []string
-	for _, p := range all() {
+	for _, p := range All() {
 		if p.Filter.Matches(r) {
 			names = append(names, p.Name)
 		}
@@ -253,7 +254,7 @@ func Followers(r eventstore.Recorded) []string {
 
 // RetryDeadLetters applies the dead letters of a projection, as deadletter.Retry does.
 func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
-	p, err := all().Named(name)
+	p, err := All().Named(name)
 	if err != nil {
 		return 0, err
 	}
@@ -267,7 +268,7 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 func DiscardDeadLetters(
 	ctx context.Context, db *readmodel.DB, name, stream string,
 ) (deadletter.Outcome, error) {
-	p, err := all().Named(name)
+	p, err := All().Named(name)
 	if err != nil {
 		return deadletter.Outcome{}, err
 	}
@@ -290,14 +291,14 @@ func checkName(name string) error {
 	if name == "" {
 		return nil
 	}
-	_, err := all().Named(name)
+	_, err := All().Named(name)
 	return err
 }
 
 // RestoreDiscarded takes back that events of a projection were given up, as deadletter.Restore
 // does.
 func RestoreDiscarded(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
-	if _, err := all().Named(name); err != nil {
+	if _, err := All().Named(name); err != nil {
 		return 0, err
 	}
 	return deadletter.Restore(ctx, db, name, stream)
@@ -308,7 +309,7 @@ func RestoreDiscarded(ctx context.Context, db *readmodel.DB, name, stream string
 func Overviews(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 ) ([]status.Overview, error) {
-	return status.Overviews(ctx, all(), db, store)
+	return status.Overviews(ctx, All(), db, store)
 }
 
 // Generations returns the state of all projections from the tables of the database, without their
@@ -319,5 +320,5 @@ func Generations(ctx context.Context, db *readmodel.DB) ([]status.Overview, erro
 
 // AddLag adds to overviews how far each projection lags behind the log of the event store.
 func AddLag(ctx context.Context, store *eventstore.Store, overviews []status.Overview) error {
-	return status.AddLag(ctx, all(), store, overviews)
+	return status.AddLag(ctx, All(), store, overviews)
 }

@@ -16,7 +16,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/projections"
 	"linkledger/projections/engine"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/readmodel"
 )
 
@@ -41,7 +41,7 @@ func TestRepeatedChangesThatWereGivenUp(t *testing.T) {
 			t.Errorf("the projections: %v", err)
 		}
 	})
-	master := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("m"), keystore.MasterKeySize))
+	master := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("m"), keyfile.MasterKeySize))
 	flags := []string{"--eventstore=" + server.URL(), "--database=" + dsn, "--master-key=" + master}
 	command := func(args ...string) string {
 		t.Helper()

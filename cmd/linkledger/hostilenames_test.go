@@ -25,6 +25,8 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
+	"linkledger/projections/keystore/signedin"
 	"linkledger/projections/readmodel"
 )
 
@@ -58,7 +60,7 @@ type hostileLog struct {
 // newHostileLog returns such an installation, with projections that have read its log.
 func newHostileLog(t *testing.T) *hostileLog {
 	t.Helper()
-	master := bytes.Repeat([]byte("m"), keystore.MasterKeySize)
+	master := bytes.Repeat([]byte("m"), keyfile.MasterKeySize)
 	dsn := prepared.NewDatabase(t)
 	server := eventstoretest.Serve(t)
 	db, err := readmodel.Open(t.Context(), dsn, 8)
@@ -66,7 +68,7 @@ func newHostileLog(t *testing.T) *hostileLog {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if db.Keys.Master, err = keystore.NewMasterKey(master, nil); err != nil {
+	if db.Keys.Master, err = keyfile.NewMasterKey(master, nil); err != nil {
 		t.Fatal(err)
 	}
 	h := &hostileLog{
@@ -202,7 +204,7 @@ func (h *hostileLog) fill() {
 		},
 		events.URLDeleted{Account: account, Hash: "gone", At: now},
 	)
-	if _, _, err := h.keys.StartSession(h.t.Context(), keystore.Session{
+	if _, _, err := h.keys.StartSession(h.t.Context(), signedin.Session{
 		Account: h.account, Key: h.key.String(), Operator: true, Agent: "browser" + controls,
 	}, now); err != nil {
 		h.t.Fatal(err)

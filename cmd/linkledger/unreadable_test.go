@@ -17,7 +17,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/projections"
 	"linkledger/projections/engine"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/readmodel"
 )
 
@@ -43,7 +43,7 @@ func TestAccountEndsDespiteUnreadableEvents(t *testing.T) {
 	})
 	wait, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	master := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("m"), keystore.MasterKeySize))
+	master := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("m"), keyfile.MasterKeySize))
 	flags := []string{"--eventstore=" + server.URL(), "--database=" + dsn, "--master-key=" + master}
 	command := func(args ...string) string {
 		t.Helper()

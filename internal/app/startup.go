@@ -16,7 +16,9 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/connection"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 	"linkledger/waiting"
 )
 
@@ -97,7 +99,7 @@ func openDatabase(
 	case usage.Is(err):
 		return nil, err
 	}
-	if errors.Is(err, readmodel.ErrNewer) {
+	if errors.Is(err, controlschema.ErrNewer) {
 		return nil, usage.Wrap(err)
 	}
 	return nil, usage.Errorf("%w; --database (%s) names it", err, usage.Env("database"))
@@ -119,7 +121,7 @@ func (s *Service) secret(ctx context.Context, name string, size int) (shared []b
 
 // openKeys checks that the master key is the one of the database. It creates the schema of keys at
 // the first start, and waits for the event store then, because the log must have no links yet.
-func (s *Service) openKeys(ctx context.Context, master *keystore.MasterKey) error {
+func (s *Service) openKeys(ctx context.Context, master *keyfile.MasterKey) error {
 	s.db.Keys.Master = master
 	exist := false
 	err := askDatabase(ctx, func(ctx context.Context) (err error) {
@@ -157,7 +159,7 @@ func (s *Service) openKeys(ctx context.Context, master *keystore.MasterKey) erro
 // restoreKeys loads the keys from the copy that a dev keeps beside its database. It reports whether
 // there was one.
 func (s *Service) restoreKeys(ctx context.Context) (done bool, err error) {
-	var restored keystore.Restored
+	var restored keyfile.Restored
 	err = await(ctx, "database", connection.Unavailable, func(ctx context.Context) (err error) {
 		restored, done, err = projections.RestoreKeys(ctx, s.db)
 		return err

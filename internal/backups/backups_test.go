@@ -26,6 +26,7 @@ import (
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/internal/secret"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/readmodel"
 )
 
@@ -35,7 +36,7 @@ const testTimeout = 2 * time.Minute
 
 // sealing has the master key of the tests.
 var sealing = config.Sealing{
-	MasterKey: secret.Text(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, keystore.MasterKeySize))),
+	MasterKey: secret.Text(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, keyfile.MasterKeySize))),
 }
 
 // place is an installation without a running service.
@@ -176,7 +177,7 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := config.Sealing{
-		MasterKey: secret.Text(base64.StdEncoding.EncodeToString(make([]byte, keystore.MasterKeySize))),
+		MasterKey: secret.Text(base64.StdEncoding.EncodeToString(make([]byte, keyfile.MasterKeySize))),
 	}
 	for name, c := range map[string]struct {
 		from, to string

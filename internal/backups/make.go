@@ -15,6 +15,7 @@ import (
 	"linkledger/internal/storeserver"
 	"linkledger/internal/usage"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 )
 
 // Source is an installation of which a backup is made.
@@ -93,7 +94,7 @@ func fill(
 	if err := s.Keys.CheckMaster(ctx); err != nil {
 		return m, err
 	}
-	copied := keystore.NewExport(filepath.Join(path, keysFolder), s.Keys.Master)
+	copied := keyfile.NewExport(filepath.Join(path, keysFolder), s.Keys.Master)
 	var log backup.Manifest
 	wanted := storeserver.Wanted{
 		Folder: s.Events, To: filepath.Join(path, eventsFolder), Draft: true, Version: s.Version,

@@ -17,6 +17,7 @@ import (
 	"linkledger/internal/storeserver"
 	"linkledger/internal/usage"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 )
 
 // Restored is what a restored backup has brought.
@@ -60,9 +61,9 @@ func ToFolder(
 		return r, err
 	}
 	if m.Sealed && master == nil {
-		return r, config.ExplainKey(keystore.ErrNoMasterKey)
+		return r, config.ExplainKey(keyfile.ErrNoMasterKey)
 	}
-	export := keystore.OpenExport(filepath.Join(set, keysFolder), master)
+	export := keyfile.OpenExport(filepath.Join(set, keysFolder), master)
 	draft, err := beginEmpty(folder)
 	if err != nil {
 		return r, err
@@ -74,7 +75,7 @@ func ToFolder(
 	if master, err = keepMaster(draft.Path, sealing, master); err != nil {
 		return r, err
 	}
-	kept := keystore.OpenCopy(filepath.Join(draft.Path, keysFolder), master)
+	kept := keyfile.OpenCopy(filepath.Join(draft.Path, keysFolder), master)
 	restored, err := export.CopyTo(kept)
 	if err == nil {
 		err = kept.Check()
@@ -91,8 +92,8 @@ func ToFolder(
 
 // keepMaster writes the master key to a new data folder. It makes one if there is none.
 func keepMaster(
-	folder string, sealing config.Sealing, master *keystore.MasterKey,
-) (*keystore.MasterKey, error) {
+	folder string, sealing config.Sealing, master *keyfile.MasterKey,
+) (*keyfile.MasterKey, error) {
 	if master == nil {
 		made, err := datafolder.MasterKey(folder)
 		if err != nil {
@@ -103,7 +104,7 @@ func keepMaster(
 	return master, datafolder.SaveMasterKey(folder, sealing.MasterKey)
 }
 
-func keepSigningKey(folder string, export *keystore.Copy) error {
+func keepSigningKey(folder string, export *keyfile.Copy) error {
 	quoted, err := export.SigningKey()
 	if err != nil || quoted == "" {
 		return err
@@ -125,7 +126,7 @@ func ToBackends(
 		return r, err
 	}
 	if m.Sealed && keys.Master == nil {
-		return r, config.ExplainKey(keystore.ErrNoMasterKey)
+		return r, config.ExplainKey(keyfile.ErrNoMasterKey)
 	}
 	empty, err := keys.IsEmpty(ctx)
 	if err != nil {
@@ -144,7 +145,7 @@ func ToBackends(
 		return r, err
 	}
 	restored, err := keys.Load(
-		ctx, keystore.OpenExport(filepath.Join(set, keysFolder), keys.Master),
+		ctx, keyfile.OpenExport(filepath.Join(set, keysFolder), keys.Master),
 	)
 	if err != nil {
 		return r, config.ExplainKey(err)

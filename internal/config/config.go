@@ -21,7 +21,7 @@ import (
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 	"linkledger/projections/engine"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 )
 
 // Serving configures how the service serves: addresses, requests that are logged, and limits.
@@ -59,8 +59,8 @@ type Sealing struct {
 
 // Keys returns the master key, with the former one if both are given. It returns nil if there is
 // no master key.
-func (s Sealing) Keys() (*keystore.MasterKey, error) {
-	var key *keystore.MasterKey
+func (s Sealing) Keys() (*keyfile.MasterKey, error) {
+	var key *keyfile.MasterKey
 	for _, text := range []secret.Text{s.FormerMasterKey, s.MasterKey} {
 		if text == "" {
 			continue
@@ -69,7 +69,7 @@ func (s Sealing) Keys() (*keystore.MasterKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key, err = keystore.NewMasterKey(raw, key); err != nil {
+		if key, err = keyfile.NewMasterKey(raw, key); err != nil {
 			return nil, err
 		}
 	}
@@ -175,7 +175,7 @@ var rules = map[string]func(string) bool{
 	"key_name": regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString,
 	"master_key": func(key string) bool {
 		raw, err := base64.StdEncoding.DecodeString(key)
-		return err == nil && len(raw) == keystore.MasterKeySize
+		return err == nil && len(raw) == keyfile.MasterKeySize
 	},
 	"issuer":  func(issuer string) bool { return openid.CheckIssuer(issuer) == nil },
 	"origins": func(list string) bool { return Origins(list).Valid() },
@@ -240,7 +240,7 @@ func flagName(field string) string {
 // ExplainKey adds to an error about a missing or wrong master key which flag to change. It returns
 // other errors unchanged.
 func ExplainKey(err error) error {
-	if errors.Is(err, keystore.ErrNoMasterKey) || errors.Is(err, keystore.ErrOtherMasterKey) ||
+	if errors.Is(err, keyfile.ErrNoMasterKey) || errors.Is(err, keyfile.ErrOtherMasterKey) ||
 		errors.Is(err, accounts.ErrNothingSealed) || errors.Is(err, people.ErrNotSealed) {
 		return usage.Errorf("%w, with --master-key (%s)", err, usage.Env("master-key"))
 	}

@@ -11,7 +11,7 @@ import (
 	"linkledger/events/proof"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/typed"
 )
 
@@ -39,7 +39,7 @@ func StoredMasterKey(folder string) (secret.Text, error) { return stored(folder,
 // MasterKey returns the master key in a data folder. At the first start it generates one.
 func MasterKey(folder string) (secret.Text, error) {
 	return storedOrNew(folder, masterKeyFile, func() (string, error) {
-		random := make([]byte, keystore.MasterKeySize)
+		random := make([]byte, keyfile.MasterKeySize)
 		_, _ = rand.Read(random) // never fails
 		return base64.StdEncoding.EncodeToString(random), nil
 	})

@@ -14,6 +14,7 @@ import (
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/waiting"
 )
 
@@ -44,7 +45,7 @@ func (c Config) startDatabase(
 			Settings: map[string]string{keystore.CopySetting: keys},
 			Replace: func(made, with int) error {
 				former, version = made, with
-				copied := keystore.OpenCopy(keys, master)
+				copied := keyfile.OpenCopy(keys, master)
 				if err := checkReplaceable(copied, keys, made); err != nil {
 					return err
 				}
@@ -74,9 +75,9 @@ func (c Config) startDatabase(
 }
 
 // checkReplaceable refuses to set a database aside that has the only keys.
-func checkReplaceable(copied *keystore.Copy, folder string, made int) error {
+func checkReplaceable(copied *keyfile.Copy, folder string, made int) error {
 	err := copied.Check()
-	if errors.Is(err, keystore.ErrNoCopy) {
+	if errors.Is(err, keyfile.ErrNoCopy) {
 		return fmt.Errorf("another version cannot replace it, because its keys have no copy in %s "+
 			"yet: install PostgreSQL %d beside the new one (https://apt.postgresql.org has it, "+
 			"and https://snapshot.debian.org the package of Debian), and start linkledger dev "+

@@ -12,6 +12,7 @@ import (
 	"linkledger/projections/adoption"
 	"linkledger/projections/connection"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 )
 
 // Installation has the flags that name the installation of an operator command.
@@ -68,7 +69,7 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 	}
 	db.Keys.Master, db.Program = key, i.Program
 	// A service that starts now may not have prepared the database yet.
-	if err := db.CheckVersion(ctx); err != nil && !errors.Is(err, readmodel.ErrNotUpgraded) {
+	if err := db.CheckVersion(ctx); err != nil && !errors.Is(err, controlschema.ErrNotUpgraded) {
 		return nil, errors.Join(usage.Wrap(err), db.Close())
 	}
 	return db, nil

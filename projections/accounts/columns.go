@@ -10,23 +10,23 @@ import (
 )
 
 type (
-	account = readmodel.Account
-	key     = readmodel.AccountKey
-	member  = readmodel.AccountMember
-	person  = readmodel.Person
+	accountRow = readmodel.Account
+	key        = readmodel.AccountKey
+	member     = readmodel.AccountMember
+	person     = readmodel.Person
 )
 
-var accountColumns = sqlbatch.Columns[account]{
-	sqlbatch.UUIDColumn("id", func(a *account) *uuid.UUID { return &a.ID }),
-	sqlbatch.TextColumn("username", func(a *account) *string { return &a.Username }),
-	sqlbatch.TextColumn("plan", func(a *account) *string { return &a.Plan }),
-	sqlbatch.BoolColumn("active", func(a *account) *bool { return &a.Active }),
-	sqlbatch.DateColumn("expiration_date", func(a *account) **time.Time {
+var accountColumns = sqlbatch.Columns[accountRow]{
+	sqlbatch.UUIDColumn("id", func(a *accountRow) *uuid.UUID { return &a.ID }),
+	sqlbatch.TextColumn("username", func(a *accountRow) *string { return &a.Username }),
+	sqlbatch.TextColumn("plan", func(a *accountRow) *string { return &a.Plan }),
+	sqlbatch.BoolColumn("active", func(a *accountRow) *bool { return &a.Active }),
+	sqlbatch.DateColumn("expiration_date", func(a *accountRow) **time.Time {
 		return &a.ExpirationDate
 	}),
-	sqlbatch.BoolColumn("erased", func(a *account) *bool { return &a.Erased }),
-	sqlbatch.TimeColumn("created_at", func(a *account) *time.Time { return &a.CreatedAt }),
-	sqlbatch.BigintColumn("changed", func(a *account) *int64 { return &a.Changed }),
+	sqlbatch.BoolColumn("erased", func(a *accountRow) *bool { return &a.Erased }),
+	sqlbatch.TimeColumn("created_at", func(a *accountRow) *time.Time { return &a.CreatedAt }),
+	sqlbatch.BigintColumn("changed", func(a *accountRow) *int64 { return &a.Changed }),
 }
 
 var keyColumns = sqlbatch.Columns[key]{

@@ -94,11 +94,11 @@ func (f *fold) metadataOf(event projection.Event) (m *metadata, ok bool, err err
 // the call.
 type callText struct{ before, after string }
 
-func withoutCausation(metadata []byte) callText {
-	before, after, _ := bytes.Cut(metadata, []byte(`"$causationId":"`))
+func withoutCausation(text []byte) callText {
+	before, after, _ := bytes.Cut(text, []byte(`"$causationId":"`))
 	id, after, _ := bytes.Cut(after, []byte(`"`))
 	if _, err := uuid.ParseBytes(id); err != nil || len(after) == 0 {
-		return callText{before: string(metadata)}
+		return callText{before: string(text)}
 	}
 	return callText{string(before), string(after)}
 }

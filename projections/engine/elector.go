@@ -16,6 +16,7 @@ import (
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 	"linkledger/robots"
 )
 
@@ -243,7 +244,7 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
-	if err := readmodel.HoldPresence(ctx, conn, e.cfg.Owner); err != nil {
+	if err := controlschema.HoldPresence(ctx, conn, e.cfg.Owner); err != nil {
 		return err
 	}
 	e.present.Store(true)

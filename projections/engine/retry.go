@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"linkledger/projections/engine/deadletter"
+	"linkledger/projections/engine/failure"
 	"linkledger/projections/engine/generation"
-	"linkledger/projections/engine/projector"
 )
 
 // Policy says when the events of a stream that are set aside are tried again. Each new owner of a
@@ -74,7 +74,7 @@ func (l *leaseholder) retrySome(ctx context.Context, after string) (last string)
 		err := deadletter.CanRetry(ctx, l.cfg.DB, l.projection, l.at, stream)
 		if err == nil {
 			mended = append(mended, stream)
-		} else if !projector.OfEvent(err) {
+		} else if !failure.OfEvent(err) {
 			return failed(err)
 		}
 	}
@@ -93,7 +93,7 @@ func (l *leaseholder) apply(ctx context.Context, streams []string) error {
 		return nil
 	}
 	n, err := deadletter.Retry(ctx, l.cfg.DB, l.projection, streams...)
-	if projector.OfEvent(err) && n == 0 && len(streams) > 1 {
+	if failure.OfEvent(err) && n == 0 && len(streams) > 1 {
 		for _, stream := range streams {
 			if err := l.apply(ctx, []string{stream}); err != nil {
 				return err
@@ -101,7 +101,7 @@ func (l *leaseholder) apply(ctx context.Context, streams []string) error {
 		}
 		return nil
 	}
-	if err != nil && !projector.OfEvent(err) {
+	if err != nil && !failure.OfEvent(err) {
 		return err
 	}
 	if n > 0 {

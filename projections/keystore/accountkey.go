@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"linkledger/projections/keystore/keyfile"
 )
 
 const (
@@ -28,17 +30,17 @@ const EraseAccountKeyStatement = `
 // account was erased. It fails with ErrNoMasterKey or ErrOtherMasterKey.
 func (k *Keys) MakeAccountKey(ctx context.Context, account string) ([]byte, error) {
 	key, err := k.AccountKey(ctx, account)
-	if !errors.Is(err, ErrKeyLost) {
+	if !errors.Is(err, keyfile.ErrKeyLost) {
 		return key, err
 	}
 	if k.Master == nil {
-		return nil, ErrNoMasterKey
+		return nil, keyfile.ErrNoMasterKey
 	}
 	random := make([]byte, accountKeySize)
 	_, _ = rand.Read(random) // never fails
 	err = k.execDurably(ctx, change{account: account}, `
 		INSERT INTO linkledger_keys.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
-		ON CONFLICT DO NOTHING`, account, k.Master.wrap(account, random), k.Master.name)
+		ON CONFLICT DO NOTHING`, account, k.Master.Wrap(account, random), k.Master.Name())
 	if err != nil {
 		return nil, fmt.Errorf("make a key for account %s: %w", account, err)
 	}
@@ -54,7 +56,7 @@ func (k *Keys) AccountKey(ctx context.Context, account string) ([]byte, error) {
 	err := k.pool.QueryRow(ctx, query, account).Scan(&wrapped, &master)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return nil, ErrKeyLost
+		return nil, keyfile.ErrKeyLost
 	case err != nil:
 		return nil, fmt.Errorf("read the key of account %s: %w", account, explain(err))
 	case wrapped == nil:
@@ -102,8 +104,8 @@ func (k *Keys) durably(ctx context.Context, changed change, do func(pgx.Tx) erro
 		if err := do(tx); err != nil {
 			return err
 		}
-		if err := to.write(ctx, tx, changed); err != nil {
-			return fmt.Errorf("copy the keys to %s: %w", to.folder, err)
+		if err := write(ctx, tx, to, changed); err != nil {
+			return fmt.Errorf("copy the keys to %s: %w", to.Folder(), err)
 		}
 		return nil
 	}))
@@ -115,8 +117,8 @@ func (k *Keys) durably(ctx context.Context, changed change, do func(pgx.Tx) erro
 func (k *Keys) CheckMaster(ctx context.Context) error {
 	name := ""
 	if k.Master != nil {
-		name = k.Master.name
-		if k.Master.former != nil {
+		name = k.Master.Name()
+		if k.Master.Former() != nil {
 			if err := k.rewrapAll(ctx); err != nil {
 				return fmt.Errorf("wrap the keys of accounts by another master key: %w", err)
 			}
@@ -130,9 +132,9 @@ func (k *Keys) CheckMaster(ctx context.Context) error {
 	}
 	switch {
 	case foreign && k.Master == nil:
-		return ErrNoMasterKey
+		return keyfile.ErrNoMasterKey
 	case foreign:
-		return ErrOtherMasterKey
+		return keyfile.ErrOtherMasterKey
 	}
 	return nil
 }
@@ -153,7 +155,7 @@ func (k *Keys) rewrapAll(ctx context.Context) error {
 // rewrap wraps the next keys anew, and returns how many there were. FOR UPDATE keeps other
 // processes from erasing them meanwhile.
 func (k *Keys) rewrap(ctx context.Context, tx pgx.Tx) (n int, err error) {
-	former := k.Master.former.name
+	former := k.Master.Former().Name()
 	found, err := tx.Query(ctx, `
 		SELECT account_id::text, wrapped FROM linkledger_keys.account_keys WHERE master = $1
 		ORDER BY account_id LIMIT $2 FOR UPDATE`, former, rewrapBatch)
@@ -174,8 +176,8 @@ func (k *Keys) rewrap(ctx context.Context, tx pgx.Tx) (n int, err error) {
 		}
 		const statement = "UPDATE linkledger_keys.account_keys SET wrapped = $1, master = $2 " +
 			"WHERE account_id = $3"
-		wrapped := k.Master.wrap(row.Account, key)
-		if _, err := tx.Exec(ctx, statement, wrapped, k.Master.name, row.Account); err != nil {
+		wrapped := k.Master.Wrap(row.Account, key)
+		if _, err := tx.Exec(ctx, statement, wrapped, k.Master.Name(), row.Account); err != nil {
 			return 0, err
 		}
 	}

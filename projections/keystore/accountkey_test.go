@@ -8,27 +8,19 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
+	"linkledger/projections/keystore/keystoretest"
 )
-
-func newMasterKey(t *testing.T, filler byte, former *keystore.MasterKey) *keystore.MasterKey {
-	t.Helper()
-	key, err := keystore.NewMasterKey(bytes.Repeat([]byte{filler}, keystore.MasterKeySize), former)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
 
 func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 	t.Parallel()
-	stored, account := create(t), uuid.NewString()
-	ctx := withTimeout(t)
-	if _, err := stored.MakeAccountKey(ctx, account); !errors.Is(err, keystore.ErrNoMasterKey) {
+	stored, account := keystoretest.Create(t), uuid.NewString()
+	ctx := keystoretest.Context(t)
+	if _, err := stored.MakeAccountKey(ctx, account); !errors.Is(err, keyfile.ErrNoMasterKey) {
 		t.Errorf("without a master key: %v", err)
 	}
-	stored.Master = newMasterKey(t, 1, nil)
-	if _, err := stored.AccountKey(ctx, account); !errors.Is(err, keystore.ErrKeyLost) {
+	stored.Master = keystoretest.MasterKey(t, 1, nil)
+	if _, err := stored.AccountKey(ctx, account); !errors.Is(err, keyfile.ErrKeyLost) {
 		t.Errorf("a key that was never created: %v", err)
 	}
 	keys := make([][]byte, 8)
@@ -50,7 +42,7 @@ func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 	if other, err := stored.MakeAccountKey(ctx, uuid.NewString()); err != nil || bytes.Equal(other, keys[0]) {
 		t.Errorf("another account has the key %x, %v", other, err)
 	}
-	if n := scan[int](t, stored, "SELECT count(*) FROM linkledger_keys.account_keys WHERE position($1::bytea IN wrapped) > 0", keys[0]); n != 0 {
+	if n := keystoretest.Scan[int](t, stored, "SELECT count(*) FROM linkledger_keys.account_keys WHERE position($1::bytea IN wrapped) > 0", keys[0]); n != 0 {
 		t.Error("the key is stored unwrapped")
 	}
 	for range 2 {
@@ -72,11 +64,11 @@ func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 
 func TestMasterKeyRotates(t *testing.T) {
 	t.Parallel()
-	stored, ctx := create(t), withTimeout(t)
+	stored, ctx := keystoretest.Create(t), keystoretest.Context(t)
 	if err := stored.CheckMaster(ctx); err != nil {
 		t.Errorf("no key at all: %v", err)
 	}
-	old, gone := newMasterKey(t, 1, nil), uuid.NewString()
+	old, gone := keystoretest.MasterKey(t, 1, nil), uuid.NewString()
 	stored.Master = old
 	keys := make(map[string][]byte)
 	for range 3 {
@@ -89,7 +81,7 @@ func TestMasterKeyRotates(t *testing.T) {
 	if err := stored.EraseAccountKey(ctx, gone); err != nil {
 		t.Fatal(err)
 	}
-	check := func(key *keystore.MasterKey, want error) {
+	check := func(key *keyfile.MasterKey, want error) {
 		t.Helper()
 		stored.Master = key
 		if err := stored.CheckMaster(ctx); !errors.Is(err, want) {
@@ -97,21 +89,21 @@ func TestMasterKeyRotates(t *testing.T) {
 		}
 	}
 	check(old, nil)
-	check(nil, keystore.ErrNoMasterKey)
-	check(newMasterKey(t, 2, nil), keystore.ErrOtherMasterKey)
+	check(nil, keyfile.ErrNoMasterKey)
+	check(keystoretest.MasterKey(t, 2, nil), keyfile.ErrOtherMasterKey)
 	for account := range keys {
-		if _, err := stored.AccountKey(ctx, account); !errors.Is(err, keystore.ErrOtherMasterKey) {
+		if _, err := stored.AccountKey(ctx, account); !errors.Is(err, keyfile.ErrOtherMasterKey) {
 			t.Errorf("with another master key: %v", err)
 		}
 	}
-	check(newMasterKey(t, 2, old), nil)
-	check(newMasterKey(t, 2, nil), nil)
+	check(keystoretest.MasterKey(t, 2, old), nil)
+	check(keystoretest.MasterKey(t, 2, nil), nil)
 	for account, want := range keys {
 		if key, err := stored.AccountKey(ctx, account); err != nil || !bytes.Equal(key, want) {
 			t.Errorf("after the rotation: %x, %v, want %x", key, err, want)
 		}
 	}
-	check(old, keystore.ErrOtherMasterKey)
+	check(old, keyfile.ErrOtherMasterKey)
 	if key, err := stored.AccountKey(ctx, gone); key != nil || err != nil {
 		t.Errorf("an erased account has the key %x, %v", key, err)
 	}

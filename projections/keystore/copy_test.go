@@ -18,56 +18,59 @@ import (
 
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
+	"linkledger/projections/keystore/keystoretest"
+	"linkledger/projections/keystore/signedin"
 )
 
 // openCopied returns the keys of an empty database whose connections name a folder of a copy.
-func openCopied(t *testing.T, folder string) *database {
+func openCopied(t *testing.T, folder string) *keystoretest.Database {
 	t.Helper()
 	cfg, err := pgxpool.ParseConfig(postgrestest.NewDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.ConnConfig.RuntimeParams[keystore.CopySetting] = folder
-	pool, err := pgxpool.NewWithConfig(withTimeout(t), cfg)
+	pool, err := pgxpool.NewWithConfig(keystoretest.Context(t), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	db := &database{Keys: keystore.New(pool), pool: pool}
-	db.Master = newMasterKey(t, 1, nil)
+	db := &keystoretest.Database{Keys: keystore.New(pool), Pool: pool}
+	db.Master = keystoretest.MasterKey(t, 1, nil)
 	return db
 }
 
 // createCopied returns the keys of a database with a complete copy in a folder.
-func createCopied(t *testing.T, folder string) *database {
+func createCopied(t *testing.T, folder string) *keystoretest.Database {
 	t.Helper()
 	db := openCopied(t, folder)
-	if err := errors.Join(db.Create(withTimeout(t)), db.CopyAll(withTimeout(t))); err != nil {
+	if err := errors.Join(db.Create(keystoretest.Context(t)), db.CopyAll(keystoretest.Context(t))); err != nil {
 		t.Fatal(err)
 	}
 	return db
 }
 
 // content returns all rows of the schema.
-func (d *database) content(t *testing.T) map[string]string {
+func content(t *testing.T, d *keystoretest.Database) map[string]string {
 	t.Helper()
 	content := make(map[string]string)
-	for _, table := range d.tables(t) {
-		content[table] = scan[string](t, d,
+	for _, table := range tablesOf(t, d) {
+		content[table] = keystoretest.Scan[string](t, d,
 			"SELECT coalesce(string_agg(t::text, E'\n' ORDER BY t::text), '') FROM linkledger_keys."+table+" AS t")
 	}
 	return content
 }
 
-func (d *database) tables(t *testing.T) []string {
+func tablesOf(t *testing.T, d *keystoretest.Database) []string {
 	t.Helper()
-	return strings.Fields(scan[string](t, d, `SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
+	return strings.Fields(keystoretest.Scan[string](t, d, `SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
 		WHERE relnamespace = 'linkledger_keys'::regnamespace AND relkind = 'r'`))
 }
 
-func wantContent(t *testing.T, d *database, want map[string]string) {
+func wantContent(t *testing.T, d *keystoretest.Database, want map[string]string) {
 	t.Helper()
-	got := d.content(t)
+	got := content(t, d)
 	for table, rows := range want {
 		if got[table] != rows {
 			t.Errorf("%s has\n%s\nwant\n%s", table, got[table], rows)
@@ -76,10 +79,10 @@ func wantContent(t *testing.T, d *database, want map[string]string) {
 }
 
 // restoreFrom returns the keys of a new database, restored from a folder.
-func restoreFrom(t *testing.T, folder string) *database {
+func restoreFrom(t *testing.T, folder string) *keystoretest.Database {
 	t.Helper()
 	db := openCopied(t, folder)
-	if _, done, err := db.Restore(withTimeout(t)); !done || err != nil {
+	if _, done, err := db.Restore(keystoretest.Context(t)); !done || err != nil {
 		t.Fatalf("restored: %t, %v", done, err)
 	}
 	return db
@@ -89,7 +92,7 @@ func restoreFrom(t *testing.T, folder string) *database {
 // had been killed right after its answer.
 func TestCopyHasEveryAnsweredChange(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), filepath.Join(t.TempDir(), "keys")
+	ctx, folder := keystoretest.Context(t), filepath.Join(t.TempDir(), "keys")
 	db := createCopied(t, folder)
 	now := time.Now().Truncate(time.Microsecond)
 	account, user, next := uuid.New(), uuid.New(), uuid.New()
@@ -103,19 +106,19 @@ func TestCopyHasEveryAnsweredChange(t *testing.T) {
 		{"key", func() error { _, err := db.MakeAccountKey(ctx, account.String()); return err }},
 		{"another key", func() error { _, err := db.MakeAccountKey(ctx, user.String()); return err }},
 		{"session", func() (err error) {
-			session, _, err = db.StartSession(ctx, keystore.Session{
+			session, _, err = db.StartSession(ctx, signedin.Session{
 				User: user, Account: account, Operator: true, Agent: "a \"browser\"\n", MemberAt: 1 << 60,
 			}, now)
 			return err
 		}},
 		{"further session", func() error {
-			_, _, err := db.StartSession(ctx, keystore.Session{Account: account, Key: "k"}, now)
+			_, _, err := db.StartSession(ctx, signedin.Session{Account: account, Key: "k"}, now)
 			return err
 		}},
 		{"moved session", func() error { return db.MoveSession(ctx, session, next, 7) }},
 		{"end of the operator", func() error { return db.EndOperator(ctx, user) }},
 		{"link", func() (err error) {
-			link, err = db.AddSignInLink(ctx, keystore.Session{Account: account}, now, now.Add(time.Hour))
+			link, err = db.AddSignInLink(ctx, signedin.Session{Account: account}, now, now.Add(time.Hour))
 			return err
 		}},
 		{"used link", func() error { _, _, err := db.UseSignInLink(ctx, link, now); return err }},
@@ -128,7 +131,7 @@ func TestCopyHasEveryAnsweredChange(t *testing.T) {
 			t.Fatalf("%s: %v", step.name, err)
 		}
 		restored := restoreFrom(t, folder)
-		want := db.content(t)
+		want := content(t, db)
 		wantContent(t, restored, want)
 		if t.Failed() {
 			t.Fatalf("after: %s", step.name)
@@ -152,7 +155,7 @@ func TestCopyKnowsAllTables(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	db := createCopied(t, folder)
-	for _, table := range db.tables(t) {
+	for _, table := range tablesOf(t, db) {
 		switch table {
 		case "account_keys": // it has no file without a key
 			continue
@@ -170,13 +173,13 @@ func TestCopyKnowsAllTables(t *testing.T) {
 // TestCopyIsWrittenByAllAtOnce makes and erases keys from several processes at once.
 func TestCopyIsWrittenByAllAtOnce(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), t.TempDir()
+	ctx, folder := keystoretest.Context(t), t.TempDir()
 	db := createCopied(t, folder)
 	var all sync.WaitGroup
 	shared := uuid.NewString()
 	for i := range 8 {
-		other := keystore.New(db.pool)
-		other.Master = newMasterKey(t, 1, nil)
+		other := keystore.New(db.Pool)
+		other.Master = keystoretest.MasterKey(t, 1, nil)
 		all.Go(func() {
 			for range 8 {
 				own := uuid.NewString()[:34] + "7f" // one file
@@ -194,14 +197,14 @@ func TestCopyIsWrittenByAllAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	wantContent(t, restoreFrom(t, folder), db.content(t))
+	wantContent(t, restoreFrom(t, folder), content(t, db))
 }
 
 // TestCopyMergesKeys checks what happens if a process was killed between the copy and the commit, or
 // if the database is older than its copy.
 func TestCopyMergesKeys(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), t.TempDir()
+	ctx, folder := keystoretest.Context(t), t.TempDir()
 	db := createCopied(t, folder)
 	lost, erased, kept := uuid.NewString(), uuid.NewString(), uuid.NewString()
 	keys := make(map[string][]byte)
@@ -211,22 +214,22 @@ func TestCopyMergesKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	db.exec(t, "CREATE TABLE before AS SELECT * FROM linkledger_keys.account_keys")
+	db.Exec(t, "CREATE TABLE before AS SELECT * FROM linkledger_keys.account_keys")
 	if err := db.EraseAccountKey(ctx, erased); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Secret(ctx, "old", 32); err != nil {
 		t.Fatal(err)
 	}
-	db.exec(t, "TRUNCATE linkledger_keys.account_keys")
-	db.exec(t, "INSERT INTO linkledger_keys.account_keys SELECT * FROM before WHERE account_id <> $1", lost)
-	db.exec(t, "DELETE FROM linkledger_keys.secrets")
+	db.Exec(t, "TRUNCATE linkledger_keys.account_keys")
+	db.Exec(t, "INSERT INTO linkledger_keys.account_keys SELECT * FROM before WHERE account_id <> $1", lost)
+	db.Exec(t, "DELETE FROM linkledger_keys.secrets")
 	for range 2 {
 		if err := db.CopyAll(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, of := range []*database{db, restoreFrom(t, folder)} {
+	for _, of := range []*keystoretest.Database{db, restoreFrom(t, folder)} {
 		for _, account := range []string{lost, kept} {
 			if key, err := of.AccountKey(ctx, account); !bytes.Equal(key, keys[account]) || err != nil {
 				t.Errorf("the key is %x, %v, want %x", key, err, keys[account])
@@ -235,7 +238,7 @@ func TestCopyMergesKeys(t *testing.T) {
 		if key, err := of.AccountKey(ctx, erased); key != nil || err != nil {
 			t.Errorf("the erased key is %x, %v", key, err)
 		}
-		if n := scan[int](t, of, "SELECT count(*) FROM linkledger_keys.secrets"); n != 0 {
+		if n := keystoretest.Scan[int](t, of, "SELECT count(*) FROM linkledger_keys.secrets"); n != 0 {
 			t.Error("a secret that was deleted is back")
 		}
 	}
@@ -247,18 +250,18 @@ func TestCopyFollows(t *testing.T) {
 	folder := t.TempDir()
 	db := createCopied(t, folder)
 	account := uuid.NewString()
-	if _, err := db.MakeAccountKey(withTimeout(t), account); err != nil {
+	if _, err := db.MakeAccountKey(keystoretest.Context(t), account); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	followed := make(chan error, 1)
 	go func() { followed <- db.Follow(ctx, slog.New(slog.DiscardHandler)) }()
-	db.exec(t, keystore.EraseAccountKeyStatement, account) // as a projection does
+	db.Exec(t, keystore.EraseAccountKeyStatement, account) // as a projection does
 	late := time.After(time.Minute)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		key, err := restoreFrom(t, folder).AccountKey(withTimeout(t), account)
+		key, err := restoreFrom(t, folder).AccountKey(keystoretest.Context(t), account)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +278,7 @@ func TestCopyFollows(t *testing.T) {
 	if err := <-followed; err != nil {
 		t.Error(err)
 	}
-	if err := create(t).Follow(ctx, nil); err != nil {
+	if err := keystoretest.Create(t).Follow(ctx, nil); err != nil {
 		t.Errorf("without a copy: %v", err)
 	}
 }
@@ -284,13 +287,13 @@ func TestCopyFollows(t *testing.T) {
 // it can change it.
 func TestCopyIsSealed(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), t.TempDir()
-	master, other := newMasterKey(t, 1, nil), newMasterKey(t, 2, nil)
-	if err := keystore.OpenCopy(folder, master).Check(); !errors.Is(err, keystore.ErrNoCopy) {
+	ctx, folder := keystoretest.Context(t), t.TempDir()
+	master, other := keystoretest.MasterKey(t, 1, nil), keystoretest.MasterKey(t, 2, nil)
+	if err := keyfile.OpenCopy(folder, master).Check(); !errors.Is(err, keyfile.ErrNoCopy) {
 		t.Errorf("an empty folder: %v", err)
 	}
 	db := createCopied(t, folder)
-	if _, _, err := db.StartSession(ctx, keystore.Session{Agent: "Netscape"}, time.Now()); err != nil {
+	if _, _, err := db.StartSession(ctx, signedin.Session{Agent: "Netscape"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(folder)
@@ -307,15 +310,15 @@ func TestCopyIsSealed(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		master *keystore.MasterKey
+		master *keyfile.MasterKey
 		want   error
 	}{
 		"its key":     {master, nil},
-		"former key":  {newMasterKey(t, 2, master), nil},
-		"another key": {other, keystore.ErrOtherMasterKey},
-		"no key":      {nil, keystore.ErrNoMasterKey},
+		"former key":  {keystoretest.MasterKey(t, 2, master), nil},
+		"another key": {other, keyfile.ErrOtherMasterKey},
+		"no key":      {nil, keyfile.ErrNoMasterKey},
 	} {
-		if err := keystore.OpenCopy(folder, test.master).Check(); !errors.Is(err, test.want) {
+		if err := keyfile.OpenCopy(folder, test.master).Check(); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
@@ -330,7 +333,7 @@ func TestCopyIsSealed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "sessions"), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := keystore.OpenCopy(folder, master).Check(); err == nil {
+		if err := keyfile.OpenCopy(folder, master).Check(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if _, done, err := openCopied(t, folder).Restore(ctx); done || err == nil {
@@ -342,7 +345,7 @@ func TestCopyIsSealed(t *testing.T) {
 // TestDamagedCopyIsWrittenAnew checks that a service with a sound database starts.
 func TestDamagedCopyIsWrittenAnew(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), t.TempDir()
+	ctx, folder := keystoretest.Context(t), t.TempDir()
 	db := createCopied(t, folder)
 	account := uuid.NewString()
 	if _, err := db.MakeAccountKey(ctx, account); err != nil {
@@ -363,13 +366,13 @@ func TestDamagedCopyIsWrittenAnew(t *testing.T) {
 	if err := db.CopyAll(ctx); err != nil {
 		t.Fatal(err)
 	}
-	wantContent(t, restoreFrom(t, folder), db.content(t))
+	wantContent(t, restoreFrom(t, folder), content(t, db))
 }
 
 // TestCopyFails checks that a change is refused if the copy cannot be written, and not made.
 func TestCopyFails(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), t.TempDir()
+	ctx, folder := keystoretest.Context(t), t.TempDir()
 	db := createCopied(t, folder)
 	account := uuid.NewString()
 	blocked := filepath.Join(folder, "account_keys."+account[34:]+".new")
@@ -379,7 +382,7 @@ func TestCopyFails(t *testing.T) {
 	if _, err := db.MakeAccountKey(ctx, account); err == nil || !strings.Contains(err.Error(), folder) {
 		t.Errorf("the key was made: %v", err)
 	}
-	if _, err := db.AccountKey(ctx, account); !errors.Is(err, keystore.ErrKeyLost) {
+	if _, err := db.AccountKey(ctx, account); !errors.Is(err, keyfile.ErrKeyLost) {
 		t.Errorf("the key is used without a copy: %v", err)
 	}
 	if err := os.Remove(blocked); err != nil {
@@ -393,27 +396,27 @@ func TestCopyFails(t *testing.T) {
 // TestCopyOfAnEarlierVersion restores rows that lack a column of today.
 func TestCopyOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), t.TempDir()
+	ctx, folder := keystoretest.Context(t), t.TempDir()
 	db := createCopied(t, folder)
 	if _, err := db.MakeAccountKey(ctx, uuid.NewString()); err != nil {
 		t.Fatal(err)
 	}
-	db.exec(t, "ALTER TABLE linkledger_keys.account_keys DROP COLUMN master")
+	db.Exec(t, "ALTER TABLE linkledger_keys.account_keys DROP COLUMN master")
 	if err := db.CopyAll(ctx); err != nil {
 		t.Fatal(err)
 	}
 	restored := restoreFrom(t, folder)
-	if master := scan[string](t, restored, "SELECT master FROM linkledger_keys.account_keys"); master != "" {
+	if master := keystoretest.Scan[string](t, restored, "SELECT master FROM linkledger_keys.account_keys"); master != "" {
 		t.Errorf("the column has %q, want its default", master)
 	}
-	db.exec(t, "ALTER TABLE linkledger_keys.account_keys ADD COLUMN later int")
+	db.Exec(t, "ALTER TABLE linkledger_keys.account_keys ADD COLUMN later int")
 	if err := db.CopyAll(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if _, done, err := openCopied(t, folder).Restore(ctx); done || err == nil || !strings.Contains(err.Error(), "newer version") {
 		t.Errorf("the copy of a later version: %t, %v", done, err)
 	}
-	if tables := restored.tables(t); !slices.Equal(tables, db.tables(t)) {
+	if tables := tablesOf(t, restored); !slices.Equal(tables, tablesOf(t, db)) {
 		t.Errorf("got %s", tables)
 	}
 }
@@ -421,7 +424,7 @@ func TestCopyOfAnEarlierVersion(t *testing.T) {
 // TestCopyCompletesHalfASchema restores over what a load that has failed has left.
 func TestCopyCompletesHalfASchema(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), t.TempDir()
+	ctx, folder := keystoretest.Context(t), t.TempDir()
 	db := createCopied(t, folder)
 	account, erased := uuid.NewString(), uuid.NewString()
 	for _, made := range []string{account, erased} {
@@ -429,7 +432,7 @@ func TestCopyCompletesHalfASchema(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stale := db.content(t)["account_keys"]
+	stale := content(t, db)["account_keys"]
 	if _, err := db.Secret(ctx, "visitor", 32); err != nil {
 		t.Fatal(err)
 	}
@@ -453,9 +456,9 @@ func TestCopyCompletesHalfASchema(t *testing.T) {
 		restored := openCopied(t, folder)
 		for _, statement := range half {
 			if strings.Contains(statement, "$1") {
-				restored.exec(t, statement, stale)
+				restored.Exec(t, statement, stale)
 			} else {
-				restored.exec(t, statement)
+				restored.Exec(t, statement)
 			}
 		}
 		if exist, err := restored.Exist(ctx); exist || err != nil {
@@ -468,21 +471,21 @@ func TestCopyCompletesHalfASchema(t *testing.T) {
 			t.Errorf("%s: restored: %t, %v", name, done, err)
 			continue
 		}
-		wantContent(t, restored, db.content(t))
+		wantContent(t, restored, content(t, db))
 	}
 }
 
 // TestCopyMissesItsFiles removes each file of a copy. None is restored without it.
 func TestCopyMissesItsFiles(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), t.TempDir()
+	ctx, folder := keystoretest.Context(t), t.TempDir()
 	db := createCopied(t, folder)
 	for range 3 {
 		if _, err := db.MakeAccountKey(ctx, uuid.NewString()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	copied := keystore.OpenCopy(folder, newMasterKey(t, 1, nil))
+	copied := keyfile.OpenCopy(folder, keystoretest.MasterKey(t, 1, nil))
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)

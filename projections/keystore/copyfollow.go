@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"linkledger/projections/keystore/keyfile"
 )
 
 // followInterval is how often Follow looks for changes that were made without the copy.
@@ -60,7 +62,7 @@ func (k *Keys) copyChanged(ctx context.Context, seen map[string]int64) error {
 		return err
 	}
 	var changed []string
-	for _, table := range append([]string{accountKeys}, wholeTables...) {
+	for _, table := range append([]string{keyfile.AccountKeys}, keyfile.WholeTables()...) {
 		if before, known := seen[table]; !known || before != now[table] {
 			changed = append(changed, table)
 		}

@@ -7,47 +7,36 @@ package keystore
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"linkledger/projections/keystore/keyfile"
 )
 
 const (
 	adoptions = "adoption"
-	// signingKey is the file with the key that signs heads. It is no table.
-	signingKey = "signing_key"
 	// exportedKeys is the one file of account_keys in an export.
-	exportedKeys = accountKeys + ".00"
+	exportedKeys = keyfile.AccountKeys + ".00"
 )
 
 // tablesOfEvents name events of the log.
-var tablesOfEvents = []string{sessions, signInLinks, keyUses, signOuts, discarded}
-
-// NewExport returns an empty copy in a folder, for Export. Without a master key its files are not
-// sealed.
-func NewExport(folder string, master *MasterKey) *Copy {
-	return &Copy{folder: folder, master: master, plain: master == nil}
-}
-
-// OpenExport returns the copy in a folder that Export has written.
-func OpenExport(folder string, master *MasterKey) *Copy { return NewExport(folder, master) }
+var tablesOfEvents = []string{keyfile.Sessions, keyfile.SignInLinks, keyfile.KeyUses, keyfile.SignOuts, keyfile.Discarded}
 
 // Export copies the tables to a new copy. It calls copyLog in between, which copies the log.
-func (k *Keys) Export(ctx context.Context, to *Copy, copyLog func() error) error {
+func (k *Keys) Export(ctx context.Context, to *keyfile.Copy, copyLog func() error) error {
 	if err := k.export(ctx, to, tablesOfEvents); err != nil {
 		return err
 	}
 	if err := copyLog(); err != nil {
 		return err
 	}
-	if err := k.export(ctx, to, []string{accountKeys, secrets, judgements, adoptions}); err != nil {
+	if err := k.export(ctx, to, []string{keyfile.AccountKeys, keyfile.Secrets, keyfile.Judgements, adoptions}); err != nil {
 		return err
 	}
-	return to.finish()
+	return to.Finish()
 }
 
-func (k *Keys) export(ctx context.Context, to *Copy, tables []string) error {
+func (k *Keys) export(ctx context.Context, to *keyfile.Copy, tables []string) error {
 	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{
 		IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly,
 	}, func(tx pgx.Tx) error {
@@ -57,51 +46,33 @@ func (k *Keys) export(ctx context.Context, to *Copy, tables []string) error {
 				return err
 			}
 			file := table
-			if table == accountKeys {
+			if table == keyfile.AccountKeys {
 				file = exportedKeys
 			}
-			if err := to.replace(file, rows); err != nil {
+			if err := to.Replace(file, rows); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("copy the keys to %s: %w", to.folder, explain(err))
+		return fmt.Errorf("copy the keys to %s: %w", to.Folder(), explain(err))
 	}
 	return nil
 }
 
-// SetSigningKey adds the key that signs heads to an export.
-func (c *Copy) SetSigningKey(quoted string) error { return c.replace(signingKey, []string{quoted}) }
-
-// SigningKey returns what SetSigningKey was given, or nothing.
-func (c *Copy) SigningKey() (string, error) {
-	if !c.has(signingKey) {
-		return "", nil
-	}
-	rows, err := c.read(signingKey)
-	if err != nil {
-		return "", err
-	}
-	if len(rows) != 1 {
-		return "", fmt.Errorf("%w: %s has %d rows", errDamaged, signingKey, len(rows))
-	}
-	return rows[0], nil
-}
-
 // Load creates the schema of an empty database from an export.
-func (k *Keys) Load(ctx context.Context, from *Copy) (Restored, error) {
-	content, err := from.readAll()
+func (k *Keys) Load(ctx context.Context, from *keyfile.Copy) (keyfile.Restored, error) {
+	content, err := from.ReadAll()
 	if err != nil {
-		return Restored{}, err
+		return keyfile.Restored{}, err
 	}
-	if from.has(adoptions) { // which database it was, for one of the same place
-		rows, err := from.read(adoptions)
+	if from.Has(adoptions) { // which database it was, for one of the same place
+		rows, err := from.Read(adoptions)
 		if err != nil {
-			return Restored{}, err
+			return keyfile.Restored{}, err
 		}
-		content = append(content, tableRows{table: adoptions, rows: rows})
+		content = append(content, keyfile.Rows{Table: adoptions, Rows: rows})
 	}
 	restored, err := k.load(ctx, content)
 	if err != nil {
@@ -118,42 +89,4 @@ func (k *Keys) IsEmpty(ctx context.Context) (empty bool, err error) {
 		return false, fmt.Errorf("look for the keys: %w", err)
 	}
 	return empty, nil
-}
-
-// CopyTo brings the content of an export to a copy as dev keeps it, sealed with another master key.
-func (c *Copy) CopyTo(to *Copy) (restored Restored, err error) {
-	content, err := c.readAll()
-	if err != nil {
-		return restored, err
-	}
-	shards := make(map[string][]string)
-	for _, file := range content {
-		if file.table != accountKeys {
-			if err := to.replace(file.table, file.rows); err != nil {
-				return restored, err
-			}
-		}
-		switch file.table {
-		case accountKeys:
-			restored.Keys += len(file.rows)
-		case sessions:
-			restored.Sessions += len(file.rows)
-		}
-		for _, row := range file.rows {
-			if file.table != accountKeys {
-				break
-			}
-			key, err := parseKey(row)
-			if err != nil {
-				return restored, err
-			}
-			shards[shardOf(key.Account)] = append(shards[shardOf(key.Account)], row)
-		}
-	}
-	for _, shard := range slices.Sorted(maps.Keys(shards)) {
-		if err := to.replace(shard, shards[shard]); err != nil {
-			return restored, err
-		}
-	}
-	return restored, to.finish()
 }

@@ -7,16 +7,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
+	"linkledger/projections/keystore/keystoretest"
+	"linkledger/projections/keystore/signedin"
 )
 
 // TestExport copies the tables to a backup and loads them into another database, where they are the
 // same. What names events of the log is copied before the log is, and what the log needs after it.
 func TestExport(t *testing.T) {
 	t.Parallel()
-	ctx, folder := withTimeout(t), filepath.Join(t.TempDir(), "keys")
-	db := open(t)
-	db.Master = newMasterKey(t, 1, nil)
+	ctx, folder := keystoretest.Context(t), filepath.Join(t.TempDir(), "keys")
+	db := keystoretest.Open(t)
+	db.Master = keystoretest.MasterKey(t, 1, nil)
 	if err := db.Create(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -25,15 +27,15 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := func() {
-		if _, _, err := db.StartSession(ctx, keystore.Session{Account: uuid.New(), Key: "k"}, time.Now()); err != nil {
+		if _, _, err := db.StartSession(ctx, signedin.Session{Account: uuid.New(), Key: "k"}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	session()
-	export := keystore.NewExport(folder, db.Master)
+	export := keyfile.NewExport(folder, db.Master)
 	var sessions string
 	if err := db.Export(ctx, export, func() error {
-		sessions = db.content(t)["sessions"]
+		sessions = content(t, db)["sessions"]
 		session()
 		_, err := db.MakeAccountKey(ctx, after)
 		return err
@@ -46,24 +48,24 @@ func TestExport(t *testing.T) {
 	if key, err := export.SigningKey(); key != `"signs"` || err != nil {
 		t.Errorf("the signing key is %s, %v", key, err)
 	}
-	loaded := open(t)
+	loaded := keystoretest.Open(t)
 	loaded.Master = db.Master
 	if empty, err := loaded.IsEmpty(ctx); !empty || err != nil {
 		t.Errorf("an empty database: %t, %v", empty, err)
 	}
-	restored, err := loaded.Load(ctx, keystore.OpenExport(folder, db.Master))
+	restored, err := loaded.Load(ctx, keyfile.OpenExport(folder, db.Master))
 	if err != nil || restored.Keys != 2 || restored.Sessions != 1 {
 		t.Errorf("%+v, %v", restored, err)
 	}
-	want := db.content(t)
+	want := content(t, db)
 	want["sessions"] = sessions
 	wantContent(t, loaded, want)
 	if empty, err := loaded.IsEmpty(ctx); empty || err != nil {
 		t.Errorf("a full database: %t, %v", empty, err)
 	}
 	// As dev keeps it, under another master key for the files.
-	other := newMasterKey(t, 2, db.Master)
-	kept := keystore.OpenCopy(filepath.Join(t.TempDir(), "kept"), other)
+	other := keystoretest.MasterKey(t, 2, db.Master)
+	kept := keyfile.OpenCopy(filepath.Join(t.TempDir(), "kept"), other)
 	if _, err := export.CopyTo(kept); err != nil {
 		t.Error(err)
 	}

@@ -1,75 +1,24 @@
 package keystore_test
 
 import (
-	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keystoretest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 
-func withTimeout(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// database is keys and the pool that they use.
-type database struct {
-	*keystore.Keys
-	pool *pgxpool.Pool
-}
-
-// open returns the keys of an empty database.
-func open(t *testing.T) *database {
-	t.Helper()
-	pool, err := pgxpool.New(withTimeout(t), postgrestest.NewDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	return &database{Keys: keystore.New(pool), pool: pool}
-}
-
-// create returns the keys of a database that has their schema.
-func create(t *testing.T) *database {
-	t.Helper()
-	db := open(t)
-	if err := db.Create(withTimeout(t)); err != nil {
-		t.Fatal(err)
-	}
-	return db
-}
-
-func (d *database) exec(t *testing.T, statement string, args ...any) {
-	t.Helper()
-	if _, err := d.pool.Exec(withTimeout(t), statement, args...); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
-}
-
-func scan[T any](t *testing.T, d *database, query string, args ...any) (value T) {
-	t.Helper()
-	if err := d.pool.QueryRow(withTimeout(t), query, args...).Scan(&value); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return value
-}
-
 // TestMissingSchema checks that nothing creates keys by the way if their schema is missing.
 func TestMissingSchema(t *testing.T) {
 	t.Parallel()
-	ctx, keys := withTimeout(t), open(t)
-	keys.Master = newMasterKey(t, 1, nil)
+	ctx, keys := keystoretest.Context(t), keystoretest.Open(t)
+	keys.Master = keystoretest.MasterKey(t, 1, nil)
 	if err := keys.Update(ctx); err != nil {
 		t.Errorf("Update: %v", err)
 	}
@@ -95,9 +44,9 @@ func TestMissingSchema(t *testing.T) {
 // the earlier version goes on using them there.
 func TestKeysOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
-	ctx, keys := withTimeout(t), open(t)
-	keys.Master = newMasterKey(t, 1, nil)
-	keys.exec(t, `CREATE SCHEMA linkledger;
+	ctx, keys := keystoretest.Context(t), keystoretest.Open(t)
+	keys.Master = keystoretest.MasterKey(t, 1, nil)
+	keys.Exec(t, `CREATE SCHEMA linkledger;
 		CREATE TABLE linkledger.secrets (name text PRIMARY KEY, value bytea NOT NULL);
 		CREATE TABLE linkledger.account_keys (
 			account_id uuid PRIMARY KEY, wrapped bytea, master text NOT NULL DEFAULT '');
@@ -116,12 +65,12 @@ func TestKeysOfAnEarlierVersion(t *testing.T) {
 	if _, err := keys.MakeAccountKey(ctx, account); err != nil {
 		t.Fatal(err)
 	}
-	keys.exec(t, "INSERT INTO linkledger.secrets (name, value) VALUES ('other', '\\x00') ON CONFLICT DO NOTHING")
-	if n := scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.secrets"); n != 2 {
+	keys.Exec(t, "INSERT INTO linkledger.secrets (name, value) VALUES ('other', '\\x00') ON CONFLICT DO NOTHING")
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.secrets"); n != 2 {
 		t.Errorf("there are %d secrets, want 2", n)
 	}
-	keys.exec(t, "SELECT FROM linkledger.account_keys WHERE master <> '' FOR UPDATE")
-	keys.exec(t, `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
+	keys.Exec(t, "SELECT FROM linkledger.account_keys WHERE master <> '' FOR UPDATE")
+	keys.Exec(t, `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
 		ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`, account)
 	if key, err := keys.AccountKey(ctx, account); key != nil || err != nil {
 		t.Errorf("after an erasure by the earlier version the key is %x, %v; want none", key, err)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"linkledger/projections/keystore/keyfile"
 )
 
 // lostKeys is the name of the secret that says up to where the keys are lost: 8 bytes with a commit
@@ -76,7 +78,7 @@ func (k *Keys) IsLost(
 		return true, nil
 	}
 	_, err = k.AccountKey(ctx, account)
-	if errors.Is(err, ErrKeyLost) {
+	if errors.Is(err, keyfile.ErrKeyLost) {
 		return true, nil
 	}
 	return false, err

@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"linkledger/projections/keystore/keyfile"
+	"linkledger/projections/keystore/signedin"
 )
 
 // ErrMissing means that the database has no schema linkledger_keys, or one that is empty or half,
@@ -20,14 +24,25 @@ var ErrMissing = errors.New(
 // Keys are the stored keys of one database. They are safe for concurrent use.
 type Keys struct {
 	// Master wraps the keys of accounts; nil: none was given. It MUST be set before Keys are used.
-	Master *MasterKey
+	Master *keyfile.MasterKey
+
+	*signedin.Store
 
 	pool *pgxpool.Pool
-	copy atomic.Pointer[Copy] // once copyIn has looked for it
+	copy atomic.Pointer[keyfile.Copy] // once copyIn has looked for it
 }
 
 // New returns the keys in the database of a pool.
-func New(pool *pgxpool.Pool) *Keys { return &Keys{pool: pool} }
+func New(pool *pgxpool.Pool) *Keys {
+	k := &Keys{pool: pool}
+	k.Store = signedin.New(signedin.Schema{
+		Pool: pool, Explain: explain,
+		Durably: func(ctx context.Context, tables []string, do func(pgx.Tx) error) error {
+			return k.durably(ctx, change{tables: tables}, do)
+		},
+	})
+	return k
+}
 
 var (
 	//go:embed schema.sql

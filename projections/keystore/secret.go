@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+
+	"linkledger/projections/keystore/keyfile"
 )
 
 // Secret returns a secret of size random bytes. The first call generates and stores it; all
@@ -18,7 +20,7 @@ func (k *Keys) Secret(ctx context.Context, name string, size int) ([]byte, error
 	const statement = "INSERT INTO linkledger_keys.secrets (name, value) VALUES ($1, $2) " +
 		"ON CONFLICT DO NOTHING"
 	if err := k.execDurably(
-		ctx, change{tables: []string{secrets}}, statement, name, random,
+		ctx, change{tables: []string{keyfile.Secrets}}, statement, name, random,
 	); err != nil {
 		return nil, fmt.Errorf("create secret %s: %w", name, err)
 	}

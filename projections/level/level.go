@@ -75,19 +75,19 @@ func newLog(store *eventstore.Store, filter eventstore.Filter) *Log {
 func (l *Log) Latest(
 	ctx context.Context, checkpoint eventstore.Position,
 ) (eventstore.Position, error) {
-	look := l.join(ctx, checkpoint)
+	joined := l.join(ctx, checkpoint)
 	select {
-	case <-look.done:
+	case <-joined.done:
 	case <-ctx.Done():
 		return eventstore.Position{}, ctx.Err()
 	}
-	if look.err != nil {
-		return eventstore.Position{}, look.err
+	if joined.err != nil {
+		return eventstore.Position{}, joined.err
 	}
-	if checkpoint.After(look.latest) {
+	if checkpoint.After(joined.latest) {
 		return checkpoint, nil
 	}
-	return look.latest, nil
+	return joined.latest, nil
 }
 
 // join returns a look that begins after the call.
@@ -112,17 +112,17 @@ func (l *Log) join(ctx context.Context, checkpoint eventstore.Position) *look {
 func (l *Log) run(ctx context.Context) {
 	for {
 		l.mu.Lock()
-		look := l.next
+		next := l.next
 		l.next = nil
-		if look == nil {
+		if next == nil {
 			l.running = false
 			l.mu.Unlock()
 			return
 		}
 		l.mu.Unlock()
 		began := time.Now()
-		l.look(ctx, look)
-		close(look.done)
+		l.look(ctx, next)
+		close(next.done)
 		l.mu.Lock()
 		waited := l.next != nil
 		l.mu.Unlock()

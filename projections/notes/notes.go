@@ -8,6 +8,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/projection"
 	"linkledger/projections/sqlbatch"
 )
@@ -19,7 +20,7 @@ const maxNoteKeys = 10_000
 // Keys caches the keys of accounts for one generation. The projector of a generation applies every
 // erasure at its position in the log, so the cache needs no other invalidation.
 type Keys struct {
-	Master *keystore.MasterKey           // nil: none was given
+	Master *keyfile.MasterKey            // nil: none was given
 	cached map[string]*events.SealingKey // by account; nil: erased
 	lost   keystore.Lost
 	asked  bool // which keys are lost
@@ -153,7 +154,7 @@ func (k *Keys) open(event projection.Event) (events.Event, error) {
 	case !ok && isLost:
 		return events.Lose(event.Body), nil
 	case !ok:
-		return nil, fmt.Errorf("account %q: %w", account, keystore.ErrKeyLost)
+		return nil, fmt.Errorf("account %q: %w", account, keyfile.ErrKeyLost)
 	}
 	opened, err := events.Open(event.Body, key, event.Stream)
 	if err != nil && isLost {

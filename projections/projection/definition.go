@@ -9,7 +9,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/sqlbatch"
 	"linkledger/robots"
 )
@@ -38,8 +38,8 @@ type Definition struct {
 
 // Given is what the folds of a generation get.
 type Given struct {
-	Master    *keystore.MasterKey // wraps the keys of accounts; nil: none was given
-	Judgement *robots.Judgement   // of clicks; nil: they keep their verdicts
+	Master    *keyfile.MasterKey // wraps the keys of accounts; nil: none was given
+	Judgement *robots.Judgement  // of clicks; nil: they keep their verdicts
 }
 
 // Folds creates the folds of one generation, one for each batch. It holds what they share, such as
@@ -125,12 +125,15 @@ func Types(of ...events.Event) (f eventstore.Filter) {
 	return f
 }
 
+// IsAlone reports whether an event is applied alone, see Alone.
+func (p Definition) IsAlone(r eventstore.Recorded) bool { return p.Alone != nil && p.Alone(r) }
+
 // Cut divides events into parts. Each event that is applied alone is a part of its own.
 func Cut[E any](p Definition, all []E, recorded func(E) eventstore.Recorded) [][]E {
 	var parts [][]E
 	begin := 0
 	for i, e := range all {
-		if p.Alone == nil || !p.Alone(recorded(e)) {
+		if !p.IsAlone(recorded(e)) {
 			continue
 		}
 		if i > begin {

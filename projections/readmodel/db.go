@@ -2,6 +2,7 @@ package readmodel
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"time"
@@ -14,20 +15,22 @@ import (
 
 	"linkledger/projections/connection"
 	"linkledger/projections/keystore"
+	"linkledger/projections/readmodel/controlschema"
 )
+
+//go:embed migrations/*.sql
+var controlMigrations embed.FS
 
 // DB is the PostgreSQL database of the read models. It is safe for concurrent use.
 type DB struct {
 	*bun.DB
+	*controlschema.Schema
+
 	Pool    *pgxpool.Pool // used by bun
 	Writers *pgxpool.Pool // used by the projectors, with prepared statements
 
 	// Keys are what the log cannot rebuild. Keys.Master MUST be set before DB is used.
 	Keys *keystore.Keys
-
-	// Program is the version of the program, which Migrate notes in the database and in errors. It
-	// MUST be set before Migrate is called.
-	Program string
 }
 
 // Prepared runs a statement that is always the same but for its arguments. PostgreSQL plans it once
@@ -47,8 +50,9 @@ func Open(
 	if err != nil {
 		return nil, err
 	}
+	db := bun.NewDB(stdlib.OpenDBFromPool(readers), pgdialect.New())
 	return &DB{
-		DB:   bun.NewDB(stdlib.OpenDBFromPool(readers), pgdialect.New()),
+		DB: db, Schema: controlschema.New(db, readers, controlMigrations),
 		Pool: readers, Writers: writers, Keys: keystore.New(readers),
 	}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/events"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/queries/lookup"
 )
 
@@ -86,7 +86,7 @@ func (q *Reader) openDetails(
 	user, box, master string, wrapped []byte,
 ) (events.Details, error) {
 	secret, err := q.db.Keys.Master.Unwrap(user, master, wrapped)
-	if errors.Is(err, keystore.ErrNoMasterKey) || errors.Is(err, keystore.ErrOtherMasterKey) {
+	if errors.Is(err, keyfile.ErrNoMasterKey) || errors.Is(err, keyfile.ErrOtherMasterKey) {
 		return events.Details{}, nil
 	}
 	if err != nil {

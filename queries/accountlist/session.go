@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/signedin"
 	"linkledger/queries/lookup"
 )
 
 // NewSession is who signs in.
-type NewSession = keystore.Session
+type NewSession = signedin.Session
 
 // SignOut is what an issuer says of a session that has ended there.
-type SignOut = keystore.SignOut
+type SignOut = signedin.SignOut
 
 // Session is the session of a browser with the account that it calls for.
 type Session struct {
@@ -46,8 +46,8 @@ func (q *Reader) Session(ctx context.Context, secret string, now time.Time) (Ses
 				jsonb_build_object('id', key.id, 'hash', key.hash, 'terms', `+termsAsJSON+`)
 			END AS key
 		`+LiveSessions+` AND session.hash = ?`,
-		now.Add(-keystore.SessionMax), now.Add(-keystore.SessionIdle),
-		keystore.HashSession(secret)).Scan(ctx, &s)
+		now.Add(-signedin.SessionMax), now.Add(-signedin.SessionIdle),
+		signedin.HashSession(secret)).Scan(ctx, &s)
 	if err != nil {
 		return Session{}, lookup.Failed("session", err)
 	}

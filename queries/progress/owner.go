@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 )
 
 const (
@@ -119,7 +119,7 @@ func (w *Waiter) hasVacant() bool {
 func (w *Waiter) checkOwners(ctx context.Context) error {
 	var vacant []string
 	err := w.db.NewRaw("SELECT name FROM linkledger.generations WHERE serving AND "+
-		"(paused OR stopped OR "+readmodel.Vacant+")").Scan(ctx, &vacant)
+		"(paused OR stopped OR "+controlschema.Vacant+")").Scan(ctx, &vacant)
 	if err != nil {
 		return fmt.Errorf("look for owners of the projections: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/signedin"
 	"linkledger/projections/readmodel"
 	"linkledger/queries/accountlist"
 	"linkledger/queries/lookup"
@@ -90,7 +90,7 @@ func (r *Reader) list(
 			session.agent, session.created_at, session.used_at
 		`+accountlist.LiveSessions+` AND ?
 		ORDER BY session.created_at DESC, session.id LIMIT ?`,
-		now.Add(-keystore.SessionMax), now.Add(-keystore.SessionIdle),
+		now.Add(-signedin.SessionMax), now.Add(-signedin.SessionIdle),
 		bun.SafeQuery(condition, args...), MaxListed,
 	).Scan(ctx, &list)
 	if err != nil {

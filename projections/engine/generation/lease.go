@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 )
 
 // DefaultLease is how long a suspended owner keeps its generation after its last renewal. A killed
@@ -36,7 +37,7 @@ func Candidates(ctx context.Context, db bun.IDB) ([]Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var all []Candidate
-	err := db.NewSelect().Model(&all).ColumnExpr("*, "+readmodel.Vacant+" AS free").
+	err := db.NewSelect().Model(&all).ColumnExpr("*, "+controlschema.Vacant+" AS free").
 		Order("name", "generation").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for generations: %w", err)
@@ -60,7 +61,7 @@ func Acquire(
 		WITH vacant AS (
 			SELECT name, generation FROM linkledger.generations
 			WHERE name = ?0 AND generation = ?1 AND NOT paused AND (owner = ?2 OR `+
-		readmodel.Vacant+`)
+		controlschema.Vacant+`)
 			FOR UPDATE SKIP LOCKED)
 		UPDATE linkledger.generations AS g
 		SET owner = ?2, epoch = g.epoch + 1, stopped = false,
@@ -97,7 +98,7 @@ func EndSilent(ctx context.Context, db bun.IDB, g readmodel.Generation) (process
 		WITH silent AS MATERIALIZED (
 			SELECT a.pid FROM linkledger.generations AS g
 			JOIN pg_stat_activity AS a ON a.backend_xid = g.xmax
-			WHERE g.name = ?0 AND g.generation = ?1 AND `+readmodel.Vacant+`
+			WHERE g.name = ?0 AND g.generation = ?1 AND `+controlschema.Vacant+`
 				AND a.datname = current_database()
 				AND a.state IN ('active', 'idle in transaction') AND a.wait_event = 'ClientRead'
 				AND a.query NOT ILIKE 'COPY%'

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 )
 
 // First is the number of the generation that Prepare creates.
@@ -18,14 +19,14 @@ const First = 1
 // Prepare creates what is missing in the database: the control schema, and the tables, views and
 // checkpoint of each projection. It updates the schema of keys if there is one. Several processes
 // may call it at the same time, and it may be killed at any point and called again. It fails as
-// DB.CheckRequirements does, and with readmodel.ErrNewer if a newer version of the program has
+// DB.CheckRequirements does, and with controlschema.ErrNewer if a newer version of the program has
 // changed the database.
 func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
 	if err := db.CheckRequirements(ctx); err != nil {
 		return err
 	}
 	return db.Locked(ctx, func(ctx context.Context) error {
-		if err := db.CheckVersion(ctx); err != nil && !errors.Is(err, readmodel.ErrNotUpgraded) {
+		if err := db.CheckVersion(ctx); err != nil && !errors.Is(err, controlschema.ErrNotUpgraded) {
 			return err // before anything is changed
 		}
 		if err := db.Keys.Update(ctx); err != nil {

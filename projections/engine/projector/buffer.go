@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/failure"
 )
 
 // Bounds of the buffer.
@@ -14,7 +15,7 @@ const (
 
 // mayBuffer reports whether held events may be committed later.
 func (p *Projector) mayBuffer() bool {
-	return p.projection.Buffered && !p.bisectUntil.After(p.at.Position)
+	return p.cfg.Definition.Buffered && !p.bisectUntil.After(p.at.Position)
 }
 
 // buffer folds held events and commits them with later ones. Many clicks of a link become one
@@ -24,15 +25,15 @@ func (p *Projector) buffer(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) (err error) {
 	defer func() { p.discardBuffered(to, err) }()
-	defer recovered(&err)
-	decoded := p.decode(recorded)
-	if len(decoded.letters)+len(decoded.skipped) > 0 {
+	defer failure.Recovered(&err)
+	decoded := p.sort(recorded)
+	if len(decoded.Letters)+len(decoded.Skipped) > 0 {
 		return p.commit(ctx, recorded, to)
 	}
 	if p.pending == nil {
 		p.pending = &pendingBatch{fold: p.folds.Next()}
 	}
-	if err := p.pending.add(recorded, decoded.events, to); err != nil {
+	if err := p.pending.add(recorded, decoded.Events, to); err != nil {
 		return err
 	}
 	if p.pending.size < maxBufferedBytes && p.pending.fold.Size() < maxBufferedRows {

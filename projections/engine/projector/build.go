@@ -28,14 +28,14 @@ func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 	if p.phase != complete {
 		return nil
 	}
-	at, taken, err := generation.Switch(ctx, p.db.DB, p.store, p.projection.Filter, p.at)
+	at, taken, err := generation.Switch(ctx, p.cfg.DB.DB, p.cfg.Store, p.cfg.Definition.Filter, p.at)
 	if err != nil || !taken {
 		return err
 	}
 	p.at, p.phase = at, serving
 	p.afterCommit(span{to: at.Position}, true, nil)
-	p.logger.InfoContext(
-		ctx, "generation has taken over", slog.String("projection", p.projection.Name),
+	p.cfg.Logger.InfoContext(
+		ctx, "generation has taken over", slog.String("projection", p.cfg.Definition.Name),
 		slog.Int("generation", at.Generation),
 	)
 	return nil
@@ -50,7 +50,7 @@ func (p *Projector) Complete(ctx context.Context) error {
 	if err := p.Settle(ctx); err != nil {
 		return err
 	}
-	err := readmodel.Complete(ctx, p.db.DB, p.projection.Name, p.at.Generation, p.at.Confirm)
+	err := readmodel.Complete(ctx, p.cfg.DB.DB, p.cfg.Definition.Name, p.at.Generation, p.at.Confirm)
 	if err == nil {
 		p.bulk, p.phase = nil, complete
 	}

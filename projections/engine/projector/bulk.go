@@ -7,6 +7,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine/deadletter"
+	"linkledger/projections/engine/failure"
 	"linkledger/projections/projection"
 	"linkledger/projections/sqlbatch"
 )
@@ -46,7 +47,7 @@ func (p *Projector) loadInBulk() {
 	if p.phase != filling || p.bulk != nil || p.bisectUntil.After(p.at.Position) {
 		return
 	}
-	if b := p.newBulkLoader(); b.loader != nil || !p.projection.Buffered {
+	if b := p.newBulkLoader(); b.loader != nil || !p.cfg.Definition.Buffered {
 		p.bulk = b
 	}
 }
@@ -174,7 +175,7 @@ func (p *Projector) discardBulk(err error, to eventstore.Position) {
 		to = p.pending.to
 	}
 	p.pending, p.bulk = nil, nil
-	if Transient(err) {
+	if failure.Transient(err) {
 		p.bulk = p.newBulkLoader() // the old one has cached rows that were not committed
 		return
 	}
@@ -185,23 +186,23 @@ func (p *Projector) discardBulk(err error, to eventstore.Position) {
 func (p *Projector) addPending(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) (err error) {
-	defer recovered(&err)
-	decoded := p.decode(recorded)
+	defer failure.Recovered(&err)
+	decoded := p.sort(recorded)
 	if p.pending == nil {
 		p.pending = &pendingBatch{fold: p.bulkFold()}
 	}
 	folding, reading := p.pending.fold, sqlbatch.New(p.at.Schema())
-	if folding.Read(reading, decoded.events); reading.Len() > 0 {
+	if folding.Read(reading, decoded.Events); reading.Len() > 0 {
 		if err := p.Read(ctx, reading); err != nil {
 			return err
 		}
 	}
-	if err := p.pending.add(recorded, decoded.events, to); err != nil {
+	if err := p.pending.add(recorded, decoded.Events, to); err != nil {
 		return err
 	}
-	p.pending.letters = append(p.pending.letters, decoded.letters...)
+	p.pending.letters = append(p.pending.letters, decoded.Letters...)
 	// If the dead letters are not committed, Checkpoint reads the parked streams anew.
-	p.recordSetAside(ctx, decoded.letters, decoded.skipped)
+	p.recordSetAside(ctx, decoded.Letters, decoded.Skipped)
 	return nil
 }
 
@@ -214,7 +215,7 @@ func (p *Projector) startWrite(ctx context.Context) (err error) {
 			p.discardBulk(err, to)
 		}
 	}()
-	defer recovered(&err)
+	defer failure.Recovered(&err)
 	p.bulk.begin()
 	statements := sqlbatch.New(p.at.Schema())
 	p.pending.fold.Write(statements)
@@ -229,13 +230,13 @@ func (p *Projector) startWrite(ctx context.Context) (err error) {
 // Read sends queries without a transaction. Another process that changes the tables also moves the
 // checkpoint, and writeBulk then fails with ErrFenced.
 func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
-	conn, err := p.db.Writers.Acquire(ctx)
+	conn, err := p.cfg.DB.Writers.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("build %s: %w", p.projection.Name, err)
+		return fmt.Errorf("build %s: %w", p.cfg.Definition.Name, err)
 	}
 	defer conn.Release()
 	if err := reading.Send(ctx, conn.Conn()); err != nil {
-		return fmt.Errorf("read what a batch of %s changes: %w", p.projection.Name, err)
+		return fmt.Errorf("read what a batch of %s changes: %w", p.cfg.Definition.Name, err)
 	}
 	return nil
 }
@@ -247,29 +248,29 @@ func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 func (p *Projector) writeBulk(
 	ctx context.Context, changes *sqlbatch.Batch, taken span,
 ) (err error) {
-	defer recovered(&err)
-	conn, err := p.db.Writers.Acquire(ctx)
+	defer failure.Recovered(&err)
+	conn, err := p.cfg.DB.Writers.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("build %s: %w", p.projection.Name, err)
+		return fmt.Errorf("build %s: %w", p.cfg.Definition.Name, err)
 	}
 	defer conn.Release()
 	defer func() {
 		if err != nil {
-			rollback(ctx, conn)
+			sqlbatch.Rollback(ctx, conn.Conn())
 		}
 	}()
 	var serving bool
 	opening := sqlbatch.New(p.at.Schema())
 	opening.Begin()
-	p.at.Advance(opening, taken.to, taken.witness, p.lease, &serving)
+	p.at.Advance(opening, taken.to, taken.witness, p.cfg.Lease, &serving)
 	if err := opening.Send(ctx, conn.Conn()); err != nil {
-		return fmt.Errorf("build %s: %w", p.projection.Name, err)
+		return fmt.Errorf("build %s: %w", p.cfg.Definition.Name, err)
 	}
 	changes.Commit()
-	ctx, cancel := outliving(ctx)
+	ctx, cancel := sqlbatch.Outliving(ctx)
 	defer cancel()
 	if err := changes.Send(ctx, conn.Conn()); err != nil {
-		return fmt.Errorf("write a batch of %s: %w", p.projection.Name, err)
+		return fmt.Errorf("write a batch of %s: %w", p.cfg.Definition.Name, err)
 	}
 	return nil
 }

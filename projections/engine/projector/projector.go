@@ -54,23 +54,8 @@ type Config struct {
 // Projector applies the batches of one subscription to the tables of one generation that this
 // process owns.
 type Projector struct {
-	projection projection.Definition
-	folds      projection.Folds
-	db         *readmodel.DB
-	status     *status.Entry
-	// onCommit is called if the generation serves.
-	onCommit func(projection string, position uint64, changed []string)
-	lease    time.Duration
-	lose     func() // called when another process owns the generation
-	// maxParked bounds parked.
-	maxParked int
-	stop      chan<- struct{} // receives a value when the projection has stopped
-	resume    <-chan struct{} // a value makes a stopped projection try again
-
-	store    *eventstore.Store
-	identify func(context.Context, eventstore.Position) (eventstore.Identity, error)
-	tracer   trace.Tracer // nil: batches are not traced
-	logger   *slog.Logger
+	cfg   Config
+	folds projection.Folds
 
 	mu     sync.Mutex
 	at     generation.Checkpoint // as last read or committed; the database may be ahead
@@ -94,16 +79,11 @@ type Projector struct {
 // New returns a projector that has not read its checkpoint. The subscription MUST call Checkpoint
 // before it sends batches.
 func New(cfg Config) *Projector {
+	cfg.MaxParked = cmp.Or(cfg.MaxParked, DefaultMaxParked)
 	p := &Projector{
-		projection: cfg.Definition, db: cfg.DB, folds: cfg.Definition.Folds(projection.Given{
+		cfg: cfg, at: cfg.At, phase: serving, folds: cfg.Definition.Folds(projection.Given{
 			Master: cfg.DB.Keys.Master, Judgement: cfg.Judgement,
 		}),
-		status: cfg.Status, onCommit: cfg.OnCommit,
-		lease: cfg.Lease, lose: cfg.Lose, maxParked: cmp.Or(cfg.MaxParked, DefaultMaxParked),
-		stop: cfg.Stopped, resume: cfg.Resume,
-		at:    cfg.At,
-		store: cfg.Store, identify: cfg.Identify, phase: serving,
-		tracer: cfg.Tracer, logger: cfg.Logger,
 	}
 	if cfg.Building {
 		p.phase = filling
@@ -131,22 +111,22 @@ func (p *Projector) Checkpoint(ctx context.Context) (generation.Checkpoint, erro
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.abandon(ctx)
-	at, err := p.at.Reread(ctx, p.db)
+	at, err := p.at.Reread(ctx, p.cfg.DB)
 	if errors.Is(err, generation.ErrFenced) {
-		p.lose()
+		p.cfg.Lose()
 	}
 	if err != nil {
 		return generation.Checkpoint{}, err
 	}
-	if p.parked, err = deadletter.Parked(ctx, p.db, at); err != nil {
+	if p.parked, err = deadletter.Parked(ctx, p.cfg.DB, at); err != nil {
 		return generation.Checkpoint{}, err
 	}
-	if p.discarded, err = deadletter.DiscardedBy(ctx, p.db, at.Name); err != nil {
+	if p.discarded, err = deadletter.DiscardedBy(ctx, p.cfg.DB, at.Name); err != nil {
 		return generation.Checkpoint{}, err
 	}
 	p.at = at
-	p.status.SetPosition(at.Position)
-	p.status.SetParked(len(p.parked))
+	p.cfg.Status.SetPosition(at.Position)
+	p.cfg.Status.SetParked(len(p.parked))
 	return at, nil
 }
 
@@ -160,10 +140,10 @@ func (p *Projector) End(ctx context.Context) {
 // Handle applies one message of the subscription.
 func (p *Projector) Handle(m *message.Message) error {
 	batch := subscription.BatchOf(m)
-	if p.tracer == nil || len(batch.Events) == 0 {
+	if p.cfg.Tracer == nil || len(batch.Events) == 0 {
 		return p.Apply(m.Context(), batch)
 	}
-	ctx, traceSpan := p.tracer.Start(m.Context(), "project "+p.projection.Name,
+	ctx, traceSpan := p.cfg.Tracer.Start(m.Context(), "project "+p.cfg.Definition.Name,
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(eventstore.TraceLinks(batch.Events)...), trace.WithAttributes(
 			attribute.Int("linkledger.events", len(batch.Events)),
@@ -185,9 +165,9 @@ func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	recorded := p.unapplied(batch.Events)
-	if len(batch.Events) == 0 && batch.Position.After(p.at.Position) && p.identify != nil {
+	if len(batch.Events) == 0 && batch.Position.After(p.at.Position) && p.cfg.Identify != nil {
 		// Without an answer the event before remains that by which the log is recognized.
-		p.identified, _ = p.identify(ctx, batch.Position)
+		p.identified, _ = p.cfg.Identify(ctx, batch.Position)
 	}
 	if len(recorded) > 0 || batch.Position.After(p.at.Position) {
 		if err := p.applyParts(ctx, recorded, batch.Position, batch.Held); err != nil {
@@ -211,14 +191,14 @@ func (p *Projector) applyParts(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {
 	parts := projection.Cut(
-		p.projection, recorded, func(r eventstore.Recorded) eventstore.Recorded { return r },
+		p.cfg.Definition, recorded, func(r eventstore.Recorded) eventstore.Recorded { return r },
 	)
 	for i, part := range parts {
 		upTo := to
 		if i < len(parts)-1 {
 			upTo = part[len(part)-1].Position
 		}
-		if len(part) == 0 || p.projection.Alone == nil || !p.projection.Alone(part[0]) {
+		if len(part) == 0 || !p.cfg.Definition.IsAlone(part[0]) {
 			if err := p.applyPart(ctx, part, upTo, held); err != nil {
 				return err
 			}

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine/deadletter"
+	"linkledger/projections/engine/failure"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
@@ -31,32 +30,32 @@ func (p *Projector) commit(
 	if p.identified.Position == to && to != (eventstore.Position{}) {
 		taken.witness = p.identified
 	}
-	return p.commitDecoded(ctx, folding, p.decode(recorded), taken)
+	return p.commitDecoded(ctx, folding, p.sort(recorded), taken)
 }
 
 // commitDecoded applies decoded events with a fold, and moves the checkpoint to the end of a span,
 // in one transaction.
 func (p *Projector) commitDecoded(
-	ctx context.Context, folding projection.Fold, decoded decodedBatch, taken span,
+	ctx context.Context, folding projection.Fold, decoded deadletter.Sorted, taken span,
 ) (err error) {
-	defer recovered(&err)
-	if !p.isErasure(decoded.events) {
+	defer failure.Recovered(&err)
+	if !p.isErasure(decoded.Events) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, maxTransaction)
 		defer cancel()
 	}
 	read := func(s *sqlbatch.Batch) {
-		if len(decoded.events) > 0 {
-			folding.Read(s, decoded.events)
+		if len(decoded.Events) > 0 {
+			folding.Read(s, decoded.Events)
 		}
 	}
 	write := func(s *sqlbatch.Batch, _ bool) ([]string, error) {
-		if err := projection.Each(decoded.events, folding.Apply); err != nil {
+		if err := projection.Each(decoded.Events, folding.Apply); err != nil {
 			return nil, err
 		}
-		deadletter.Insert(s, p.at, decoded.letters)
+		deadletter.Insert(s, p.at, decoded.Letters)
 		changed := folding.Write(s)
-		if len(decoded.letters) > 0 {
+		if len(decoded.Letters) > 0 {
 			changed = append(changed, readmodel.SetAside)
 		}
 		return changed, nil
@@ -65,7 +64,7 @@ func (p *Projector) commitDecoded(
 	if err != nil {
 		return err
 	}
-	p.recordSetAside(ctx, decoded.letters, decoded.skipped)
+	p.recordSetAside(ctx, decoded.Letters, decoded.Skipped)
 	p.afterCommit(taken, serving, changed)
 	return nil
 }
@@ -73,13 +72,13 @@ func (p *Projector) commitDecoded(
 // afterCommit stores the new position after a commit, and calls onCommit if the generation serves.
 func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
 	p.at.Position, p.at.Witness = taken.to, cmp.Or(taken.witness, p.at.Witness)
-	p.status.Applied(taken.to, taken.events, taken.last)
+	p.cfg.Status.Applied(taken.to, taken.events, taken.last)
 	if serving {
 		if !p.announced { // nothing was announced before the generation served
 			p.announced = true
 			changed = append(changed, readmodel.Everything)
 		}
-		p.onCommit(p.projection.Name, taken.to.Commit, changed)
+		p.cfg.OnCommit(p.cfg.Definition.Name, taken.to.Commit, changed)
 	}
 }
 
@@ -98,35 +97,35 @@ func (p *Projector) transact(
 	read func(*sqlbatch.Batch),
 	write func(s *sqlbatch.Batch, serving bool) (changed []string, err error),
 ) (serving bool, changed []string, err error) {
-	conn, err := p.db.Writers.Acquire(ctx)
+	conn, err := p.cfg.DB.Writers.Acquire(ctx)
 	if err != nil {
-		return false, nil, fmt.Errorf("bring %s up to date: %w", p.projection.Name, err)
+		return false, nil, fmt.Errorf("bring %s up to date: %w", p.cfg.Definition.Name, err)
 	}
 	defer conn.Release()
 	defer func() {
 		if err != nil {
-			rollback(ctx, conn)
+			sqlbatch.Rollback(ctx, conn.Conn())
 		}
 	}()
 	reading := sqlbatch.New(p.at.Schema())
 	reading.Begin()
-	p.at.Advance(reading, taken.to, taken.witness, p.lease, &serving)
+	p.at.Advance(reading, taken.to, taken.witness, p.cfg.Lease, &serving)
 	read(reading)
 	if err := reading.Send(ctx, conn.Conn()); err != nil {
-		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.projection.Name, err)
+		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.cfg.Definition.Name, err)
 	}
 	changes := sqlbatch.New(p.at.Schema())
 	if changed, err = write(changes, serving); err != nil {
 		return false, nil, err
 	}
 	if serving {
-		generation.Announce(changes, p.projection.Name, taken.to, changed)
+		generation.Announce(changes, p.cfg.Definition.Name, taken.to, changed)
 	}
 	changes.Commit()
-	ctx, cancel := outliving(ctx)
+	ctx, cancel := sqlbatch.Outliving(ctx)
 	defer cancel()
 	if err := changes.Send(ctx, conn.Conn()); err != nil {
-		return false, nil, fmt.Errorf("write a batch of %s: %w", p.projection.Name, err)
+		return false, nil, fmt.Errorf("write a batch of %s: %w", p.cfg.Definition.Name, err)
 	}
 	return serving, changed, nil
 }
@@ -138,29 +137,5 @@ const maxTransaction = 30 * time.Second
 // isErasure reports whether a batch erases what may be in many rows, which takes as long as it
 // needs.
 func (p *Projector) isErasure(batch []projection.Event) bool {
-	return len(batch) == 1 && p.projection.Alone != nil && p.projection.Alone(batch[0].Recorded)
-}
-
-// commitGrace is how long a commit or a rollback may continue after its context has ended.
-const commitGrace = 2 * time.Second
-
-// outliving returns a context that ends commitGrace after ctx. A commit that is cut off may have
-// succeeded, and would then not be announced.
-func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
-	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(commitGrace):
-			cancel()
-		case <-longer.Done():
-		}
-	})
-	return longer, func() { stop(); cancel() }
-}
-
-// rollback ends the transaction of a connection. If it fails, releasing the connection closes it.
-func rollback(ctx context.Context, conn *pgxpool.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitGrace)
-	defer cancel()
-	_, _ = conn.Exec(ctx, "ROLLBACK")
+	return len(batch) == 1 && p.cfg.Definition.IsAlone(batch[0].Recorded)
 }

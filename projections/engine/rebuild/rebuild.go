@@ -13,8 +13,8 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine"
+	"linkledger/projections/engine/failure"
 	"linkledger/projections/engine/generation"
-	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
@@ -226,7 +226,7 @@ func Rollback(
 			reason = ErrBehind
 		case ctx.Err() != nil:
 			reason = cmp.Or(reason, err)
-		case !projector.Transient(err):
+		case !failure.Transient(err):
 			return 0, err
 		default:
 			reason = err

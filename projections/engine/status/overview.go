@@ -12,6 +12,7 @@ import (
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/controlschema"
 )
 
 // State is the state of a generation of a projection, for operators.
@@ -75,7 +76,7 @@ func Overviews(
 // Generations returns the state of all projections from the database, without their lag.
 func Generations(ctx context.Context, db *readmodel.DB) ([]Overview, error) {
 	var rows []overviewRow
-	if err := db.NewSelect().Model(&rows).ColumnExpr("*, "+readmodel.Vacant+" AS vacant").
+	if err := db.NewSelect().Model(&rows).ColumnExpr("*, "+controlschema.Vacant+" AS vacant").
 		Order("name", "generation").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("generations: %w", err)
 	}

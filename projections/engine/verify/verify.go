@@ -15,7 +15,7 @@ import (
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/status"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
@@ -94,7 +94,7 @@ type replay struct {
 	head       eventstore.Position // of the log when the replay began
 	onProgress func([]status.Progress)
 	began      time.Time
-	master     *keystore.MasterKey
+	master     *keyfile.MasterKey
 	folds      projection.Folds
 	judgement  int64 // number of that of the folds
 

@@ -1,0 +1,9 @@
+package links_test
+
+import (
+	"testing"
+
+	"linkledger/projections/projectionstest"
+)
+
+func TestMain(m *testing.M) { projectionstest.Main(m) }
