@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // The types of this file are the fields of the --json output that the tests read.
@@ -43,13 +42,6 @@ type projectionStatus struct {
 	LastError  string  `json:"last_error"`
 }
 
-type verifiedProjection struct {
-	Events      int64             `json:"events"`
-	Rows        int64             `json:"rows"`
-	Different   int64             `json:"different"`
-	Differences []json.RawMessage `json:"differences"`
-}
-
 type storeStat struct {
 	Running bool   `json:"running"`
 	Events  uint64 `json:"events"`
@@ -59,50 +51,6 @@ type storeStat struct {
 type copiedLog struct {
 	Events int64 `json:"events"`
 	New    int64 `json:"new"`
-}
-
-// linkAt is the output of audit at.
-type linkAt struct {
-	LongURL string    `json:"long_url"`
-	Note    string    `json:"note"`
-	Until   time.Time `json:"until"`
-}
-
-type dayClicks struct {
-	Total  int64 `json:"total"`
-	Unique int64 `json:"unique"`
-}
-
-// undoneBatch is the output of audit undo.
-type undoneBatch struct {
-	By      string `json:"undone_by"`
-	Undone  int    `json:"undone"`
-	Refused []struct {
-		ID     string   `json:"id"`
-		Hash   string   `json:"hash"`
-		Fields []string `json:"fields"`
-	} `json:"refused"`
-}
-
-// logFindings is the output of audit verify.
-type logFindings struct {
-	Alteration *struct {
-		Of    string       `json:"of"`
-		First loggedAround `json:"first"`
-		Last  loggedAround `json:"last"`
-	} `json:"alteration"`
-	Cuts []cutStream `json:"cuts"`
-}
-
-// loggedAround is the first or last event of an alteration.
-type loggedAround struct {
-	Position uint64 `json:"position"`
-}
-
-type cutStream struct {
-	Stream   string `json:"stream"`
-	Log      string `json:"log"`
-	Readable string `json:"readable"`
 }
 
 // runningDev is the file in which operator commands find a running dev.

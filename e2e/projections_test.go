@@ -48,56 +48,6 @@ func awaitProjection(t *testing.T, folder, name string, is func(projectionStatus
 	}
 }
 
-// TestOperateProjections checks that an operator can watch, pause and resume the projections of a
-// running process from another process.
-func TestOperateProjections(t *testing.T) {
-	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "data")
-	d := startDev(t, folder)
-	live := awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.State == "live" })
-	if live.LagEvents != 0 || live.LagSeconds != 0 || live.Owner == "" || live.LastError != "" ||
-		live.Generation != 1 || !live.Serving {
-		t.Errorf("a live projection is %+v", live)
-	}
-	operator(t, folder, "projections", "pause", "links")
-	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`)
-	paused := awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.State == "paused" })
-	if paused.LagEvents != 1 || paused.LagSeconds <= 0 || paused.Owner != "" {
-		t.Errorf("a paused projection is %+v", paused)
-	}
-	operator(t, folder, "projections", "resume", "links")
-	awaitProjection(
-		t, folder, "links", func(v projectionStatus) bool { return v.State == "live" && v.Position > paused.Position },
-	)
-
-	list := operator(t, folder, "projections", "list")
-	if strings.Count(list, "\n") != 1+len(projections.Names()) || !strings.Contains(list, "links\t1\ttrue\tlive") {
-		t.Errorf("list, without a terminal:\n%s", list)
-	}
-	if out := operator(t, folder, "projections", "dead-letters", "--json"); out != "[]\n" {
-		t.Errorf("dead letters: %s", out)
-	}
-	if out := operator(t, folder, "projections", "dead-letters", "retry", "links"); out != "0 events applied\n" {
-		t.Errorf("retry: %s", out)
-	}
-	for command, want := range map[string]string{
-		"discard":   "0 events discarded, 0 later ones applied, 0 still set aside\n",
-		"restore":   "0 events restored: linkledger projections rebuild links applies them. ",
-		"discarded": "projection\tstream\trevision\ttype\tdiscarded\n",
-	} {
-		if out := operator(t, folder, "projections", "dead-letters", command, "links"); !strings.HasPrefix(out, want) {
-			t.Errorf("%s: %s", command, out)
-		}
-	}
-	out, err := exec.CommandContext(
-		t.Context(), program, "projections", "pause", "painting", "--data", folder,
-	).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "projections list names them") {
-		t.Errorf("pausing what does not exist: %v, %s", err, out)
-	}
-	d.interrupt()
-}
-
 // TestRebuildProjections checks that a rebuild from another process takes over while the service
 // runs, and that a rollback switches back to the previous generation immediately.
 func TestRebuildProjections(t *testing.T) {

@@ -24,9 +24,9 @@ const (
 // the call is answered.
 func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.Result, error) {
 	ours := caller.New(s.Base, creators, s.Creators...)
-	bare, control, settle := caller.New(b.control.web, creators, s.Client), "bare echo", s.Settle
+	bare, against, settle := caller.New(b.control.web, creators, s.Client), "bare echo", s.Settle
 	if b.former != nil {
-		bare, control = caller.New(b.former.Base, creators, b.former.Creators...), "former"
+		bare, against = caller.New(b.former.Base, creators, b.former.Creators...), "former"
 		settle = b.settleBoth(s)
 	}
 	defer ours.Close()
@@ -34,7 +34,7 @@ func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.
 	var results []report.Result
 	for _, size := range []int{1, batchSize} {
 		r, err := b.Compare(ctx, load.Comparison{
-			Name: fmt.Sprintf("creates, %d per call", size), Unit: "links", Control: control,
+			Name: fmt.Sprintf("creates, %d per call", size), Unit: "links", Control: against,
 			Workers: creators, Each: size, Ours: creating(ours, size), Bare: creating(bare, size),
 			Server: s.Process, Settle: settle,
 		})

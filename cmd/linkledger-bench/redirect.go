@@ -83,9 +83,9 @@ func (b *bench) redirect(
 		return report.Result{}, 0, err
 	}
 	defer func() { err = errors.Join(err, ours.Close()) }()
-	base, control, settle := b.control.web, "bare 302", s.Settle
+	base, against, settle := b.control.web, "bare 302", s.Settle
 	if b.former != nil {
-		base, control, settle = b.former.Base, "former", b.settleBoth(s)
+		base, against, settle = b.former.Base, "former", b.settleBoth(s)
 	}
 	bare, err := caller.DialVisitors(ctx, base, bareHashes, visitorCount)
 	if err != nil {
@@ -101,7 +101,7 @@ func (b *bench) redirect(
 		}
 	}
 	r, err = b.Compare(ctx, load.Comparison{
-		Name: name, Unit: "redirects", Control: control, Workers: visitorCount, Each: 1,
+		Name: name, Unit: "redirects", Control: against, Workers: visitorCount, Each: 1,
 		Ours: ours.Visit, Bare: bare.Visit,
 		Server: s.Process, Settle: settle,
 	})

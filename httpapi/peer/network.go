@@ -8,10 +8,10 @@ const networkBits = 64
 // NetworkOf returns what is taken to have one owner: an IPv4 address, or the /64 prefix of an IPv6
 // address, because a device takes another address of its network each day. Texts that are no
 // address are returned as they are.
-func NetworkOf(address string) string {
-	parsed, err := netip.ParseAddr(address)
+func NetworkOf(text string) string {
+	parsed, err := netip.ParseAddr(text)
 	if err != nil || parsed.Is4() {
-		return address
+		return text
 	}
 	return netip.PrefixFrom(parsed, networkBits).Masked().String()
 }

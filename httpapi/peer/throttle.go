@@ -27,8 +27,8 @@ func NewThrottle() *Throttle { return &Throttle{limiters: make(map[string]*rate.
 
 // Exceeded counts one more for the network of a client address. It returns true if there are too
 // many.
-func (t *Throttle) Exceeded(address string, now time.Time) bool {
-	network := NetworkOf(address)
+func (t *Throttle) Exceeded(client string, now time.Time) bool {
+	network := NetworkOf(client)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	limiter, known := t.limiters[network]
@@ -43,10 +43,10 @@ func (t *Throttle) Exceeded(address string, now time.Time) bool {
 }
 
 // Full reports whether one more would be too many. It counts nothing.
-func (t *Throttle) Full(address string, now time.Time) bool {
+func (t *Throttle) Full(client string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	limiter, known := t.limiters[NetworkOf(address)]
+	limiter, known := t.limiters[NetworkOf(client)]
 	return known && limiter.TokensAt(now) < 1
 }
 

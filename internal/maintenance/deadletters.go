@@ -74,9 +74,9 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 
 // servingGenerations returns the generation of each projection that readers use.
 func servingGenerations(ctx context.Context, db *readmodel.DB) (map[string]int, error) {
-	overviews, err := projections.Generations(ctx, db)
-	serving := make(map[string]int, len(overviews))
-	for _, overview := range overviews {
+	found, err := projections.Generations(ctx, db)
+	serving := make(map[string]int, len(found))
+	for _, overview := range found {
 		if overview.Serving {
 			serving[overview.Name] = overview.Generation
 		}

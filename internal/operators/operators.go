@@ -109,7 +109,7 @@ func (h *Handler) Run(ctx context.Context) error {
 
 // Routes returns the routes of the pages.
 func (h *Handler) Routes() []router.Route {
-	named := projectionsPath + "/:name"
+	projection := projectionsPath + "/:name"
 	return append(
 		page.Files(),
 		router.Get(signInPath, h.Open("sign-in", h.askToSignIn)),
@@ -118,16 +118,16 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(root+"/sign-out", h.act(root, h.signOut)),
 
 		router.Get(root, h.open("overview", h.overview)),
-		router.Get(named, h.open("projection", h.projection)),
-		router.Get(named+"/rebuild", h.open("rebuild", h.askToRebuild)),
-		router.Post(named+"/rebuild", h.act(named, h.rebuild)),
-		router.Post(named+"/pause", h.act(named, h.pause)),
-		router.Post(named+"/resume", h.act(named, h.resume)),
-		router.Post(named+"/rollback", h.act(named, h.rollback)),
-		router.Post(named+"/prune", h.act(named, h.prune)),
-		router.Post(named+"/verify", h.act(named, h.verify)),
-		router.Post(named+"/retry", h.act(named, h.retry)),
-		router.Post(named+"/discard", h.act(named, h.discard)),
+		router.Get(projection, h.open("projection", h.projection)),
+		router.Get(projection+"/rebuild", h.open("rebuild", h.askToRebuild)),
+		router.Post(projection+"/rebuild", h.act(projection, h.rebuild)),
+		router.Post(projection+"/pause", h.act(projection, h.pause)),
+		router.Post(projection+"/resume", h.act(projection, h.resume)),
+		router.Post(projection+"/rollback", h.act(projection, h.rollback)),
+		router.Post(projection+"/prune", h.act(projection, h.prune)),
+		router.Post(projection+"/verify", h.act(projection, h.verify)),
+		router.Post(projection+"/retry", h.act(projection, h.retry)),
+		router.Post(projection+"/discard", h.act(projection, h.discard)),
 
 		router.Get(streamsPath, h.open("streams", h.stream)),
 		router.Get(streamsPath+"/event", h.open("event", h.event)),

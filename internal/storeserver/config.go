@@ -85,12 +85,12 @@ func (c Config) embedded(logger *slog.Logger) (embedded.Config, error) {
 	if c.TLSCertificate == "" {
 		return store, nil
 	}
-	certificate, err := readCertificate(c.TLSCertificate, c.TLSKey, logger)
+	pair, err := readCertificate(c.TLSCertificate, c.TLSKey, logger)
 	if err != nil {
 		return store, usage.Errorf("cannot use the TLS certificate: %w", err)
 	}
 	store.TLS = &tls.Config{
-		GetCertificate: certificate.current, MinVersion: tls.VersionTLS12,
+		GetCertificate: pair.current, MinVersion: tls.VersionTLS12,
 	}
 	return store, nil
 }

@@ -22,15 +22,15 @@ func ReadStat(ctx context.Context, dir string) (Stat, error) {
 
 // Rows returns the rows of a table that shows the state.
 func (s Stat) Rows() [][2]any {
-	state := "stopped"
+	shown := "stopped"
 	switch {
 	case s.Failure != "":
-		state = s.Failure
+		shown = s.Failure
 	case s.Running:
-		state = fmt.Sprintf("running, %d subscriptions", s.Subscriptions)
+		shown = fmt.Sprintf("running, %d subscriptions", s.Subscriptions)
 	}
 	return [][2]any{
-		{"state", state},
+		{"state", shown},
 		{"events", s.Events},
 		{"streams", s.Streams},
 		{"head", s.Head},

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"linkledger/internal/pgserver/postgrestest"
-	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/signedin"
 	"linkledger/projections/readmodel"
 	"linkledger/queries/lookup"
 	"linkledger/queries/queriestest"
@@ -41,7 +41,7 @@ func TestSessions(t *testing.T) {
 		&readmodel.Person{ID: erased, KnownAt: began, Erased: true},
 	)
 	names := map[uuid.UUID]string{}
-	for i, s := range []keystore.Session{
+	for i, s := range []signedin.Session{
 		{Account: w.Account, Key: "k2", Agent: "by key"},
 		{Account: w.Account, User: user, MemberAt: 7, Agent: "member"},
 		{Operator: true, User: operator, Agent: "operator"},
@@ -82,8 +82,8 @@ func TestSessions(t *testing.T) {
 		"another's id":  {ofAccount(sessionlist.Of{Account: w.Account, ID: idOf("nobody")}), hour, []string{}},
 		"other account": {ofAccount(sessionlist.Of{Account: w.Other}), hour, []string{}},
 		"operators":     {operators, hour, []string{"nobody", "operator"}},
-		"after a night": {operators, began.Add(keystore.SessionIdle + 150*time.Second), []string{"nobody"}},
-		"after a week":  {operators, began.Add(keystore.SessionMax + time.Hour), []string{}},
+		"after a night": {operators, began.Add(signedin.SessionIdle + 150*time.Second), []string{"nobody"}},
+		"after a week":  {operators, began.Add(signedin.SessionMax + time.Hour), []string{}},
 	} {
 		found, err := tc.list(tc.now)
 		got := []string{}

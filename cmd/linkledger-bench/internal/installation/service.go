@@ -137,7 +137,7 @@ func (s *Service) Stop() error {
 func (s *Service) Settle(ctx context.Context) error { return s.settle(ctx, lagging) }
 
 // settle waits until no projection lags.
-func (s *Service) settle(ctx context.Context, lagging func(status.Overview) bool) error {
+func (s *Service) settle(ctx context.Context, behind func(status.Overview) bool) error {
 	ctx, cancel := context.WithTimeoutCause(
 		ctx, settleTimeout, fmt.Errorf("projections lag for %s", settleTimeout),
 	)
@@ -149,7 +149,7 @@ func (s *Service) settle(ctx context.Context, lagging func(status.Overview) bool
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(all, lagging) {
+		if !slices.ContainsFunc(all, behind) {
 			return nil
 		}
 		select {
