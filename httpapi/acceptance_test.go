@@ -34,10 +34,10 @@ func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		created := c.call(http.MethodPost, "/v3/urls", string(body))
-		if created.status >= http.StatusInternalServerError || created.Error.Code == apierror.CodeUnknown {
+		if created.status >= http.StatusInternalServerError || created.code() == apierror.CodeUnknown {
 			t.Fatalf("response to %s: %d %s", body, created.status, created.body)
 		}
-		if created.Error.Code != apierror.CodeOK || created.URLs[0].Error.Code != apierror.CodeOK {
+		if created.code() != apierror.CodeOK || created.URLs[0].code() != apierror.CodeOK {
 			return
 		}
 		written, read := created.URLs[0], c.read(created.URLs[0].Hash)

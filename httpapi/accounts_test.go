@@ -34,14 +34,14 @@ func TestAccountsExpire(t *testing.T) {
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	equal(t, "before there is a date", s.visit(t, "GET", "/one").status, http.StatusFound)
 	equal(
-		t, "no expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]),
-		`"9999-12-31 23:59:59"`,
+		t, "no expiration date", c.must("GET", "/v3/account", "").Account.ExpirationDate,
+		"9999-12-31 23:59:59",
 	)
 
 	s.editAccount(t, "alice", accounts.Change{ExpirationDate: new("2026-05-14")})
 	equal(
-		t, "expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]),
-		`"2026-05-14 23:59:59"`,
+		t, "expiration date", c.must("GET", "/v3/account", "").Account.ExpirationDate,
+		"2026-05-14 23:59:59",
 	)
 	s.awaitNotifications(t) // otherwise a late notification of the change would remove the link from memory
 	s.at(t, "2026-05-14T23:59:59.999Z")
@@ -92,7 +92,7 @@ func TestDailyCalls(t *testing.T) {
 	c, other := s.client(t, "alice"), s.client(t, "bob")
 	counters := func(of *client) string {
 		t.Helper()
-		return string(of.must("GET", "/v3/account", "").Account["counters"])
+		return of.must("GET", "/v3/account", "").counters()
 	}
 	c.call("GET", "/v3/account", "", func(r *http.Request) { r.SetBasicAuth("alice", "wrong") }).is(
 		http.StatusBadRequest, apierror.CodeInvalidKey,
@@ -130,7 +130,7 @@ func TestURLLimits(t *testing.T) {
 	for i, want := range []apierror.Code{
 		apierror.CodeHashUnavailable, apierror.CodeInvalidURL, apierror.CodeOK, apierror.CodeOK, apierror.CodeURLLimit,
 	} {
-		equal(t, fmt.Sprintf("item %d", i), a.URLs[i].Error.Code, want)
+		equal(t, fmt.Sprintf("item %d", i), a.URLs[i].code(), want)
 	}
 	a.URLs[4].failed(t, apierror.CodeURLLimit, "5 URLs")
 	equal(t, "custom_hash", *a.URLs[4].CustomHash, "six")
@@ -152,13 +152,13 @@ func TestURLLimits(t *testing.T) {
 	for i, want := range []apierror.Code{
 		apierror.CodeOK, apierror.CodeOK, apierror.CodeOK, apierror.CodeURLLimit, apierror.CodeURLLimit,
 	} {
-		equal(t, fmt.Sprintf("item %d of the month", i), a.URLs[i].Error.Code, want)
+		equal(t, fmt.Sprintf("item %d of the month", i), a.URLs[i].code(), want)
 	}
 	a.URLs[4].failed(t, apierror.CodeURLLimit, "in a month")
-	equal(t, "counters", string(c.must("GET", "/v3/account", "").Account["counters"]),
+	equal(t, "counters", c.must("GET", "/v3/account", "").counters(),
 		`{"month_urls":{"count":9,"limit":9},"today_api_calls":{"count":10,"limit":0},"urls":{"count":3,"limit":5}}`)
 	s.at(t, "2026-06-01T00:00:00Z")
-	equal(t, "items of the next month", c.call("POST", "/v3/urls", batch(3)).URLs[2].Error.Code, apierror.CodeURLLimit)
+	equal(t, "items of the next month", c.call("POST", "/v3/urls", batch(3)).URLs[2].code(), apierror.CodeURLLimit)
 	equal(t, "links", c.must("GET", "/v3/urls", "").Page.TotalCount, 5)
 }
 

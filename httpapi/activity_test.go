@@ -8,41 +8,32 @@ import (
 	"time"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/response"
 )
 
-type shownCall struct {
-	Batch     string         `json:"batch"`
-	Time      time.Time      `json:"time"`
-	Key       string         `json:"key"`
-	KeyName   string         `json:"key_name"`
-	URLs      map[string]int `json:"urls"`
-	Tags      int            `json:"tags"`
-	Account   int            `json:"account"`
-	Undoes    string         `json:"undoes"`
-	UndoesKey string         `json:"undoes_key"`
-	UndoneBy  *string        `json:"undone_by"`
-	User      *string        `json:"user"`
-	UserName  string         `json:"user_name"`
-	Via       string         `json:"via"`
-}
-
 // summary returns what a call did, in one line.
-func (c shownCall) summary() string {
-	c.URLs["tags"], c.URLs["account"] = c.Tags, c.Account
+func summary(c contract.Activity) string {
 	words := []string{c.KeyName}
-	for _, kind := range []string{"created", "edited", "deleted", "restored", "reset", "tags", "account"} {
-		if n := c.URLs[kind]; n > 0 {
+	add := func(n int, kind string) {
+		if n > 0 {
 			words = append(words, fmt.Sprint(kind, " ", n))
 		}
 	}
+	add(c.URLs.Created, "created")
+	add(c.URLs.Edited, "edited")
+	add(c.URLs.Deleted, "deleted")
+	add(c.URLs.Restored, "restored")
+	add(c.URLs.Reset, "reset")
+	add(c.Tags, "tags")
+	add(c.Account, "account")
 	if c.UndoneBy != nil {
 		words = append(words, "undone")
 	}
 	return strings.Join(words, " ")
 }
 
-func (c *client) activity(parameters string) (calls []shownCall, total int64) {
+func (c *client) activity(parameters string) (calls []contract.Activity, total int64) {
 	c.t.Helper()
 	a := c.must("GET", "/v3/activity?"+parameters, "")
 	return a.Activity, a.Page.TotalCount
@@ -54,7 +45,7 @@ func (c *client) summaries(parameters string) string {
 	calls, _ := c.activity(parameters)
 	lines := make([]string, len(calls))
 	for i, call := range calls {
-		lines[i] = call.summary()
+		lines[i] = summary(call)
 	}
 	return strings.Join(lines, "; ")
 }
@@ -81,7 +72,7 @@ func TestActivity(t *testing.T) {
 	owner.call("GET", "/v3/activity?kind=hidden", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
 	equal(t, "of the key", owner.summaries("key="+added.ID), "agent deleted 1; agent edited 2 tags 1")
 	calls, total := owner.activity("offset=3&limit=2")
-	equal(t, "page", calls[0].summary()+" "+calls[1].summary()+fmt.Sprint(" of ", total), "agent deleted 1 agent edited 2 tags 1 of 9")
+	equal(t, "page", summary(calls[0])+" "+summary(calls[1])+fmt.Sprint(" of ", total), "agent deleted 1 agent edited 2 tags 1 of 9")
 	equal(t, "batch", calls[0].Batch, deleted)
 	since := calls[1].Time.Format(time.RFC3339Nano)
 	equal(t, "before", owner.summaries("to="+since), " created 1;  created 1;  created 1;  account 1")

@@ -121,7 +121,7 @@ func TestBoundKeysSeeAndChangeTheirLinks(t *testing.T) {
 		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/3","tags":["newsletter"]}]}`},
 	} {
 		a := bound.call(refused.method, refused.path, refused.body)
-		if a.status != http.StatusOK || a.URLs[0].Error.Code != apierror.CodeAccessDenied {
+		if a.status != http.StatusOK || a.URLs[0].code() != apierror.CodeAccessDenied {
 			t.Errorf("%v: %d %s", refused, a.status, a.body)
 		}
 	}
@@ -170,7 +170,7 @@ func TestLinksThatLeaveABound(t *testing.T) {
 				if i == 0 {
 					begun.Done()
 				}
-				if a.status != http.StatusOK || a.URLs[0].Error.Code != apierror.CodeOK {
+				if a.status != http.StatusOK || a.URLs[0].code() != apierror.CodeOK {
 					return
 				}
 			}

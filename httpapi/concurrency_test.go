@@ -46,7 +46,7 @@ func TestOneWinnerOfAHash(t *testing.T) {
 	winner := -1
 	for i, a := range answers {
 		a.is(http.StatusOK, apierror.CodeOK)
-		if a.URLs[0].Error.Code == apierror.CodeOK {
+		if a.URLs[0].code() == apierror.CodeOK {
 			if winner >= 0 {
 				t.Errorf("%d and %d both won", winner, i)
 			}

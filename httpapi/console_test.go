@@ -337,7 +337,7 @@ func TestConsoleFailures(t *testing.T) {
 			!strings.Contains(html.UnescapeString(a.body), text) || a.header.Get("Content-Security-Policy") == "" {
 			t.Errorf("%s answers %d %v\n%s", path, a.status, a.header, a.body)
 		}
-		if program := b.call("GET", path, ""); program.status != status || program.Error.Code == apierror.CodeOK {
+		if program := b.call("GET", path, ""); program.status != status || program.code() == apierror.CodeOK {
 			t.Errorf("%s answers a program %d\n%s", path, program.status, program.body)
 		}
 		return a

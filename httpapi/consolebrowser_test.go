@@ -545,7 +545,7 @@ func (b *tab) looksRightNow(name string) {
 // checkProof pastes the proof of a link into the page that checks it.
 func (b *tab) checkProof(owner *client, hash string) {
 	b.t.Helper()
-	file, err := json.Marshal(owner.proven("GET", "/v3/urls/"+hash+"/proof", nil).Proof.File)
+	file, err := json.Marshal(owner.must("GET", "/v3/urls/"+hash+"/proof", "").Proof.File)
 	if err != nil {
 		b.t.Fatal(err)
 	}

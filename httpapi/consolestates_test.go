@@ -132,11 +132,11 @@ func TestPagesOfProofs(t *testing.T) {
 	}
 	b := s.browser(t)
 	b.signInBy(owner)
-	proven := owner.proven("GET", "/v3/urls/one/proof", nil).Proof.File
+	proven := owner.must("GET", "/v3/urls/one/proof", "").Proof.File
 	if checked := b.upload(proven); !strings.Contains(checked.body, "The file proves") {
 		t.Errorf("a long proof shows\n%s", checked.body)
 	}
-	proven = foreign.proven("GET", "/v3/urls/one/proof", nil).Proof.File
+	proven = foreign.must("GET", "/v3/urls/one/proof", "").Proof.File
 	if checked := b.upload(proven); !strings.Contains(checked.body, "The proof holds") ||
 		!strings.Contains(checked.body, "The log does not begin with the events") {
 		t.Errorf("a proof of another log shows\n%s", checked.body)

@@ -34,7 +34,7 @@ func (c *client) hold(rows []row) {
 	for _, r := range rows {
 		method, path, _ := strings.Cut(r.call, " ")
 		a := c.call(method, path, r.body)
-		if a.status != r.status || a.Error.Code != r.code || a.Error.Message != r.code.Message() || a.Version != "3.1" {
+		if a.status != r.status || a.code() != r.code || a.Error.Message != r.code.Message() || a.Version != "3.1" {
 			c.t.Fatalf(
 				"%s: %s is answered %d %s; want %d and code %d", r.rule, r.call, a.status, a.body, r.status, r.code,
 			)

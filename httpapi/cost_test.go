@@ -101,7 +101,7 @@ func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 	case <-time.After(testTimeout):
 		t.Fatal("the call did not end")
 	}
-	a, h := c.history("/v3/urls/one/history?offset=2&limit=1")
+	a := c.must("GET", "/v3/urls/one/history?offset=2&limit=1", "")
 	equal(t, "events", a.Page.TotalCount, 1_002)
-	equal(t, "change", h.History.Events[0].Changes[0].Field, "tags")
+	equal(t, "change", a.History.Events[0].Changes[0].Field, "tags")
 }

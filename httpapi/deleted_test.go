@@ -46,8 +46,9 @@ func TestDeletedLinks(t *testing.T) {
 	shows(owner, "?offset=1&limit=1", "[one]", 2)
 	shows(owner, "?offset=2", "[]", 2)
 	link := owner.must("GET", "/v3/deleted?offset=1", "").Deleted[0]
-	equal(t, "the deleted link", fmt.Sprint(link),
-		"{one https://example.com/first a note [news] 1 2026-05-14T12:00:00+00:00 2026-05-14T13:00:00+00:00 true}")
+	equal(t, "the deleted link", fmt.Sprintln(link.Hash, link.LongURL, link.Note, link.Tags, *link.TotalClicks,
+		wire(link.CreatedAt), wire(link.DeletedAt), link.Restorable),
+		"one https://example.com/first a note [news] 1 2026-05-14T12:00:00+00:00 2026-05-14T13:00:00+00:00 true\n")
 	owner.create(`"long_url":"https://example.com/second","custom_hash":"one"`)
 	s.at(t, "2026-05-14T15:00:00Z")
 	owner.must("DELETE", "/v3/urls/one", "")

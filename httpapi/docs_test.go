@@ -72,7 +72,7 @@ func (a *answer) allowed(operation openapi.Operation, r *http.Request, body stri
 		}
 	}
 	refused := slices.ContainsFunc(
-		a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != apierror.CodeOK },
+		a.URLs, func(i item) bool { return i.Error != nil && i.code() != apierror.CodeOK },
 	)
 	if operation.Body == "" || body == "" || refused || r.Header.Get("Content-Type") != "application/json" {
 		return

@@ -129,7 +129,7 @@ func TestWrongEncodings(t *testing.T) {
 		},
 	} {
 		a := c.call(tc.method, tc.path, tc.body, header("Content-Type", tc.contentType))
-		if a.status != http.StatusBadRequest || a.Error.Code != apierror.CodeWrongInput ||
+		if a.status != http.StatusBadRequest || a.code() != apierror.CodeWrongInput ||
 			!strings.Contains(a.Error.Details, tc.details) {
 			t.Errorf("%+v is answered %s", tc, a.body)
 		}
@@ -197,10 +197,10 @@ func TestLargestBatch(t *testing.T) {
 		strings.Join(labels[:most], ","))
 	answer := c.call("POST", "/v3/urls", more)
 	answer.is(http.StatusOK, apierror.CodeOK)
-	equal(t, "code of one with too many tags", answer.URLs[0].Error.Code, apierror.CodeInvalidLabel)
+	equal(t, "code of one with too many tags", answer.URLs[0].code(), apierror.CodeInvalidLabel)
 	equal(t, "its details", answer.URLs[0].Error.Details,
 		"A URL has at most 100 tags, and this would make it 101: give it fewer, or detach some first")
-	equal(t, "code of the other", answer.URLs[1].Error.Code, apierror.CodeOK)
+	equal(t, "code of the other", answer.URLs[1].code(), apierror.CodeOK)
 }
 
 func TestOddTextsAreKept(t *testing.T) {

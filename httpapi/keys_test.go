@@ -13,13 +13,14 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/projections/keystore/keyuse"
 	"linkledger/queries"
 	"linkledger/queries/cache"
 )
 
 // keyNamed returns a listed key by its name.
-func (c *client) keyNamed(name string) shownKey {
+func (c *client) keyNamed(name string) contract.AccountKey {
 	c.t.Helper()
 	for _, key := range c.must("GET", "/v3/keys", "").Keys {
 		if key.Name == name {
@@ -27,7 +28,7 @@ func (c *client) keyNamed(name string) shownKey {
 		}
 	}
 	c.t.Fatalf("no key is named %q", name)
-	return shownKey{}
+	return contract.AccountKey{}
 }
 
 func TestKeys(t *testing.T) {
@@ -79,7 +80,7 @@ func TestKeys(t *testing.T) {
 		`{"expiration_date":"2026-02-30"}`:            apierror.CodeInvalidDate,
 		`{"name":"` + fmt.Sprintf("%0101d", 1) + `"}`: apierror.CodeWrongInput,
 	} {
-		if a := owner.call("POST", "/v3/keys", body); a.Error.Code != code {
+		if a := owner.call("POST", "/v3/keys", body); a.code() != code {
 			t.Errorf("%s: %+v", body, a.Error)
 		}
 	}
@@ -283,9 +284,8 @@ func TestLastUseOfKeys(t *testing.T) {
 	if last == nil {
 		t.Fatal("never used")
 	}
-	used, err := time.Parse(time.RFC3339, *last)
-	if err != nil || used.Before(before.Truncate(time.Second)) || used.After(time.Now()) {
-		t.Errorf("last used %v, %v; want %v", used, err, before)
+	if last.Before(before.Truncate(time.Second)) || last.After(time.Now()) {
+		t.Errorf("last used %v; want %v", last, before)
 	}
 	if owner.keyNamed("").LastUsed == nil || owner.keyNamed("never used").LastUsed != nil {
 		t.Errorf("keys %+v", owner.must("GET", "/v3/keys", "").Keys)

@@ -65,7 +65,7 @@ func TestLists(t *testing.T) {
 			equal(t, query+" total", a.Page.TotalCount, int64(len(a.URLs)))
 		}
 		for _, u := range a.URLs {
-			if u.Links["qr_small"] == "" || u.Error != nil {
+			if u.Links.QRSmall == "" || u.Error != nil {
 				t.Errorf("%s: %+v", query, u)
 			}
 		}

@@ -53,10 +53,10 @@ func TestProofsOfManyEventsAskOnce(t *testing.T) {
 		}
 	}
 	measured("proof", func() {
-		equal(t, "events proved", c.proven("GET", "/v3/urls/one/proof?limit=500", nil).Proof.Events, events)
+		equal(t, "events proved", c.must("GET", "/v3/urls/one/proof?limit=500", "").Proof.Events, events)
 	})
 	measured("check of an export", func() {
-		if check := c.check(file).Check; !check.InLog || check.Export == nil || check.Export.Events < int64(events) {
+		if check := c.check(file); !check.InLog || check.Export == nil || check.Export.Events < int64(events) {
 			t.Errorf("the check says %+v %+v", check, check.Export)
 		}
 	})

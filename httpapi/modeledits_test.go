@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/response"
+	"linkledger/httpapi/contract"
 )
 
 // edit draws an edit of one or more URLs. An edit with rename set is for a single URL.
@@ -207,7 +206,7 @@ func (m *model) list(t *rapid.T) {
 	total := len(want)
 	want = want[min(offset, total):min(offset+limit, total)]
 	m.answers(t, a, apierror.CodeOK, want...)
-	if *a.Page != (response.Page{ResultsCount: len(want), TotalCount: int64(total), Offset: offset}) {
+	if *a.Page != (contract.Page{ResultsCount: len(want), TotalCount: int64(total), Offset: offset}) {
 		t.Fatalf("the page is %+v of %d", *a.Page, total)
 	}
 }
@@ -280,16 +279,13 @@ func (m *model) tagged(t *rapid.T, a *answer, want apierror.Code, tag *modelTag)
 		t.Fatalf("the tag is %+v; want %s", a.Tags, tag.label)
 	}
 	listed := m.c.call(http.MethodGet, "/v3/tags", "").Tags
-	if !slices.EqualFunc(listed, m.tags, func(a shownTag, b *modelTag) bool { return a.Label == b.label }) {
+	if !slices.EqualFunc(listed, m.tags, func(a contract.Tag, b *modelTag) bool { return a.Label == b.label }) {
 		t.Fatalf("the tags are %+v; want %d", listed, len(m.tags))
 	}
 }
 
 func (m *model) account(t *rapid.T) {
-	var got map[string]shownCounter
-	if err := json.Unmarshal(m.c.call(http.MethodGet, "/v3/account", "").Account["counters"], &got); err != nil {
-		t.Fatal(err)
-	}
+	got := m.c.call(http.MethodGet, "/v3/account", "").Account.Counters
 	if got["month_urls"].Count != int64(m.created) || got["urls"].Count != int64(len(m.links)) {
 		t.Fatalf("the counters are %v; want %d and %d", got, m.created, len(m.links))
 	}

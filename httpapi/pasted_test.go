@@ -75,12 +75,12 @@ func TestPastedDestinations(t *testing.T) {
 	for i, made := range a.URLs {
 		given, want := rows[i][0], rows[i][1]
 		if strings.HasPrefix(want, "refused: ") {
-			if made.Error.Code == 0 {
+			if made.code() == apierror.CodeOK {
 				t.Errorf("%q is accepted", given)
 			}
 			continue
 		}
-		if made.Error.Code != 0 {
+		if made.code() != apierror.CodeOK {
 			t.Errorf("%q: %+v", given, made.Error)
 			continue
 		}
@@ -112,7 +112,7 @@ func TestPastedHashes(t *testing.T) {
 	equal(t, "listed", len(listed.URLs), 2)
 	for _, given := range []string{" ", "\u200b", "a b", "a\u200bb", "a\n b", "é"} {
 		a := c.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":`+quoted(t, given)+`}]}`)
-		if len(a.URLs) != 1 || a.URLs[0].Error.Code == 0 {
+		if len(a.URLs) != 1 || a.URLs[0].code() == apierror.CodeOK {
 			t.Errorf("%q: %d %s", given, a.status, a.body)
 		}
 	}
@@ -259,7 +259,7 @@ func TestTagsOfBefore(t *testing.T) {
 			leads := map[string]string{"strasse": "ss", "straße": "sz"}[made]
 			body := `{"urls":[{"long_url":"https://example.com/","tags":["` + made + `"],"custom_hash":"ss"}]}`
 			a := key.call("POST", "/v3/urls", body) // the hash is taken, so a link within the bound is refused too
-			if within := a.URLs[0].Error.Code == apierror.CodeHashUnavailable; within != (leads == want) {
+			if within := a.URLs[0].code() == apierror.CodeHashUnavailable; within != (leads == want) {
 				t.Errorf("a key bound to %s makes a link with %s: %s", label, made, a.body)
 			}
 		}

@@ -119,7 +119,7 @@ func (s *site) signIn(t testing.TB, person openidtest.Person) (*browser, string)
 	if a.status != http.StatusSeeOther || a.header.Get("Location") != "/console" {
 		t.Fatalf("the callback answered %d %v %s", a.status, a.header, a.body)
 	}
-	return b, b.must("GET", "/v3/session", "").Session.User
+	return b, deref(b.must("GET", "/v3/session", "").Session.User)
 }
 
 // finish makes a browser sign in, and returns the answer of the callback.
@@ -235,7 +235,7 @@ func TestDetailsAreSealed(t *testing.T) {
 			t.Errorf("the actor is %+v; want %q", actor, name)
 		}
 		call := owner.must("GET", "/v3/activity?user="+id+"&via=console", "").Activity[0]
-		if call.User == nil || *call.User != id || call.UserName != name || call.Via != "console" || call.URLs["created"] != 1 {
+		if call.User == nil || *call.User != id || call.UserName != name || call.Via != "console" || call.URLs.Created != 1 {
 			t.Errorf("the activity is %+v; want %q", call, name)
 		}
 	}

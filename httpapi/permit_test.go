@@ -259,7 +259,7 @@ func TestNothingIsChangedAfterARevocation(t *testing.T) {
 	revoked(t, s, "")
 	took, atAnswer := time.Since(began), events()
 	for range 2 {
-		if a := <-done; a.Error.Code != apierror.CodeAccessDenied && a.Error.Code != apierror.CodeInvalidKey {
+		if a := <-done; a.code() != apierror.CodeAccessDenied && a.code() != apierror.CodeInvalidKey {
 			t.Errorf("the calls end with %d %s", a.status, a.body)
 		}
 	}

@@ -118,7 +118,7 @@ func TestBoundsWhileTagsAreSetAside(t *testing.T) {
 			owner.must("PATCH", "/v3/urls/both", `{"urls":[{"note":"n"}]}`)
 			owner.must("PATCH", "/v3/urls/both", `{"urls":[{"tags":["+public"]}]}`)
 			a := owner.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1"},{"long_url":"https://example.com/2","tags":["fresh"]}]}`)
-			if a.is(http.StatusOK, apierror.CodeOK); a.URLs[0].Error.Code != apierror.CodeOK || a.URLs[1].Error.Code != apierror.CodeUnknown {
+			if a.is(http.StatusOK, apierror.CodeOK); a.URLs[0].code() != apierror.CodeOK || a.URLs[1].code() != apierror.CodeUnknown {
 				t.Errorf("%+v", a.URLs)
 			}
 			other.must("POST", "/v3/tags", `{"label":"new"}`)

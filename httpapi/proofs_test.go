@@ -12,59 +12,16 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events/archive"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 )
 
-// proven is a response of a call about proofs.
-type proven struct {
-	Proof struct {
-		File    string    `json:"file"`
-		Events  int       `json:"events"`
-		LeftOut int       `json:"left_out"`
-		Head    shownHead `json:"head"`
-	} `json:"proof"`
-	Head  shownHead `json:"head"`
-	Check struct {
-		Valid  bool   `json:"valid"`
-		Reason string `json:"reason"`
-		InLog  bool   `json:"in_log"`
-		Export *struct {
-			Account *string `json:"account"`
-			Events  int64   `json:"events"`
-			Root    string  `json:"root"`
-		} `json:"export"`
-		Events []struct {
-			Stream string `json:"stream"`
-			Type   string `json:"type"`
-			Data   string `json:"data"`
-		} `json:"events"`
-	} `json:"check"`
-}
-
-type shownHead struct {
-	Events    int64  `json:"events"`
-	Signed    string `json:"signed"`
-	PublicKey string `json:"public_key"`
-}
-
-func (c *client) proven(method, path string, body any) (p proven) {
+func (c *client) check(file string) contract.Check {
 	c.t.Helper()
-	var sent string
-	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		sent = string(encoded)
-	}
-	if err := json.Unmarshal([]byte(c.must(method, path, sent).body), &p); err != nil {
+	body, err := json.Marshal(contract.ProofPayload{File: file})
+	if err != nil {
 		c.t.Fatal(err)
 	}
-	return p
-}
-
-func (c *client) check(file string) proven {
-	c.t.Helper()
-	return c.proven(http.MethodPost, "/v3/proofs", map[string]string{"file": file})
+	return c.must(http.MethodPost, "/v3/proofs", string(body)).Check
 }
 
 // TestProofs proves what an account did to a link, and checks the proof, also of a log that differs.
@@ -74,9 +31,9 @@ func TestProofs(t *testing.T) {
 	c, other := s.client(t, "acme"), s.client(t, "other")
 	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"changed"}]}`)
-	p := c.proven("GET", "/v3/urls/one/proof", nil).Proof
+	p := c.must("GET", "/v3/urls/one/proof", "").Proof
 	equal(t, "events proved", p.Events, 3)
-	found := c.check(p.File).Check
+	found := c.check(p.File)
 	if !found.Valid || !found.InLog || len(found.Events) != 3 {
 		t.Fatalf("the check says %+v", found)
 	}
@@ -84,8 +41,8 @@ func TestProofs(t *testing.T) {
 	if last.Type != "url.settings_changed.v1" || !strings.HasPrefix(last.Stream, "url-") || strings.Contains(last.Data, "changed\"") {
 		t.Errorf("proves %+v; notes are sealed", last)
 	}
-	page := c.proven("GET", "/v3/urls/one/proof?offset=2&limit=1", nil).Proof
-	if page.Events != 1 || !c.check(page.File).Check.Valid {
+	page := c.must("GET", "/v3/urls/one/proof?offset=2&limit=1", "").Proof
+	if page.Events != 1 || !c.check(page.File).Valid {
 		t.Errorf("a page proves %+v", page)
 	}
 
@@ -97,7 +54,7 @@ func TestProofs(t *testing.T) {
 	if outcome.Err != nil {
 		t.Fatal(outcome.Err)
 	}
-	p = c.proven("GET", "/v3/urls/one/proof", nil).Proof
+	p = c.must("GET", "/v3/urls/one/proof", "").Proof
 	if p.Events != 3 || p.LeftOut == 0 {
 		t.Errorf("after a change by an operator %d events are proved, and %d left out", p.Events, p.LeftOut)
 	}
@@ -105,7 +62,7 @@ func TestProofs(t *testing.T) {
 	other.call("GET", "/v3/urls/!/proof", "").is(http.StatusBadRequest, apierror.CodeInvalidHash)
 
 	// Another head of the same log continues it. A change of one character proves nothing.
-	if head := c.proven("GET", "/v3/head", nil).Head; head.Events < p.Head.Events || head.PublicKey != p.Head.PublicKey {
+	if head := c.must("GET", "/v3/head", "").Head; head.Events < p.Head.Events || head.PublicKey != p.Head.PublicKey {
 		t.Errorf("the head %+v comes after %+v", head, p.Head)
 	}
 	for what, file := range map[string]string{
@@ -115,7 +72,7 @@ func TestProofs(t *testing.T) {
 		"an empty file":      "",
 		"a file cut in half": p.File[:len(p.File)/2],
 	} {
-		if got := c.check(file).Check; got.Valid || got.Reason == "" {
+		if got := c.check(file); got.Valid || got.Reason == "" {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}
@@ -127,7 +84,7 @@ func TestProofs(t *testing.T) {
 		foreign.create(`"long_url":"https://example.com/"`)
 	}
 	foreign.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
-	if got := c.check(foreign.proven("GET", "/v3/urls/one/proof", nil).Proof.File).Check; !got.Valid || got.InLog {
+	if got := c.check(foreign.must("GET", "/v3/urls/one/proof", "").Proof.File); !got.Valid || got.InLog {
 		t.Errorf("a proof of another log: %+v", got)
 	}
 }
@@ -157,7 +114,7 @@ func TestExportsAreChecked(t *testing.T) {
 	b.signInBy(c)
 	for format, account := range map[archive.Format]string{archive.NDJSON: c.id, archive.CSV: ""} {
 		file := s.exported(t, format, account)
-		got := c.check(file).Check
+		got := c.check(file)
 		if !got.Valid || !got.InLog || got.Export == nil || got.Export.Events < 4 || got.Export.Root == "" ||
 			(got.Export.Account == nil) != (account == "") {
 			t.Errorf("an export as %s: %+v %+v", format, got, got.Export)
@@ -170,19 +127,19 @@ func TestExportsAreChecked(t *testing.T) {
 			"a changed event": strings.Replace(file, "example.com", "example.org", 1), "half of it": file[:len(file)/2],
 			"nothing but its beginning": `{"export":`,
 		} {
-			if got := c.check(damaged).Check; got.Valid || got.InLog || got.Reason == "" || got.Export != nil {
+			if got := c.check(damaged); got.Valid || got.InLog || got.Reason == "" || got.Export != nil {
 				t.Errorf("%s: %+v", what, got)
 			}
 		}
 	}
 	foreign := newStack(t)
 	stranger := foreign.client(t, "acme")
-	if got := stranger.check(s.exported(t, archive.NDJSON, "")).Check; !got.Valid || got.InLog {
+	if got := stranger.check(s.exported(t, archive.NDJSON, "")); !got.Valid || got.InLog {
 		t.Errorf("an export of a longer log: %+v", got)
 	}
 	stranger.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
 	file := foreign.exported(t, archive.NDJSON, "")
-	if got := c.check(file).Check; !got.Valid || got.InLog {
+	if got := c.check(file); !got.Valid || got.InLog {
 		t.Errorf("an export of another log: %+v", got)
 	}
 	if page := b.upload(file); !strings.Contains(textOf(page.body), "The log does not have all of its") {
@@ -197,7 +154,7 @@ func TestNoProofOfAnAlteredTree(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "acme")
 	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
-	c.proven("GET", "/v3/urls/one/proof", nil)
+	c.must("GET", "/v3/urls/one/proof", "")
 	if _, err := s.db.NewRaw(
 		"UPDATE linkledger.tree_tiles SET hashes = decode(repeat('00', length(hashes)), 'hex') WHERE level = 0",
 	).Exec(withTimeout(t)); err != nil {

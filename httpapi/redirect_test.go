@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 )
 
 // visit follows a short link.
@@ -53,7 +54,7 @@ func TestClicksAreCounted(t *testing.T) {
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	c.create(`"long_url":"https://example.com/","custom_hash":"two"`)
-	stats := func() shownStats {
+	stats := func() contract.Stats {
 		t.Helper()
 		s.caughtUp(t)
 		return c.must("GET", "/v3/stats/one/", "").Stats[0]
@@ -84,17 +85,17 @@ func TestClicksAreCounted(t *testing.T) {
 	got := stats()
 	equal(t, "total", got.TotalClicks, 6)
 	equal(t, "unique", got.UniqueClicks, 3)
-	equal(t, "first day", got.DailyClicks["2026-05-14"], shownDay{Total: 4, Unique: 1})
-	equal(t, "second day", got.DailyClicks["2026-05-15"], shownDay{Total: 2, Unique: 2})
+	equal(t, "first day", got.DailyClicks["2026-05-14"], contract.Day{Total: 4, Unique: 1})
+	equal(t, "second day", got.DailyClicks["2026-05-15"], contract.Day{Total: 2, Unique: 2})
 	read := c.read("one")
 	if read.TotalClicks != 6 || read.UniqueClicks != 3 || !read.Visited ||
-		*read.LastVisit != "2026-05-15T00:00:00+00:00" {
+		wire(*read.LastVisit) != "2026-05-15T00:00:00+00:00" {
 		t.Errorf("the record of a visited link is %+v", read)
 	}
 	edited := c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"n"}]}`).URLs[0]
 	equal(t, "clicks after an edit", edited.TotalClicks, 6)
-	equal(t, "created_at", edited.CreatedAt, "2026-05-14T12:00:00+00:00")
-	equal(t, "modified_at", edited.ModifiedAt, "2026-05-15T00:00:00+00:00")
+	equal(t, "created_at", wire(edited.CreatedAt), "2026-05-14T12:00:00+00:00")
+	equal(t, "modified_at", wire(edited.ModifiedAt), "2026-05-15T00:00:00+00:00")
 }
 
 func TestLinksThatDoNotRedirect(t *testing.T) {
@@ -179,7 +180,7 @@ func TestQRImages(t *testing.T) {
 	c := s.client(t, "alice")
 	links := c.create(`"long_url":"https://example.com/","custom_hash":"one"`).Links
 	for link, side := range map[string]int{
-		links["qr_small"]: 200, links["qr_big"]: 600, "http://sho.rt/one/qr.png/": 200,
+		links.QRSmall: 200, links.QRBig: 600, "http://sho.rt/one/qr.png/": 200,
 	} {
 		a := s.visit(t, "GET", strings.TrimPrefix(link, "http://sho.rt"))
 		equal(t, "status", a.status, http.StatusOK)
@@ -231,7 +232,7 @@ func TestBaseURLOfTheRequest(t *testing.T) {
 	} {
 		got := c.must("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).URLs[0]
 		equal(t, "short URL", got.ShortURLWithProtocol, want)
-		equal(t, "QR link", got.Links["qr_big"], want+"/qr.png?size=big")
+		equal(t, "QR link", got.Links.QRBig, want+"/qr.png?size=big")
 	}
 	for _, host := range []string{"", "a/b", "a b", "a@b", strings.Repeat("a", 300)} {
 		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(

@@ -32,7 +32,7 @@ var fillIn = strings.NewReplacer(
 
 // lacks reports whether a call was refused because its key lacks a scope.
 func (a *answer) lacks(scope string) bool {
-	return a.status == http.StatusForbidden && a.Error.Code == apierror.CodeAccessDenied &&
+	return a.status == http.StatusForbidden && a.code() == apierror.CodeAccessDenied &&
 		strings.HasSuffix(a.Error.Details, "lacks the scope "+scope)
 }
 
@@ -71,7 +71,7 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 				if a.lacks(operation.Scope) != lacks || a.Error.Details == apierror.ErrBound.Details {
 					t.Errorf("%s: %d %+v; refused for its scope: want %t", what, a.status, a.Error, lacks)
 				}
-				if operation.NeedsSession() && (a.status != http.StatusBadRequest || a.Error.Code != apierror.CodeInvalidKey) {
+				if operation.NeedsSession() && (a.status != http.StatusBadRequest || a.code() != apierror.CodeInvalidKey) {
 					t.Errorf("%s and no session: %d %+v", what, a.status, a.Error)
 				}
 				a = bound[scope].on(handler).call(method, path, "")

@@ -44,8 +44,8 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/redirect"
-	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/internal/soak"
@@ -314,121 +314,40 @@ type answer struct {
 	header http.Header
 	body   string
 
-	response.Envelope
-	URLs    []item                     `json:"urls"`
-	Page    *response.Page             `json:"page"`
-	Stats   []shownStats               `json:"stats"`
-	Tags    []shownTag                 `json:"tags"`
-	Keys    []shownKey                 `json:"keys"`
-	Account map[string]json.RawMessage `json:"account"`
+	contract.Envelope
+	URLs []item         `json:"urls"`
+	Page *contract.Page `json:"page"`
 
-	Members  []shownMember  `json:"members"`
-	Sessions []shownSession `json:"sessions"`
-	Session  shownSession   `json:"session"`
-	History  struct {
-		Events []struct {
-			Actor audit.Actor `json:"actor"`
-		} `json:"events"`
-	} `json:"history"`
-	Activity []shownCall `json:"activity"`
-	Changed  []struct {
-		Hash    string `json:"hash"`
-		LongURL string `json:"long_url"`
-		Deleted bool   `json:"deleted"`
-	} `json:"changed"`
-	Deleted []struct {
-		Hash        string   `json:"hash"`
-		LongURL     string   `json:"long_url"`
-		Note        string   `json:"note"`
-		Tags        []string `json:"tags"`
-		TotalClicks int      `json:"total_clicks"`
-		CreatedAt   string   `json:"created_at"`
-		DeletedAt   string   `json:"deleted_at"`
-		Restorable  bool     `json:"restorable"`
-	} `json:"deleted"`
-}
-
-type shownMember struct {
-	ID    string  `json:"id"`
-	Name  string  `json:"name"`
-	Mail  string  `json:"mail"`
-	Role  string  `json:"role"`
-	Group *string `json:"group"`
-}
-
-type shownSession struct {
-	ID       string        `json:"id"`
-	Current  bool          `json:"current"`
-	Account  *string       `json:"account"`
-	Role     *string       `json:"role"`
-	Scopes   []string      `json:"scopes"`
-	Key      *string       `json:"key"`
-	User     string        `json:"user"`
-	UserName string        `json:"user_name"`
-	Agent    string        `json:"agent"`
-	Operator bool          `json:"operator"`
-	Accounts []shownMember `json:"accounts"`
-	LastUsed string        `json:"last_used"`
-}
-
-// shownStats are the clicks of a URL.
-type shownStats struct {
-	Hash         string              `json:"hash"`
-	TotalClicks  int64               `json:"total_clicks"`
-	UniqueClicks int64               `json:"unique_clicks"`
-	DailyClicks  map[string]shownDay `json:"daily_clicks"`
-}
-
-type shownDay struct {
-	Total  int64 `json:"total"`
-	Unique int64 `json:"unique"`
-}
-
-type shownTag struct {
-	Label string `json:"label"`
-}
-
-type shownKey struct {
-	ID             string   `json:"id"`
-	Name           string   `json:"name"`
-	Scopes         []string `json:"scopes"`
-	Tags           *string  `json:"tags"`
-	Networks       []string `json:"networks"`
-	ExpirationDate *string  `json:"expiration_date"`
-	CreatedAt      string   `json:"created_at"`
-	LastUsed       *string  `json:"last_used"`
-	Key            string   `json:"key"`
-}
-
-type shownCounter struct {
-	Count int64 `json:"count"`
-	Limit int64 `json:"limit"`
+	Account  contract.Account        `json:"account"`
+	Activity []contract.Activity     `json:"activity"`
+	Changed  []contract.ChangedURL   `json:"changed"`
+	Check    contract.Check          `json:"check"`
+	Deleted  []contract.DeletedURL   `json:"deleted"`
+	Head     contract.Head           `json:"head"`
+	History  contract.History        `json:"history"`
+	Keys     []contract.AccountKey   `json:"keys"`
+	Members  []contract.Member       `json:"members"`
+	Proof    contract.Proof          `json:"proof"`
+	Session  contract.CurrentSession `json:"session"`
+	Sessions []contract.Session      `json:"sessions"`
+	Stats    []contract.Stats        `json:"stats"`
+	Tags     []contract.Tag          `json:"tags"`
+	Undo     contract.Undo           `json:"undo"`
 }
 
 // item is a URL or a failed item.
 type item struct {
-	Hash                 string              `json:"hash"`
-	LongURL              *string             `json:"long_url"`
-	CustomHash           *string             `json:"custom_hash"`
-	ShortURL             string              `json:"short_url"`
-	ShortURLWithProtocol string              `json:"short_url_with_protocol"`
-	TotalClicks          int64               `json:"total_clicks"`
-	UniqueClicks         int64               `json:"unique_clicks"`
-	LastVisit            *string             `json:"last_visit"`
-	Visited              bool                `json:"visited"`
-	EmailStats           bool                `json:"email_stats"`
-	Protected            bool                `json:"protected"`
-	Ping                 bool                `json:"ping"`
-	Archived             bool                `json:"archived"`
-	Note                 string              `json:"note"`
-	ExpirationDate       *string             `json:"expiration_date"`
-	MaxClicks            int64               `json:"max_clicks"`
-	Tags                 []string            `json:"tags"`
-	CreatedAt            string              `json:"created_at"`
-	ModifiedAt           string              `json:"modified_at"`
-	Links                map[string]string   `json:"links"`
-	Error                *response.ItemError `json:"error"`
+	contract.URL
+
+	LongURL    *string `json:"long_url"`
+	CustomHash *string `json:"custom_hash"`
 }
+
+// code returns the code of the error of an item.
+func (i item) code() apierror.Code { return apierror.Code(i.Error.Code) }
+
+// wire returns a time as the API answers it.
+func wire(at contract.Timestamp) string { return at.Format("2006-01-02T15:04:05-07:00") }
 
 // with changes a request before it is sent.
 type with func(*http.Request)
@@ -457,7 +376,7 @@ func (c *client) must(method, path, body string, changes ...with) *answer {
 	a := c.call(method, path, body, changes...)
 	a.is(http.StatusOK, apierror.CodeOK)
 	for i, item := range a.URLs {
-		if item.Error != nil && item.Error.Code != apierror.CodeOK {
+		if item.Error != nil && item.code() != apierror.CodeOK {
 			c.t.Fatalf("%s %s: item %d: %+v", method, path, i, *item.Error)
 		}
 	}
@@ -518,10 +437,13 @@ func answerOf(t testing.TB, response *http.Response) *answer {
 	return a
 }
 
+// code returns the code of the error of a call.
+func (a *answer) code() apierror.Code { return apierror.Code(a.Error.Code) }
+
 // is checks the status and the code of an envelope.
 func (a *answer) is(status int, want apierror.Code) {
 	a.t.Helper()
-	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != want.Message() {
+	if a.status != status || a.code() != want || a.Version != "3.1" || a.Error.Message != want.Message() {
 		a.t.Fatalf("answered %d %s; want %d and code %d", a.status, a.body, status, want)
 	}
 }
@@ -537,7 +459,7 @@ func (a *answer) has(details string) {
 // failed checks the code and the details of a failed item.
 func (i item) failed(t testing.TB, want apierror.Code, details string) {
 	t.Helper()
-	if i.Error == nil || i.Error.Code != want || i.Error.Message != want.Message() ||
+	if i.Error == nil || i.code() != want || i.Error.Message != want.Message() ||
 		!strings.Contains(i.Error.Details, details) {
 		t.Errorf("item is %+v with error %+v; want code %d and details with %q", i, i.Error, want, details)
 	}

@@ -149,9 +149,9 @@ func TestTakenOverHashDisclosesNoAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "taken over", bob.create(`"long_url":"https://example.com/","custom_hash":"late"`).Hash, "late")
-	alices, h := alice.history("/v3/urls/late/history")
-	equal(t, "events", len(h.History.Events), 2) // the claim, and its release
-	bobs, _ := bob.history("/v3/urls/late/history")
+	alices := alice.must("GET", "/v3/urls/late/history", "")
+	equal(t, "events", len(alices.History.Events), 2) // the claim, and its release
+	bobs := bob.must("GET", "/v3/urls/late/history", "")
 	equal(t, "links", strings.Count(bobs.body, claimed.URLID), 0)
 	if strings.Contains(alices.body, bob.id) || strings.Contains(bobs.body, alice.id) ||
 		strings.Contains(bobs.body, "her-key") {

@@ -7,34 +7,16 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/response"
 )
 
-type shownUndo struct {
-	Batch   string `json:"batch"`
-	Undone  int    `json:"undone"`
-	Refused int    `json:"refused"`
-}
-
-// undone is a response to an undone batch.
-type undone struct {
-	*answer
-
-	undo shownUndo
-}
-
-func (c *client) undo(batch string) undone {
+func (c *client) undo(batch string) *answer {
 	c.t.Helper()
 	a := c.call(http.MethodPost, "/v3/batches/"+batch+"/undo", "")
 	a.is(http.StatusOK, apierror.CodeOK)
-	var body struct {
-		Undo shownUndo `json:"undo"`
-	}
-	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
-		c.t.Fatal(err)
-	}
-	equal(c.t, "batch", body.Undo.Batch, batch)
-	return undone{a, body.Undo}
+	equal(c.t, "batch", a.Undo.Batch, batch)
+	return a
 }
 
 func TestRestore(t *testing.T) {
@@ -70,13 +52,16 @@ func (c *client) counter(name string) int64 {
 	return c.must(http.MethodGet, "/v3/account", "").counter(name)
 }
 
-func (a *answer) counter(name string) int64 {
+func (a *answer) counter(name string) int64 { return a.Account.Counters[name].Count }
+
+// counters returns the counters of the account in JSON.
+func (a *answer) counters() string {
 	a.t.Helper()
-	var counters map[string]shownCounter
-	if err := json.Unmarshal(a.Account["counters"], &counters); err != nil {
+	encoded, err := json.Marshal(a.Account.Counters)
+	if err != nil {
 		a.t.Fatal(err)
 	}
-	return counters[name].Count
+	return string(encoded)
 }
 
 // TestUndoTaggedEdit checks that an edit of all links with a tag, more than are undone at once, is
@@ -99,8 +84,8 @@ func TestUndoTaggedEdit(t *testing.T) {
 
 	for range 2 {
 		undo := c.undo(edit.header.Get(response.HeaderBatchID))
-		equal(t, "undone", undo.undo.Undone, 548)
-		equal(t, "refused", undo.undo.Refused, 2)
+		equal(t, "undone", undo.Undo.Undone, 548)
+		equal(t, "refused", undo.Undo.Refused, 2)
 		fields := make(map[string]string)
 		for _, refused := range undo.URLs {
 			refused.failed(t, apierror.CodeIncorrectURL, "changed since")
@@ -128,11 +113,11 @@ func TestUndoStatsReset(t *testing.T) {
 	stats := c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
 	equal(t, "after the reset", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{2, 2})
 	for range 2 {
-		equal(t, "undone", c.undo(reset.header.Get(response.HeaderBatchID)).undo.Undone, 1)
+		equal(t, "undone", c.undo(reset.header.Get(response.HeaderBatchID)).Undo.Undone, 1)
 		stats = c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
 		equal(t, "all", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{4, 3})
-		equal(t, "of the day", stats.DailyClicks["2026-05-14"], shownDay{Total: 4, Unique: 3})
+		equal(t, "of the day", stats.DailyClicks["2026-05-14"], contract.Day{Total: 4, Unique: 3})
 	}
-	equal(t, "creation undone", c.undo(created.header.Get(response.HeaderBatchID)).undo.Undone, 1)
+	equal(t, "creation undone", c.undo(created.header.Get(response.HeaderBatchID)).Undo.Undone, 1)
 	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 }

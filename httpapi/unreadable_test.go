@@ -13,6 +13,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/openapi/openapitest"
 	"linkledger/httpapi/response"
 	"linkledger/queries"
@@ -263,7 +264,7 @@ func (a *tenant) makesAllCalls(sound bool) {
 				a.t.Errorf("%s %s %s by %s: %d %s", method, path, body, who, got.status, got.body)
 			}
 			for _, item := range got.URLs {
-				if item.Error != nil && item.Error.Code == apierror.CodeUnknown &&
+				if item.Error != nil && item.code() == apierror.CodeUnknown &&
 					(sound || !strings.Contains(item.Error.Details, "tell the operator")) {
 					a.t.Errorf("%s %s %s by %s: item %+v", method, path, body, who, *item.Error)
 				}
@@ -278,7 +279,7 @@ func (a *tenant) makesAllCalls(sound bool) {
 			a.t.Errorf("the deleted link %s answers %d", hash, got.status)
 		}
 	}
-	if keys := a.must("GET", "/v3/keys", "").Keys; slices.ContainsFunc(keys, func(k shownKey) bool { return k.ID == a.key }) {
+	if keys := a.must("GET", "/v3/keys", "").Keys; slices.ContainsFunc(keys, func(k contract.AccountKey) bool { return k.ID == a.key }) {
 		a.t.Errorf("the revoked key is in %+v", keys)
 	}
 	if members := a.must("GET", "/v3/members", "").Members; len(members) > 0 {

@@ -4,42 +4,17 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 )
 
-// headRecord is a signed head of the log as the API answers it.
-type headRecord struct {
-	Events    int64  `json:"events"`
-	Root      string `json:"root"`
-	Signed    string `json:"signed"`
-	PublicKey string `json:"public_key"`
-}
-
-// checkRecord is the result of a check of a file of proofs.
+// checkRecord is the result of a check of a file of proofs, as the page shows it.
 type checkRecord struct {
-	Valid  bool        `json:"valid"`
-	Reason string      `json:"reason"`
-	InLog  bool        `json:"in_log"`
-	Head   *headRecord `json:"head"`
-	Export *struct {
-		Account *string `json:"account"`
-		Events  int64   `json:"events"`
-		Root    string  `json:"root"`
-	} `json:"export"`
-	Events []provenRecord `json:"events"`
-	More   int            `json:"more"` // events that the page leaves out
-}
+	contract.Check
 
-type provenRecord struct {
-	Index    int64     `json:"index"`
-	Stream   string    `json:"stream"`
-	Revision int64     `json:"revision"`
-	Type     string    `json:"type"`
-	Time     time.Time `json:"time"`
-	Data     string    `json:"data"`
+	More int // events that the page leaves out
 }
 
 const (
@@ -59,16 +34,14 @@ func (c *checkRecord) shorten() {
 }
 
 type proofsData struct {
-	Head  *headRecord  // nil: this service has no key to sign with
-	Check *checkRecord // nil: nothing was checked
+	Head  *contract.Head // nil: this service has no key to sign with
+	Check *checkRecord   // nil: nothing was checked
 }
 
 // proofs shows the signed head of the log, and the result of the check that has led to the page.
 func (h *Handler) proofs(p *page.Page) error {
 	p.Title = "Proofs"
-	var answer struct {
-		Head headRecord `json:"head"`
-	}
+	var answer contract.HeadAnswer
 	var data proofsData
 	var check checkRecord
 	if p.Hear(&check) {
@@ -101,18 +74,17 @@ func (h *Handler) checkProof(p *page.Page) error {
 // check checks a file of proofs, and leads to the result with the events that it proves.
 func (h *Handler) check(p *page.Page, file string) error {
 	p.C.EndWithClient()
-	var answer struct {
-		Check checkRecord `json:"check"`
-	}
-	err := p.Call(http.MethodPost, "/v3/proofs", map[string]string{"file": file}, &answer)
+	var answer contract.CheckAnswer
+	err := p.Call(http.MethodPost, "/v3/proofs", contract.ProofPayload{File: file}, &answer)
 	// The page shows how to send a file by its name.
 	call := &p.Calls[len(p.Calls)-1]
 	call.Body, call.Form = "", "file=<FILE"
 	if err != nil {
 		return err
 	}
-	answer.Check.shorten()
-	p.Told = answer.Check
+	checked := checkRecord{Check: answer.Check}
+	checked.shorten()
+	p.Told = checked
 	return p.Finish(nil, proofsPath, "")
 }
 
@@ -136,11 +108,7 @@ func (h *Handler) downloadProof(p *page.Page) error {
 // proofOf returns the file of proofs of the link that the path names, of the events that the page
 // chooses.
 func proofOf(p *page.Page) (string, error) {
-	var answer struct {
-		Proof struct {
-			File string `json:"file"`
-		} `json:"proof"`
-	}
+	var answer contract.ProofAnswer
 	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/proof"
 	err := p.Get(path, p.Chosen("offset", "limit"), &answer)
 	if err == nil && answer.Proof.File == "" {

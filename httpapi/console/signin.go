@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/openid"
 )
 
@@ -68,9 +69,7 @@ func (h *Handler) signInByLink(p *page.Page) error {
 // signOut ends the session, and leads to where the browser signs out at the issuer too. It does so
 // by a page, because the policy of pages lets no form lead to another site.
 func (h *Handler) signOut(p *page.Page) error {
-	var answer struct {
-		SignOutURL *string `json:"sign_out_url"`
-	}
+	var answer contract.EndedSessionAnswer
 	err := p.Call(http.MethodDelete, "/v3/session", nil, &answer)
 	if err != nil || answer.SignOutURL == nil {
 		return p.Finish(err, SignInPath, "")

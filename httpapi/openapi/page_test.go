@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/response"
+	"linkledger/httpapi/contract"
 )
 
 // theDescription returns the description as the page reads it.
@@ -31,13 +31,13 @@ func TestEveryCodeHasAnExample(t *testing.T) {
 		}
 		known++
 		example := failures.get(fmt.Sprint(c))
-		var value response.Envelope
+		var value contract.Envelope
 		if err := json.Unmarshal(example.Value, &value); err != nil {
 			t.Errorf("code %d: %v", c, err)
 			continue
 		}
 		status := fmt.Sprintf("Status %d. ", c.Status())
-		if value.Error.Code != c || value.Error.Message != c.Message() || !strings.HasPrefix(example.Summary, status) {
+		if value.Error.Code != int(c) || value.Error.Message != c.Message() || !strings.HasPrefix(example.Summary, status) {
 			t.Errorf("example %+v of code %d with the summary %q", value, c, example.Summary)
 		}
 	}

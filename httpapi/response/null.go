@@ -1,6 +1,12 @@
 package response
 
-import "github.com/google/uuid"
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/httpapi/contract"
+)
 
 // TextOrNull returns a text, or nil for an empty one, which is null in JSON.
 func TextOrNull(text string) *string {
@@ -10,10 +16,21 @@ func TextOrNull(text string) *string {
 	return &text
 }
 
-// IDOrNull returns an id, or nil for the zero one, which is null in JSON.
-func IDOrNull(id uuid.UUID) *uuid.UUID {
+// TextOf returns an id as text, or "" for the zero one.
+func TextOf(id uuid.UUID) string {
 	if id == uuid.Nil {
+		return ""
+	}
+	return id.String()
+}
+
+// Time returns a time in the format of the contract.
+func Time(at time.Time) contract.Timestamp { return contract.Timestamp{Time: at} }
+
+// TimeOrNull returns a time in the format of the contract, or nil for nil, which is null in JSON.
+func TimeOrNull(at *time.Time) *contract.Timestamp {
+	if at == nil {
 		return nil
 	}
-	return &id
+	return &contract.Timestamp{Time: *at}
 }

@@ -35,16 +35,30 @@ func WritePage(w http.ResponseWriter, status int, page []byte) {
 
 // WriteJSON is Write for a body in JSON. It returns an error only if nothing has been written.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
+	encoded, err := encode(body)
+	if err != nil {
+		return err
+	}
+	Write(w, status, "application/json; charset=utf-8", encoded)
+	return nil
+}
+
+// encode encodes a value in JSON, with a line end. Destinations stay readable: browsers do not read
+// the response as HTML, because of its content type.
+func encode(value any) ([]byte, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
-	// Destinations stay readable. Browsers do not read the response as HTML, because of its content
-	// type.
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
-		return fmt.Errorf("encode the answer: %w", err)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
-	Write(w, status, "application/json; charset=utf-8", encoded.Bytes())
-	return nil
+	return encoded.Bytes(), nil
+}
+
+// Raw returns a value in JSON, as WriteJSON writes it as a part of a body.
+func Raw(value any) (json.RawMessage, error) {
+	encoded, err := encode(value)
+	return bytes.TrimSuffix(encoded, []byte("\n")), err
 }
 
 // WriteFailure writes the failure of an API call.

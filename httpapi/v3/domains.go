@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/destination"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -19,27 +20,9 @@ type domainHandler struct {
 	RedirectStatus int
 }
 
-// domainsResponse lists the domains. It is the same for all accounts.
-type domainsResponse struct {
-	response.Envelope
-	Domains []domainRecord `json:"domains"`
-}
-
-// domainRecord is a domain in the format that existing clients of this API expect.
-type domainRecord struct {
-	Domain           string `json:"domain"`
-	HashCharacterSet string `json:"hash_character_set"`
-	HashGeneration   string `json:"hash_generation"`
-	Status           string `json:"status"`
-	CustomRootPage   string `json:"custom_root_page"`
-	Custom404Page    string `json:"custom_404_page"`
-	RedirectCode     string `json:"redirect_code"`
-	UseHTTPS         bool   `json:"use_https"`
-}
-
 func (h *domainHandler) listDomains(c *request.Context) (any, error) {
 	scheme, domain, _ := strings.Cut(h.Base.Of(c.Request), "://")
-	return domainsResponse{Envelope: response.Succeeded(), Domains: []domainRecord{{
+	return contract.DomainsAnswer{Envelope: response.Succeeded(), Domains: []contract.ShortDomain{{
 		Domain:           domain,
 		HashCharacterSet: "restricted", // generated hashes have no ambiguous characters
 		HashGeneration:   "random",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 )
@@ -65,15 +66,6 @@ func AsRefusal(err error) (*RefusedError, bool) {
 		return refusalOf(own), true
 	}
 	return nil, false
-}
-
-// envelope is the beginning of every answer of the API.
-type envelope struct {
-	Error struct {
-		Code    apierror.Code `json:"code"`
-		Message string        `json:"message"`
-		Details string        `json:"details"`
-	} `json:"error"`
 }
 
 // Get makes a call that reads, and stores its answer in into. The page shows the call.
@@ -133,14 +125,14 @@ func (p *Page) Call(method, path string, body, into any) error {
 
 // read reads the answer of a call.
 func (p *Page) read(answer recorder, into any) error {
-	var begins envelope
+	var begins contract.Envelope
 	if err := json.Unmarshal(answer.body.Bytes(), &begins); err != nil {
 		return fmt.Errorf("answer of a call: %w", err)
 	}
-	if begins.Error.Code != apierror.CodeOK {
+	if code := apierror.Code(begins.Error.Code); code != apierror.CodeOK {
 		seconds, _ := strconv.Atoi(answer.header.Get("Retry-After")) // without it: the default
 		return &RefusedError{
-			Status: answer.status, Code: begins.Error.Code,
+			Status: answer.status, Code: code,
 			Text:       cmp.Or(begins.Error.Details, begins.Error.Message),
 			RetryAfter: time.Duration(seconds) * time.Second,
 		}

@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/metering"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -36,26 +37,6 @@ type Handler struct {
 	AsOf       asof.Reader
 }
 
-type accountResponse struct {
-	response.Envelope
-	Account accountRecord `json:"account"`
-	Past    *asof.Past    `json:"past,omitempty"`
-}
-
-type accountRecord struct {
-	UserID         string                   `json:"user_id"`
-	Username       string                   `json:"username"`
-	CustomDomain   string                   `json:"custom_domain"`
-	ExpirationDate string                   `json:"account_expiration_date"`
-	Plan           string                   `json:"subscription_plan"`
-	Counters       map[string]counterRecord `json:"counters"`
-}
-
-type counterRecord struct {
-	Count int64 `json:"count"`
-	Limit int64 `json:"limit"` // 0: none
-}
-
 // Read returns the account, now or as of a time.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	query, err := decode.Query(c)
@@ -77,7 +58,7 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 		return nil, apierror.Unavailable(err)
 	}
 	resp := h.newResponse(c.Account, counters)
-	resp.Account.Counters["today_api_calls"] = counterRecord{
+	resp.Account.Counters["today_api_calls"] = contract.Counter{
 		Count: h.UsageMeter.Today(c.Context(), c.Account.ID.String()), Limit: h.plan(c).DayCalls,
 	}
 	return resp, nil
@@ -126,12 +107,14 @@ func (h *Handler) boundCounters(
 	return counters, nil
 }
 
-func (h *Handler) newResponse(account accountlist.Account, counters accountlist.Counters) accountResponse {
+func (h *Handler) newResponse(
+	account accountlist.Account, counters accountlist.Counters,
+) contract.AccountAnswer {
 	plan := h.Plans[account.Plan]
-	return accountResponse{Envelope: response.Succeeded(), Account: accountRecord{
+	return contract.AccountAnswer{Envelope: response.Succeeded(), Account: contract.Account{
 		UserID: account.ID.String(), Username: account.Username, Plan: account.Plan,
 		ExpirationDate: cmp.Or(account.ExpirationDate, noExpirationDate) + endOfDay,
-		Counters: map[string]counterRecord{
+		Counters: map[string]contract.Counter{
 			"urls":       {Count: counters.URLs, Limit: plan.URLs},
 			"month_urls": {Count: counters.MonthURLs, Limit: plan.MonthURLs},
 		},

@@ -6,12 +6,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -25,41 +25,6 @@ type Handler struct {
 	Queries *queries.DB
 	Waiter  *catchup.Waiter
 	Pages   selection.PageSizes
-}
-
-type activityResponse struct {
-	response.Envelope
-	Activity []record      `json:"activity"`
-	Page     response.Page `json:"page"`
-}
-
-// record is a call that has changed something.
-type record struct {
-	Batch    uuid.UUID  `json:"batch"`
-	Time     time.Time  `json:"time"`
-	Key      string     `json:"key"`
-	KeyName  string     `json:"key_name"`
-	Request  string     `json:"request"`
-	User     *uuid.UUID `json:"user"` // the person who called; null: none
-	UserName string     `json:"user_name"`
-	Via      string     `json:"via"` // api or console
-	URLs     urlsRecord `json:"urls"`
-	Tags     int        `json:"tags"`    // changes of tags
-	Account  int        `json:"account"` // changes of the account and its keys
-
-	Undoes      *uuid.UUID `json:"undoes,omitempty"`       // the call that it undoes
-	UndoesKey   string     `json:"undoes_key,omitempty"`   // the key whose changes it undoes
-	UndoesSince *time.Time `json:"undoes_since,omitempty"` // with undoes_key
-	UndoneBy    *uuid.UUID `json:"undone_by"`              // null: it is not undone
-}
-
-// urlsRecord counts the URLs that a call changed.
-type urlsRecord struct {
-	Created  int `json:"created"`
-	Edited   int `json:"edited"`
-	Deleted  int `json:"deleted"`
-	Restored int `json:"restored"`
-	Reset    int `json:"reset"` // URLs whose clicks were reset
 }
 
 // List returns a page of the calls that have changed something of the account.
@@ -99,23 +64,25 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	resp := activityResponse{
-		Envelope: response.Succeeded(), Activity: make([]record, len(calls)),
-		Page: response.Page{
+	resp := contract.ActivityAnswer{
+		Envelope: response.Succeeded(), Activity: make([]contract.Activity, len(calls)),
+		Page: contract.Page{
 			ResultsCount: len(calls), TotalCount: total, Offset: page.Offset,
 		},
 	}
 	for i, call := range calls {
-		resp.Activity[i] = record{
-			Batch: call.Batch, Time: call.At.UTC(), Key: call.Key, KeyName: call.KeyName,
-			User: response.IDOrNull(call.User), UserName: call.UserName, Via: call.Via,
+		resp.Activity[i] = contract.Activity{
+			Batch: call.Batch.String(), Time: call.At.UTC(), Key: call.Key, KeyName: call.KeyName,
+			User:     response.TextOrNull(response.TextOf(call.User)),
+			UserName: call.UserName, Via: call.Via,
 			Request: call.Request, Tags: call.Tags, Account: call.Account,
-			URLs: urlsRecord{
+			URLs: contract.ActivityURLs{
 				Created: call.Created, Edited: call.Edited, Deleted: call.Deleted,
 				Restored: call.Restored, Reset: call.Reset,
 			},
-			Undoes: response.IDOrNull(call.Undoes), UndoesKey: call.UndoesKey,
-			UndoesSince: call.UndoesSince, UndoneBy: response.IDOrNull(call.UndoneBy),
+			Undoes: response.TextOf(call.Undoes), UndoesKey: call.UndoesKey,
+			UndoesSince: call.UndoesSince,
+			UndoneBy:    response.TextOrNull(response.TextOf(call.UndoneBy)),
 		}
 	}
 	return resp, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -17,19 +18,14 @@ import (
 // most changes within half a second, in batches, so it may lack part of the time.
 const recently = 5 * time.Second
 
-// Past states the time of a response about the past.
-type Past struct {
-	At string `json:"at"`
-	// ClicksUntil is the end of the last day whose clicks are counted.
-	ClicksUntil response.Timestamp `json:"clicks_until"`
-}
-
 // PastOf returns the Past of a time, or nil for the zero time, which means now.
-func PastOf(at time.Time) *Past {
+func PastOf(at time.Time) *contract.Past {
 	if at.IsZero() {
 		return nil
 	}
-	return &Past{at.Format(time.RFC3339Nano), response.Timestamp(ClicksUntil(at))}
+	return &contract.Past{
+		At: at.Format(time.RFC3339Nano), ClicksUntil: response.Time(ClicksUntil(at)),
+	}
 }
 
 // ClicksUntil returns the end of the day of a time, in UTC.

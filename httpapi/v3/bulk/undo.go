@@ -10,27 +10,13 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
 )
-
-// undoResponse is the response of a call that undid changes.
-type undoResponse struct {
-	response.Envelope
-	Undo undoRecord `json:"undo"`
-	// URLs are the refused URLs, at most Config.MaxFailed of them.
-	URLs []record.Failed `json:"urls"`
-}
-
-type undoRecord struct {
-	Batch   string `json:"batch,omitempty"` // that was undone
-	Key     string `json:"key,omitempty"`   // whose changes were undone
-	Undone  int    `json:"undone"`          // URLs that are as they were before the changes
-	Refused int    `json:"refused"`         // URLs that were left unchanged
-}
 
 // Undo undoes the changes of a batch. If it fails, it has undone only the first URLs. The client
 // can repeat the call to undo the rest.
@@ -122,9 +108,9 @@ func (b *Changes) undo(
 		return nil, err
 	}
 	defer end()
-	resp := undoResponse{
-		Envelope: response.Succeeded(), URLs: []record.Failed{},
-		Undo: undoRecord{Batch: undone.Batch, Key: undone.Key},
+	resp := contract.UndoAnswer{
+		Envelope: response.Succeeded(), URLs: []contract.FailedURL{},
+		Undo: contract.Undo{Batch: undone.Batch, Key: undone.Key},
 	}
 	for {
 		if err := op.mayGoOn(); err != nil {
@@ -166,7 +152,7 @@ func (b *Changes) undo(
 }
 
 func (b *Changes) addUndone(
-	c *request.Context, resp *undoResponse, outcomes []commands.URLOutcome,
+	c *request.Context, resp *contract.UndoAnswer, outcomes []commands.URLOutcome,
 ) {
 	for _, outcome := range outcomes {
 		if outcome.Err == nil {

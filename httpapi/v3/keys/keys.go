@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/permit"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -29,38 +30,21 @@ type Handler struct {
 	LoginsCached time.Duration
 }
 
-// keysResponse is the response of all calls about keys.
-type keysResponse struct {
-	response.Envelope
-	Keys []record `json:"keys"`
-}
-
-// record is a key without its secret, unless it was just made.
-type record struct {
-	ID             string              `json:"id"`
-	Name           string              `json:"name"`
-	Scopes         []string            `json:"scopes"`          // null: all
-	Tags           *string             `json:"tags"`            // null: all URLs
-	Networks       []string            `json:"networks"`        // null: all
-	ExpirationDate *string             `json:"expiration_date"` // null: never
-	CreatedAt      response.Timestamp  `json:"created_at"`
-	LastUsed       *response.Timestamp `json:"last_used"`     // null: never
-	Key            string              `json:"key,omitempty"` // only of a new key
-}
-
 // List returns the keys of the account that are not revoked.
 func (h *Handler) List(c *request.Context) (any, error) {
 	found, err := h.Queries.Keys(c.Context(), c.Account.ID)
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	resp := keysResponse{Envelope: response.Succeeded(), Keys: make([]record, len(found))}
+	resp := contract.KeysAnswer{
+		Envelope: response.Succeeded(), Keys: make([]contract.AccountKey, len(found)),
+	}
 	for i, key := range found {
-		resp.Keys[i] = record{
+		resp.Keys[i] = contract.AccountKey{
 			ID: key.ID, Name: key.Name, Scopes: key.Scopes, Tags: response.TextOrNull(key.Tags),
 			Networks: key.Networks, ExpirationDate: response.TextOrNull(key.ExpirationDate),
-			CreatedAt: response.Timestamp(key.CreatedAt),
-			LastUsed:  (*response.Timestamp)(key.LastUsed),
+			CreatedAt: response.Time(key.CreatedAt),
+			LastUsed:  response.TimeOrNull(key.LastUsed),
 		}
 	}
 	return resp, nil
@@ -153,12 +137,12 @@ func (h *Handler) awaitAllNodes(
 	}
 }
 
-func written(outcome accounts.KeyOutcome) keysResponse {
+func written(outcome accounts.KeyOutcome) contract.KeysAnswer {
 	key := outcome.Key
-	return keysResponse{Envelope: response.Succeeded(), Keys: []record{{
+	return contract.KeysAnswer{Envelope: response.Succeeded(), Keys: []contract.AccountKey{{
 		ID: key.ID, Name: key.Name, Scopes: key.Scopes, Tags: response.TextOrNull(key.Tags),
 		Networks: key.Networks, ExpirationDate: response.TextOrNull(key.Expires),
-		CreatedAt: response.Timestamp(key.AddedAt),
+		CreatedAt: response.Time(key.AddedAt),
 		Key:       outcome.Secret,
 	}}}
 }

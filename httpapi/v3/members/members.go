@@ -9,6 +9,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/permit"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -27,21 +28,6 @@ type Handler struct {
 	BodyLimit int64 // bytes
 }
 
-// membersResponse is the response of all calls about members.
-type membersResponse struct {
-	response.Envelope
-	Members []record `json:"members"`
-}
-
-type record struct {
-	ID    string             `json:"id"`
-	Name  string             `json:"name"`
-	Mail  string             `json:"mail"`
-	Role  string             `json:"role"`
-	Group *string            `json:"group"` // null: someone gave the role
-	Since response.Timestamp `json:"since"`
-}
-
 // List returns the members of the account.
 func (h *Handler) List(c *request.Context) (any, error) {
 	return h.list(c, func(accountlist.Member) bool { return true })
@@ -52,14 +38,14 @@ func (h *Handler) list(c *request.Context, include func(accountlist.Member) bool
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	resp := membersResponse{Envelope: response.Succeeded(), Members: []record{}}
+	resp := contract.MembersAnswer{Envelope: response.Succeeded(), Members: []contract.Member{}}
 	for _, m := range found {
 		if !include(m) {
 			continue
 		}
-		resp.Members = append(resp.Members, record{
+		resp.Members = append(resp.Members, contract.Member{
 			ID: m.User.String(), Name: m.Name, Mail: m.Mail, Role: m.Role,
-			Group: response.TextOrNull(m.Group), Since: response.Timestamp(m.Since),
+			Group: response.TextOrNull(m.Group), Since: response.Time(m.Since),
 		})
 	}
 	return resp, nil

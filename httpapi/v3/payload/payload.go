@@ -10,9 +10,9 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
-	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
 	"linkledger/typed"
@@ -93,9 +93,9 @@ func (p URL) Edited() record.Sent {
 }
 
 // Failed returns the record of a refused item: the names that it was sent with, and its error.
-func (p URL) Failed(err *response.ItemError) record.Failed {
-	return record.Failed{
-		Hash: given(p.Hash), LongURL: p.LongURL, CustomHash: p.CustomHash, Error: err,
+func (p URL) Failed(err *contract.ItemError) contract.FailedURL {
+	return contract.FailedURL{
+		Hash: given(p.Hash), LongURL: p.LongURL, CustomHash: p.CustomHash, Error: *err,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"linkledger/commands/proofs"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -48,19 +49,6 @@ func NewTurns() *turn.Queues {
 	))
 }
 
-// head is a signed head of the log.
-type head struct {
-	Events    int64  `json:"events"`     // that it commits to
-	Root      string `json:"root"`       // hash of the Merkle tree over them, in base64
-	Signed    string `json:"signed"`     // the note to keep
-	PublicKey string `json:"public_key"` // verifies it
-}
-
-type headResponse struct {
-	response.Envelope
-	Head head `json:"head"`
-}
-
 // Head returns the signed head of the log.
 func (h *Handler) Head(c *request.Context) (any, error) {
 	if h.Prover == nil {
@@ -70,11 +58,11 @@ func (h *Handler) Head(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	return headResponse{response.Succeeded(), h.headOf(signed)}, nil
+	return contract.HeadAnswer{Envelope: response.Succeeded(), Head: h.headOf(signed)}, nil
 }
 
-func (h *Handler) headOf(signed proofs.Head) head {
-	return head{
+func (h *Handler) headOf(signed proofs.Head) contract.Head {
+	return contract.Head{
 		Events: signed.N, Root: signed.Hash.String(), Signed: signed.Signed,
 		PublicKey: h.Prover.PublicKey(),
 	}
@@ -92,19 +80,6 @@ func failed(err error) error {
 		return fmt.Errorf("the log or its tree was altered, audit verify says where: %v", err)
 	}
 	return apierror.Unavailable(err)
-}
-
-type proofResponse struct {
-	response.Envelope
-	Proof proofRecord   `json:"proof"`
-	Page  response.Page `json:"page"` // the page of the history
-}
-
-type proofRecord struct {
-	File    string `json:"file"`     // as linkledger audit verify-proof takes it
-	Events  int    `json:"events"`   // that it proves
-	LeftOut int    `json:"left_out"` // events of the page that others have caused
-	Head    head   `json:"head"`
 }
 
 // OfLink returns a file of proofs of the events of a page of a link's history.
@@ -135,51 +110,17 @@ func (h *Handler) OfLink(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	return proofResponse{
+	return contract.ProofAnswer{
 		Envelope: response.Succeeded(),
-		Proof: proofRecord{
+		Proof: contract.Proof{
 			File: file.String(), Events: selected.Count(), LeftOut: selected.LeftOut,
 			Head: h.headOf(signed),
 		},
-		Page: response.Page{
+		Page: contract.Page{
 			ResultsCount: selected.Count() + selected.LeftOut,
 			TotalCount:   int64(selected.Total), Offset: asked.Offset,
 		},
 	}, nil
-}
-
-type checkResponse struct {
-	response.Envelope
-	Check checkRecord `json:"check"`
-}
-
-type checkRecord struct {
-	Valid  bool   `json:"valid"`
-	Reason string `json:"reason,omitempty"` // why it is not valid
-	// InLog reports that the log still begins with the events that the head of the file commits to,
-	// or that it has each event of an export.
-	InLog  bool           `json:"in_log"`
-	Head   *head          `json:"head"`   // null: the file is not valid, or an export
-	Export *exportRecord  `json:"export"` // null: the file is none
-	Events []provenRecord `json:"events"`
-}
-
-// exportRecord is a file of exported events.
-type exportRecord struct {
-	Account *string `json:"account"` // id; null: it has the events of all accounts
-	Events  int64   `json:"events"`
-	Root    string  `json:"root"` // hash of the Merkle tree over them, in base64
-}
-
-// provenRecord is an event that the file proves, as the log has it.
-type provenRecord struct {
-	Index    int64     `json:"index"` // in the log, from 0
-	Position uint64    `json:"position"`
-	Stream   string    `json:"stream"`
-	Revision int64     `json:"revision"`
-	Type     string    `json:"type"`
-	Time     time.Time `json:"time"`
-	Data     string    `json:"data"` // as it is stored
 }
 
 // Check checks a file of proofs of this service, or of events that were exported from it.
@@ -207,8 +148,8 @@ func (h *Handler) Check(c *request.Context) (any, error) {
 		return nil, err
 	}
 	defer end()
-	resp := checkResponse{
-		Envelope: response.Succeeded(), Check: checkRecord{Events: []provenRecord{}},
+	resp := contract.CheckAnswer{
+		Envelope: response.Succeeded(), Check: contract.Check{Events: []contract.ProvenEvent{}},
 	}
 	check := h.checkProof
 	if proofs.IsExport(*file) {
@@ -226,7 +167,7 @@ func (h *Handler) Check(c *request.Context) (any, error) {
 	return resp, nil
 }
 
-func (h *Handler) checkProof(c *request.Context, file string, into *checkRecord) error {
+func (h *Handler) checkProof(c *request.Context, file string, into *contract.Check) error {
 	checked, err := h.Prover.Check(c.Context(), strings.NewReader(file))
 	if err != nil {
 		return err
@@ -234,7 +175,7 @@ func (h *Handler) checkProof(c *request.Context, file string, into *checkRecord)
 	signed := h.headOf(checked.Head)
 	into.Head, into.InLog = &signed, checked.InLog
 	for _, event := range checked.Events {
-		into.Events = append(into.Events, provenRecord{
+		into.Events = append(into.Events, contract.ProvenEvent{
 			Index: event.Index, Position: event.Position.Commit, Stream: event.Stream,
 			Revision: int64(event.Revision), Type: event.Type, Time: event.Time,
 			Data: string(event.Data),
@@ -243,12 +184,12 @@ func (h *Handler) checkProof(c *request.Context, file string, into *checkRecord)
 	return nil
 }
 
-func (h *Handler) checkExport(c *request.Context, file string, into *checkRecord) error {
+func (h *Handler) checkExport(c *request.Context, file string, into *contract.Check) error {
 	exported, err := proofs.ReadExport(file)
 	if err != nil {
 		return err
 	}
-	into.Export = &exportRecord{Events: exported.Events, Root: exported.Root}
+	into.Export = &contract.Export{Events: exported.Events, Root: exported.Root}
 	if exported.Account != "" {
 		into.Export.Account = &exported.Account
 	}

@@ -11,50 +11,13 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/access"
-	"linkledger/events"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/catchup"
 	"linkledger/queries"
 )
-
-// fullURL is the record of a URL for callers with the scope links:read.
-type fullURL struct {
-	Hash                 string `json:"hash"`
-	LongURL              string `json:"long_url"`
-	ShortURL             string `json:"short_url"`
-	ShortURLWithProtocol string `json:"short_url_with_protocol"`
-	*clicks
-	Note string `json:"note"`
-	events.SettingsRecord
-	Tags       []string            `json:"tags"`
-	CreatedAt  response.Timestamp  `json:"created_at"`
-	ModifiedAt response.Timestamp  `json:"modified_at"`
-	Links      imageLinks          `json:"links"`
-	Error      *response.ItemError `json:"error,omitempty"` // only in responses to writes
-}
-
-// clicks are the fields that need the scope stats:read. Without it they are left out.
-type clicks struct {
-	TotalClicks  int64               `json:"total_clicks"`
-	UniqueClicks int64               `json:"unique_clicks"`
-	LastVisit    *response.Timestamp `json:"last_visit"`
-	Visited      bool                `json:"visited"`
-}
-
-type imageLinks struct {
-	QRSmall string `json:"qr_small"`
-	QRBig   string `json:"qr_big"`
-}
-
-// Failed is the record of a refused item of a batch.
-type Failed struct {
-	Hash       string              `json:"hash,omitempty"` // of the URL to edit
-	LongURL    *string             `json:"long_url"`
-	CustomHash *string             `json:"custom_hash"`
-	Error      *response.ItemError `json:"error"`
-}
 
 // Builder builds the records of URLs.
 type Builder struct {
@@ -70,22 +33,22 @@ func (b *Builder) Of(c *request.Context, link queries.Link) any {
 	return &r
 }
 
-func (b *Builder) of(c *request.Context, link queries.Link) fullURL {
+func (b *Builder) of(c *request.Context, link queries.Link) contract.URL {
 	base := b.Base.Of(c.Request)
 	short := base + "/" + link.Hash
 	_, host, _ := strings.Cut(base, "://")
-	return fullURL{
+	return contract.URL{
 		Hash:                 link.Hash,
 		LongURL:              link.LongURL,
 		ShortURL:             host + "/" + link.Hash,
 		ShortURLWithProtocol: short,
-		clicks:               clicksOf(c, link),
+		Clicks:               clicksOf(c, link),
 		Note:                 link.Note,
-		SettingsRecord:       link.Record(),
+		Settings:             contract.Settings(link.Record()),
 		Tags:                 Labels(c, link.Tags),
-		CreatedAt:            response.Timestamp(link.CreatedAt),
-		ModifiedAt:           response.Timestamp(link.ModifiedAt),
-		Links: imageLinks{
+		CreatedAt:            response.Time(link.CreatedAt),
+		ModifiedAt:           response.Time(link.ModifiedAt),
+		Links: contract.Links{
 			QRSmall: short + shortlink.QRPath + "?size=" + shortlink.QRSmall,
 			QRBig:   short + shortlink.QRPath + "?size=" + shortlink.QRBig,
 		},
@@ -93,13 +56,13 @@ func (b *Builder) of(c *request.Context, link queries.Link) fullURL {
 }
 
 // clicksOf returns the clicks of a link, or nil if the caller may not see them.
-func clicksOf(c *request.Context, link queries.Link) *clicks {
+func clicksOf(c *request.Context, link queries.Link) *contract.Clicks {
 	if !c.Scopes().Have(access.StatsRead) {
 		return nil
 	}
-	return &clicks{
+	return &contract.Clicks{
 		TotalClicks: link.TotalClicks, UniqueClicks: link.UniqueClicks,
-		LastVisit: (*response.Timestamp)(link.LastVisit), Visited: link.Visited,
+		LastVisit: response.TimeOrNull(link.LastVisit), Visited: link.Visited,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/queries"
@@ -22,23 +23,6 @@ type Sent struct {
 	Creates bool     // the call creates the URL with these tags and no others
 }
 
-// sentURL is the record of a URL that a call has written, for callers without the scope links:read.
-// It has the names of the URL, and of its fields only those that the call itself has sent.
-type sentURL struct {
-	Hash                 string  `json:"hash"`
-	LongURL              *string `json:"long_url,omitempty"`
-	ShortURL             string  `json:"short_url"`
-	ShortURLWithProtocol string  `json:"short_url_with_protocol"`
-	*clicks
-	Note *string `json:"note,omitempty"`
-	events.SettingsChange
-	ExpirationDate any                 `json:"expiration_date,omitempty"` // *string, nil: none
-	Tags           []string            `json:"tags,omitzero"`
-	CreatedAt      *response.Timestamp `json:"created_at,omitempty"`
-	Links          imageLinks          `json:"links"`
-	Error          *response.ItemError `json:"error"`
-}
-
 // Written returns the record of a URL that a call has created or changed. Its error is that of
 // success.
 func (b *Builder) Written(c *request.Context, link queries.Link, sent Sent) any {
@@ -50,10 +34,11 @@ func (b *Builder) Written(c *request.Context, link queries.Link, sent Sent) any 
 		full.Error = done
 		return &full
 	}
-	r := &sentURL{
+	r := &contract.SentURL{
 		Hash: full.Hash, LongURL: sent.LongURL, ShortURL: full.ShortURL,
-		ShortURLWithProtocol: full.ShortURLWithProtocol, clicks: full.clicks,
-		SettingsChange: sent.SettingsChange, Links: full.Links, Error: done,
+		ShortURLWithProtocol: full.ShortURLWithProtocol, Clicks: full.Clicks,
+		SettingsChange: contract.SettingsChange(sent.SettingsChange),
+		Links:          full.Links, Error: done,
 	}
 	if sent.Note != nil {
 		r.Note = new(domain.TrimNote(*sent.Note))
@@ -102,8 +87,10 @@ func asSent(plain, sent []string) []string {
 }
 
 // Refused returns the record of a URL that a call which names no URLs has left as it was.
-func Refused(c *request.Context, outcome commands.URLOutcome, err *response.ItemError) Failed {
-	failed := Failed{Hash: outcome.URL.Hash, Error: err}
+func Refused(
+	c *request.Context, outcome commands.URLOutcome, err *contract.ItemError,
+) contract.FailedURL {
+	failed := contract.FailedURL{Hash: outcome.URL.Hash, Error: *err}
 	if c.Scopes().Have(access.LinksRead) {
 		failed.LongURL = &outcome.URL.LongURL
 	}

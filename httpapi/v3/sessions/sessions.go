@@ -8,6 +8,7 @@ import (
 
 	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -23,25 +24,6 @@ type Handler struct {
 	Lists     *sessionlist.Reader
 	Queries   *queries.DB
 	BodyLimit int64 // bytes
-}
-
-type listResponse struct {
-	response.Envelope
-	Sessions []record `json:"sessions"`
-}
-
-// record is a session without its secret.
-type record struct {
-	ID        uuid.UUID          `json:"id"`
-	Current   bool               `json:"current"` // it is that of the call
-	Key       string             `json:"key,omitempty"`
-	KeyName   string             `json:"key_name,omitempty"`
-	User      *uuid.UUID         `json:"user,omitempty"`
-	UserName  string             `json:"user_name,omitempty"`
-	Address   string             `json:"address"` // keyed hash
-	Agent     string             `json:"agent"`
-	CreatedAt response.Timestamp `json:"created_at"`
-	LastUsed  response.Timestamp `json:"last_used"`
 }
 
 // Start starts a session for the API key of the call, and gives it to the browser.
@@ -76,14 +58,16 @@ func (h *Handler) List(c *request.Context) (any, error) {
 }
 
 // listed returns the response with sessions, one of which is that of the call.
-func listed(found []sessionlist.Session, current uuid.UUID) listResponse {
-	resp := listResponse{Envelope: response.Succeeded(), Sessions: make([]record, len(found))}
+func listed(found []sessionlist.Session, current uuid.UUID) contract.SessionsAnswer {
+	resp := contract.SessionsAnswer{
+		Envelope: response.Succeeded(), Sessions: make([]contract.Session, len(found)),
+	}
 	for i, s := range found {
-		resp.Sessions[i] = record{
-			ID: s.ID, Current: s.ID == current, Key: s.Key, KeyName: s.KeyName,
-			User: response.IDOrNull(s.User), UserName: s.UserName, Address: s.Address,
-			Agent: s.Agent, CreatedAt: response.Timestamp(s.Begun),
-			LastUsed: response.Timestamp(s.Used),
+		resp.Sessions[i] = contract.Session{
+			ID: s.ID.String(), Current: s.ID == current, Key: s.Key, KeyName: s.KeyName,
+			User: response.TextOf(s.User), UserName: s.UserName, Address: s.Address,
+			Agent: s.Agent, CreatedAt: response.Time(s.Begun),
+			LastUsed: response.Time(s.Used),
 		}
 	}
 	return resp
@@ -125,40 +109,17 @@ func (h *Handler) End(c *request.Context) (any, error) {
 	return response.Succeeded(), h.Sessions.End(c, id)
 }
 
-type currentResponse struct {
-	response.Envelope
-	Session current `json:"session"`
-}
-
-// current is the session of a call: who signed in, and for which account.
-type current struct {
-	ID        uuid.UUID          `json:"id"`
-	Account   *string            `json:"account"` // user name; null: a person without account
-	Role      *string            `json:"role"`    // null: a key signed in
-	Scopes    []string           `json:"scopes"`
-	Tags      *string            `json:"tags"` // to which the key is bound; null: none
-	Key       *string            `json:"key"`  // null: a person signed in
-	User      *uuid.UUID         `json:"user"` // null: a key signed in
-	UserName  string             `json:"user_name"`
-	Operator  bool               `json:"operator"`
-	Accounts  []membership       `json:"accounts"` // that the person is a member of
-	CreatedAt response.Timestamp `json:"created_at"`
-}
-
-type membership struct {
-	Username string `json:"username"`
-	Role     string `json:"role"`
-}
-
 // Current returns the session of the call.
 func (h *Handler) Current(c *request.Context) (any, error) {
 	s := c.Session
-	resp := currentResponse{Envelope: response.Succeeded(), Session: current{
-		ID: s.ID, Account: response.TextOrNull(s.Username), Role: response.TextOrNull(s.Role),
+	resp := contract.CurrentSessionAnswer{Envelope: response.Succeeded()}
+	resp.Session = contract.CurrentSession{
+		ID:      s.ID.String(),
+		Account: response.TextOrNull(s.Username), Role: response.TextOrNull(s.Role),
 		Scopes: []string{}, Tags: response.TextOrNull(c.Key.Terms().Tags),
-		Key: response.TextOrNull(c.Key.ID), User: response.IDOrNull(s.User),
-		Operator: s.Operator, Accounts: []membership{}, CreatedAt: response.Timestamp(s.Begun),
-	}}
+		Key: response.TextOrNull(c.Key.ID), User: response.TextOrNull(response.TextOf(s.User)),
+		Operator: s.Operator, Accounts: []contract.Membership{}, CreatedAt: response.Time(s.Begun),
+	}
 	if s.Account.ID != uuid.Nil {
 		resp.Session.Scopes = c.Scopes().Names()
 	}
@@ -176,7 +137,7 @@ func (h *Handler) Current(c *request.Context) (any, error) {
 	}
 	for _, m := range memberships {
 		resp.Session.Accounts = append(
-			resp.Session.Accounts, membership{Username: m.Username, Role: m.Role},
+			resp.Session.Accounts, contract.Membership{Username: m.Username, Role: m.Role},
 		)
 	}
 	return resp, nil
@@ -221,14 +182,10 @@ func (h *Handler) Move(c *request.Context) (any, error) {
 	return h.Current(c)
 }
 
-type endResponse struct {
-	response.Envelope
-	// SignOutURL is where the browser signs out at the issuer too; null: nowhere.
-	SignOutURL *string `json:"sign_out_url"`
-}
-
 // EndCurrent ends the session of the call.
 func (h *Handler) EndCurrent(c *request.Context) (any, error) {
 	endURL, err := h.Sessions.SignOut(c)
-	return endResponse{response.Succeeded(), response.TextOrNull(endURL)}, err
+	return contract.EndedSessionAnswer{
+		Envelope: response.Succeeded(), SignOutURL: response.TextOrNull(endURL),
+	}, err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -11,28 +12,6 @@ import (
 	"linkledger/httpapi/v3/selection"
 	"linkledger/queries"
 )
-
-// dimensionsResponse is the response of calls about the dimensions of clicks.
-type dimensionsResponse struct {
-	response.Envelope
-	Dimensions dimensionsRecord `json:"dimensions"`
-}
-
-// dimensionsRecord has the values of each dimension, the most frequent first. Clicks without a
-// value are left out.
-type dimensionsRecord struct {
-	Hash     string        `json:"hash"`
-	Referrer []valueRecord `json:"referrer"`
-	Country  []valueRecord `json:"country"`
-	Browser  []valueRecord `json:"browser"`
-	OS       []valueRecord `json:"os"`
-	Device   []valueRecord `json:"device"`
-}
-
-type valueRecord struct {
-	Value  string `json:"value"` // "other": the sum of all values without an entry
-	Clicks int64  `json:"clicks"`
-}
 
 // Dimensions returns the clicks on a URL by dimension: referrer, country, browser, system and
 // device.
@@ -49,20 +28,21 @@ func (h *Handler) Dimensions(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	counts := dimensionsRecord{
-		Hash: dimensions.Hash, Referrer: []valueRecord{}, Country: []valueRecord{},
-		Browser: []valueRecord{}, OS: []valueRecord{}, Device: []valueRecord{},
+	counts := contract.Dimensions{
+		Hash: dimensions.Hash, Referrer: []contract.DimensionValue{},
+		Country: []contract.DimensionValue{}, Browser: []contract.DimensionValue{},
+		OS: []contract.DimensionValue{}, Device: []contract.DimensionValue{},
 	}
-	lists := map[string]*[]valueRecord{
+	lists := map[string]*[]contract.DimensionValue{
 		"referrer": &counts.Referrer, "country": &counts.Country, "browser": &counts.Browser,
 		"os": &counts.OS, "device": &counts.Device,
 	}
 	for _, v := range values {
 		if list, ok := lists[v.Dimension]; ok {
-			*list = append(*list, valueRecord{v.Value, v.Clicks})
+			*list = append(*list, contract.DimensionValue{Value: v.Value, Clicks: v.Clicks})
 		}
 	}
-	return dimensionsResponse{Envelope: response.Succeeded(), Dimensions: counts}, nil
+	return contract.DimensionsAnswer{Envelope: response.Succeeded(), Dimensions: counts}, nil
 }
 
 func (h *Handler) dimensionsOf(c *request.Context) (queries.DimensionsOf, error) {

@@ -6,6 +6,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/audit"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/bulk"
@@ -25,25 +26,6 @@ type Handler struct {
 	Pages    selection.PageSizes
 }
 
-// statsResponse is the response of calls about clicks.
-type statsResponse struct {
-	response.Envelope
-	Stats []statsRecord `json:"stats"`
-}
-
-type statsRecord struct {
-	Hash         string `json:"hash"`
-	TotalClicks  int64  `json:"total_clicks"`
-	UniqueClicks int64  `json:"unique_clicks"`
-	// DailyClicks has the clicks by day (YYYY-MM-DD, UTC). Days without clicks are left out.
-	DailyClicks map[string]dayRecord `json:"daily_clicks"`
-}
-
-type dayRecord struct {
-	Total  int64 `json:"total"`
-	Unique int64 `json:"unique"`
-}
-
 // Read returns the clicks on a URL by day.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
@@ -58,14 +40,14 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	r := statsRecord{
+	r := contract.Stats{
 		Hash: stats.Hash, TotalClicks: stats.TotalClicks, UniqueClicks: stats.UniqueClicks,
-		DailyClicks: make(map[string]dayRecord, len(stats.Daily)),
+		DailyClicks: make(map[string]contract.Day, len(stats.Daily)),
 	}
 	for _, day := range stats.Daily {
-		r.DailyClicks[day.Date] = dayRecord{Total: day.Total, Unique: day.Unique}
+		r.DailyClicks[day.Date] = contract.Day{Total: day.Total, Unique: day.Unique}
 	}
-	return statsResponse{Envelope: response.Succeeded(), Stats: []statsRecord{r}}, nil
+	return contract.StatsAnswer{Envelope: response.Succeeded(), Stats: []contract.Stats{r}}, nil
 }
 
 // ResetOne resets the clicks of the URL that the path names to zero.

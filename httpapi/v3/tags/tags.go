@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/access"
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -28,16 +29,6 @@ type Handler struct {
 	BodyLimit int64 // bytes
 }
 
-// tagsResponse is the response of calls about tags.
-type tagsResponse struct {
-	response.Envelope
-	Tags []tagRecord `json:"tags"`
-}
-
-type tagRecord struct {
-	Label string `json:"label"`
-}
-
 // tagPayload is the body of calls that write a tag.
 type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
@@ -54,13 +45,15 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	for i, tag := range tags {
 		stored[i] = tag.Label
 	}
-	resp := tagsResponse{Envelope: response.Succeeded(), Tags: make([]tagRecord, len(tags))}
+	resp := contract.TagsAnswer{
+		Envelope: response.Succeeded(), Tags: make([]contract.Tag, len(tags)),
+	}
 	for i, label := range record.Labels(c, stored) {
-		resp.Tags[i] = tagRecord{Label: label}
+		resp.Tags[i] = contract.Tag{Label: label}
 	}
 	if c.Bound != nil {
 		slices.SortFunc(
-			resp.Tags, func(a, b tagRecord) int { return cmp.Compare(a.Label, b.Label) },
+			resp.Tags, func(a, b contract.Tag) int { return cmp.Compare(a.Label, b.Label) },
 		)
 	}
 	return resp, nil
@@ -131,7 +124,7 @@ func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) (a
 	if err := h.Waiter.AwaitTags(c, outcome.Position.Commit); err != nil {
 		return nil, err
 	}
-	return tagsResponse{
-		Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}},
+	return contract.TagsAnswer{
+		Envelope: response.Succeeded(), Tags: []contract.Tag{{Label: outcome.Tag.Label}},
 	}, nil
 }

@@ -2,23 +2,11 @@ package urls
 
 import (
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/selection"
 )
-
-// changedRecord is a URL that a call changed, as it is now or was when it was deleted.
-type changedRecord struct {
-	Hash    string `json:"hash"`
-	LongURL string `json:"long_url"`
-	Deleted bool   `json:"deleted"`
-}
-
-type changedResponse struct {
-	response.Envelope
-	Changed []changedRecord `json:"changed"`
-	Page    response.Page   `json:"page"`
-}
 
 // ChangedBy returns a page of the URLs that a call changed, in the order of their hashes.
 func (h *Handler) ChangedBy(c *request.Context) (any, error) {
@@ -36,12 +24,14 @@ func (h *Handler) ChangedBy(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	resp := changedResponse{
-		Envelope: response.Succeeded(), Changed: make([]changedRecord, len(found)),
-		Page: response.Page{ResultsCount: len(found), TotalCount: total, Offset: page.Offset},
+	resp := contract.ChangedURLsAnswer{
+		Envelope: response.Succeeded(), Changed: make([]contract.ChangedURL, len(found)),
+		Page: contract.Page{ResultsCount: len(found), TotalCount: total, Offset: page.Offset},
 	}
 	for i, link := range found {
-		resp.Changed[i] = changedRecord{link.Hash, link.LongURL, link.Deleted}
+		resp.Changed[i] = contract.ChangedURL{
+			Hash: link.Hash, LongURL: link.LongURL, Deleted: link.Deleted,
+		}
 	}
 	return resp, nil
 }

@@ -93,7 +93,7 @@ func (h *Handler) editTagged(
 	if err != nil {
 		return nil, err
 	}
-	return urlsResponse{Envelope: response.Succeeded(), URLs: []any{}}, nil
+	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{}}, nil
 }
 
 // sameEdit returns one edit for each of several URLs.
@@ -109,9 +109,9 @@ func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 // editEach runs edits that name their URLs.
 func (h *Handler) editEach(
 	c *request.Context, payloads []payload.URL,
-) (urlsResponse, commands.URLsOutcome, error) {
+) (urlsAnswer, commands.URLsOutcome, error) {
 	if !anyHash(payloads) {
-		return urlsResponse{}, commands.URLsOutcome{}, &apierror.Error{
+		return urlsAnswer{}, commands.URLsOutcome{}, &apierror.Error{
 			Code: apierror.CodeMissingInput,
 			Details: "Say which URLs are meant: with the parameters hashes or tags, or with hash " +
 				"in each item",
@@ -119,11 +119,11 @@ func (h *Handler) editEach(
 	}
 	hidden, err := h.hidden(c, payloads)
 	if err != nil {
-		return urlsResponse{}, commands.URLsOutcome{}, err
+		return urlsAnswer{}, commands.URLsOutcome{}, err
 	}
 	r, err := h.Requests.Begin(c)
 	if err != nil {
-		return urlsResponse{}, commands.URLsOutcome{}, err
+		return urlsAnswer{}, commands.URLsOutcome{}, err
 	}
 	edits := make([]commands.EditURL, len(payloads))
 	for i, p := range payloads {
@@ -143,10 +143,10 @@ func (h *Handler) editEach(
 		}
 	}
 	if err := write.Outage(outcome.Items); err != nil {
-		return urlsResponse{}, outcome, err
+		return urlsAnswer{}, outcome, err
 	}
 	if err := h.awaitEffects(c, outcome, payloads, payload.URL.Edited); err != nil {
-		return urlsResponse{}, outcome, err
+		return urlsAnswer{}, outcome, err
 	}
 	links := h.Records.WithClicks(c, outcome.Items)
 	return h.writtenURLs(c, payloads, outcome.Items, links, payload.URL.Edited), outcome, nil

@@ -11,6 +11,7 @@ import (
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -94,9 +95,9 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	resp := urlsResponse{
+	resp := urlsAnswer{
 		Envelope: response.Succeeded(), URLs: make([]any, len(found.Links)),
-		Page: &response.Page{
+		Page: &contract.Page{
 			ResultsCount: len(found.Links), TotalCount: found.Total, Offset: list.Offset,
 		},
 		Past: asof.PastOf(list.At),
@@ -137,9 +138,9 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	return urlsResponse{
+	return urlsAnswer{
 		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)},
-		Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
+		Page: &contract.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
 	}, nil
 }
 

@@ -48,7 +48,7 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 		return nil, err
 	}
 	link := h.Records.WithClicks(c, restored)[0]
-	return urlsResponse{
+	return urlsAnswer{
 		Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link, record.Sent{})},
 	}, nil
 }

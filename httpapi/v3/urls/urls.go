@@ -9,6 +9,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/audit"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/asof"
@@ -51,13 +52,9 @@ func NewSearches() *turn.Queues {
 	))
 }
 
-// urlsResponse is the response of all calls about URLs.
-type urlsResponse struct {
-	response.Envelope
-	URLs []any          `json:"urls"` // as record.Builder makes them, or record.Failed
-	Page *response.Page `json:"page,omitempty"`
-	Past *asof.Past     `json:"past,omitempty"`
-}
+// urlsAnswer answers all calls about URLs. Its URLs are as record.Builder makes them, or a
+// contract.FailedURL.
+type urlsAnswer = contract.URLsAnswer[any]
 
 // awaitEffects waits until the read models show what a call has written. Items that have no effect
 // fail, and the call fails if they leave none that succeeds.
@@ -82,8 +79,8 @@ func (h *Handler) awaitEffects(
 func (h *Handler) writtenURLs(
 	c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link,
 	sent func(payload.URL) record.Sent,
-) urlsResponse {
-	resp := urlsResponse{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
+) urlsAnswer {
+	resp := urlsAnswer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
 	for i, item := range items {
 		if item.Err != nil {
 			resp.URLs[i] = payloads[i].Failed(
