@@ -21,8 +21,8 @@ import (
 const undoPortion = 500
 
 // Restore undoes the deletion of a link. If a revision is given, it returns the link to its state
-// right after that event of its stream. No link may lead to the address of the service; an empty one
-// is that of dev.
+// right after that event of its stream. No link may lead to the address of the service. An empty
+// address is that of dev.
 func Restore(
 	ctx context.Context, o installation.Operator, hash string, revision *int64, address string,
 ) error {
@@ -65,8 +65,8 @@ type printedRestore struct {
 	Position uint64   `json:"position"` // position in the log
 }
 
-// Undo undoes all changes of one API call, except for links that were changed since. address is that
-// of Restore.
+// Undo undoes all changes of one API call, except for links that were changed since. The address is
+// that of Restore.
 func Undo(
 	ctx context.Context, o installation.Operator, batch uuid.UUID, address string,
 ) error {
