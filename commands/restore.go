@@ -33,6 +33,7 @@ type RestoreURL struct {
 // It refuses with URLNotFound, InvalidHash, InvalidValue if the version does not exist or the link
 // was deleted in it, HashUnavailable if another link has the hash now, URLLimitReached if the plan
 // allows no further link, and InvalidURL or URLNotAllowed if the destination is no longer allowed.
+// Operators may restore links to blocked hosts.
 func (h *Handler) RestoreURL(ctx context.Context, r domain.Request, restore RestoreURL) URLOutcome {
 	outcome, err := eventstore.Retry(
 		func() (URLOutcome, error) { return h.tryRestoreURL(ctx, r, restore) },
@@ -145,7 +146,11 @@ func (h *Handler) restoreTo(
 	further ...events.Event,
 ) (URLOutcome, error) {
 	if url.Deleted || was.LongURL != url.LongURL {
-		if err := h.cfg.Destinations.Check(was.LongURL, r.ShortHost); err != nil {
+		rules := h.cfg.Destinations
+		if r.Operator { // operators restore links to hosts that have been blocked since
+			rules.Blocked = nil
+		}
+		if err := rules.Check(was.LongURL, r.ShortHost); err != nil {
 			return URLOutcome{}, err
 		}
 	}

@@ -12,28 +12,15 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
-	"linkledger/commands"
 	"linkledger/commands/access"
-	"linkledger/commands/accounts"
-	"linkledger/commands/answered"
-	"linkledger/commands/audit"
-	"linkledger/commands/clicklimit"
-	"linkledger/commands/clicks"
-	"linkledger/commands/domain"
-	"linkledger/commands/metering"
-	"linkledger/commands/people"
-	"linkledger/commands/proofs"
 	"linkledger/httpapi/agent"
 	"linkledger/httpapi/openid"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/redirect"
 	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
+	v3 "linkledger/httpapi/v3"
 	"linkledger/httpapi/v3/catchup"
-	"linkledger/queries"
-	"linkledger/queries/cache"
-	"linkledger/queries/linklist"
-	"linkledger/queries/sessionlist"
 )
 
 // defaultRequestTimeout is the most time for a request that has been read.
@@ -46,27 +33,13 @@ type Config struct {
 	API       bool
 	Redirects bool
 
-	Commands      *commands.Handler // for the API
-	Audit         *audit.Reader     // for the API
-	Prover        *proofs.Prover    // for the API; nil: it proves nothing
-	Queries       *queries.DB
-	Lists         *linklist.Reader    // for the API
-	SessionLists  *sessionlist.Reader // for the API
-	Accounts      *accounts.Accounts  // for the API
-	People        *people.People      // for the API
-	Sessions      session.Store       // for the API
-	Logins        *cache.Logins       // for the API
-	RedirectCache *cache.Redirects    // for redirects
-	Answered      *answered.Links     // for redirects: links that the read models lack
-	Levels        redirect.Levels     // of the read models
-	// ClickLimiter limits the clicks of links with a limit. Only redirects use it.
-	ClickLimiter *clicklimit.Limiter
-	// ClickRecorder and UsageMeter MUST run until the last request is answered.
-	ClickRecorder *clicks.Recorder // for redirects
-	UsageMeter    *metering.Meter  // for the API
-	// Plans has the limits of accounts, by the names of plans. Accounts of other plans have no
-	// limits.
-	Plans map[string]domain.Plan
+	v3.Writes // for the API
+	v3.Reads  // Queries for both, the rest for the API
+	v3.Usage  // for the API
+	v3.Limits
+
+	Sessions session.Store  // for the API
+	Visits   redirect.Parts // for redirects
 	// Projections waits for the read models. Only the API uses it.
 	Projections catchup.Projections
 
@@ -100,15 +73,8 @@ type Config struct {
 	// clicks carry no country. Only redirects use it.
 	Country func(netip.Addr) string
 
-	WaitTimeout    time.Duration // the longest wait of a call for a projection; 0: 1 s
 	RequestTimeout time.Duration // the most time for a request that has been read; 0: 10 s
-	// OperationTimeout is the most time for a change by tags or the undoing of a batch; 0: 10 min.
-	OperationTimeout time.Duration
-	BodyLimit        int64 // bytes; 0: 1 MiB
-	GroupLimit       int   // the most items of one batch; 0: 50
-	PageSize         int   // entries of a list if the call has no limit; 0: 50
-	MaxPageSize      int   // the most entries of a list; 0: 1000
-	RedirectStatus   int   // 301, 302, 307 or 308; 0: 302
+	RedirectStatus int           // 301, 302, 307 or 308; 0: 302
 
 	// Observe is called after each request with its method ("other" for an unknown one), the
 	// pattern of its route (empty if no route matched), the status and the duration. It MUST NOT
@@ -157,14 +123,9 @@ const (
 func (cfg *Config) setDefaults() {
 	setDefault(&cfg.OperatorsURL, "http://127.0.0.1:8081")
 	setDefault(&cfg.LogRequests, LogAPI)
-	setDefault(&cfg.WaitTimeout, time.Second)
 	setDefault(&cfg.RequestTimeout, defaultRequestTimeout)
-	setDefault(&cfg.OperationTimeout, 10*time.Minute)
-	setDefault(&cfg.BodyLimit, 1<<20)
-	setDefault(&cfg.GroupLimit, 50)
-	setDefault(&cfg.PageSize, 50)
-	setDefault(&cfg.MaxPageSize, 1000)
 	setDefault(&cfg.RedirectStatus, http.StatusFound)
+	cfg.Limits.SetDefaults()
 	if cfg.Agents == nil {
 		cfg.Agents = agent.NewList()
 	}
@@ -191,32 +152,23 @@ func (cfg *Config) check() error {
 		return errors.New("the configuration serves neither the API nor redirects")
 	case cfg.Queries == nil:
 		return errors.New("no queries")
-	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
-		cfg.Logins == nil || cfg.People == nil || cfg.SessionLists == nil ||
-		cfg.Sessions == nil || cfg.UsageMeter == nil || cfg.Projections.Wait == nil ||
-		cfg.Projections.WaitUndelayed == nil || cfg.Projections.WaitForOthers == nil ||
-		cfg.Projections.LacksEffect == nil || cfg.Projections.LastChange == nil ||
-		cfg.Projections.SetAside == nil):
+	case cfg.API && (!cfg.Writes.Complete() || !cfg.Reads.Complete() || cfg.Sessions == nil ||
+		cfg.UsageMeter == nil || !cfg.Projections.Complete()):
 		return errors.New("the API needs commands, lists, accounts, people, logins, sessions, a " +
 			"meter of calls and functions that wait for projections")
-	case cfg.Redirects &&
-		(cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil ||
-			cfg.Answered == nil || cfg.Levels.Links == nil || cfg.Levels.Accounts == nil ||
-			cfg.Levels.Misplaced == nil):
+	case cfg.Redirects && !cfg.Visits.Complete():
 		return errors.New("redirects need a redirect cache, a click limiter, a click recorder, " +
 			"links of the log and what compares it with the read models")
 	case len(cfg.VisitorKey) < peer.MinKey,
 		cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
 		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)
-	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 ||
-		cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
+	case cfg.RequestTimeout < 0:
 		return errors.New("a timeout or limit is negative")
-	case cfg.MaxPageSize < cfg.PageSize:
-		return fmt.Errorf(
-			"the page size %d exceeds the largest one, %d", cfg.PageSize, cfg.MaxPageSize,
-		)
 	case !slices.Contains([]int{301, 302, 307, 308}, cfg.RedirectStatus):
 		return fmt.Errorf("redirect status %d is none of 301, 302, 307 and 308", cfg.RedirectStatus)
+	}
+	if err := cfg.Limits.Check(); err != nil {
+		return err
 	}
 	if cfg.SignIn != nil {
 		if err := openid.CheckIssuer(cfg.SignIn.Issuer); err != nil {

@@ -196,7 +196,7 @@ func TestAnsweredIsNeverDeniedByAnotherNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.RedirectCache = targets // it learns of no change
+	other.Visits.Cache = targets // it learns of no change
 	node, err := New(other)
 	if err != nil {
 		t.Fatal(err)

@@ -467,7 +467,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"wait":             func(c *Config) { c.Projections.Wait = nil },
 		"queries":          func(c *Config) { c.Queries = nil },
 		"accounts":         func(c *Config) { c.Accounts = nil },
-		"clicks":           func(c *Config) { c.ClickRecorder = nil },
+		"clicks":           func(c *Config) { c.Visits.Clicks = nil },
 		"short key":        func(c *Config) { c.VisitorKey = []byte("short") },
 		"negative":         func(c *Config) { c.BodyLimit = -1 },
 		"page size":        func(c *Config) { c.PageSize = 2000 },

@@ -146,23 +146,10 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms, sessions *session.Sessions) *v3.API {
 	return v3.New(v3.Config{
-		Commands: cfg.Commands, Audit: cfg.Audit, Prover: cfg.Prover,
-		Queries: cfg.Queries, Lists: cfg.Lists, SessionLists: cfg.SessionLists,
-		Accounts: cfg.Accounts, Logins: cfg.Logins, Sessions: sessions,
-		Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
-
-		Projections: cfg.Projections, WaitTimeout: cfg.WaitTimeout,
-
+		Writes: cfg.Writes, Reads: cfg.Reads, Usage: cfg.Usage, Limits: cfg.Limits,
+		Projections: cfg.Projections, Sessions: sessions, Clicks: cfg.Visits.Clicks,
 		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
-
-		OperationTimeout: cfg.OperationTimeout,
-		BodyLimit:        cfg.BodyLimit,
-		GroupLimit:       cfg.GroupLimit,
-		PageSize:         cfg.PageSize,
-		MaxPageSize:      cfg.MaxPageSize,
-		RedirectStatus:   cfg.RedirectStatus,
-
-		KeyUsed: cfg.KeyUsed, Now: cfg.Now, Logger: cfg.Logger,
+		RedirectStatus: cfg.RedirectStatus, KeyUsed: cfg.KeyUsed, Now: cfg.Now, Logger: cfg.Logger,
 	})
 }
 
@@ -172,8 +159,7 @@ func (cfg *Config) newRedirects(visitors *peer.Pseudonyms) (*redirect.Handler, e
 		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
 	return redirect.New(redirect.Config{
-		Cache: cfg.RedirectCache, Answered: cfg.Answered, Levels: cfg.Levels,
-		ClickLimiter: cfg.ClickLimiter, Clicks: cfg.ClickRecorder,
+		Parts: cfg.Visits,
 
 		Pseudonyms: visitors, Former: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
 		Agents: cfg.Agents,

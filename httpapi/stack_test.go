@@ -29,38 +29,26 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/accounts"
-	"linkledger/commands/answered"
-	"linkledger/commands/audit"
-	"linkledger/commands/clicklimit"
-	"linkledger/commands/clicks"
 	"linkledger/commands/destination"
 	"linkledger/commands/domain"
-	"linkledger/commands/linkquota"
 	"linkledger/commands/metering"
-	"linkledger/commands/people"
-	"linkledger/commands/proofs"
-	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
-	"linkledger/httpapi/redirect"
-	"linkledger/httpapi/v3/catchup"
+	v3 "linkledger/httpapi/v3"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/internal/soak"
+	"linkledger/internal/wiring"
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/keystore"
 	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/level"
 	"linkledger/projections/readmodel"
-	"linkledger/queries"
 	"linkledger/queries/cache"
-	"linkledger/queries/linklist"
-	"linkledger/queries/logtree"
 	"linkledger/queries/progress"
-	"linkledger/queries/sessionlist"
 )
 
 func TestMain(m *testing.M) {
@@ -132,58 +120,31 @@ func newStackThat(
 	s.at(t, noon)
 	s.openDatabase(t)
 	s.store = eventstoretest.Open(t, s.events.URL())
-	s.waiter = progress.NewWaiter(s.db)
 	clock := func() time.Time { return *s.now.Load() }
-	var err error
-	quotas := linkquota.New(linkquota.Config{
-		Store: s.store, Now: clock,
-		Existing: func(ctx context.Context, account string, now time.Time) (linkquota.Existing, error) {
-			existing, err := queries.New(s.db).LinkTotals(ctx, account, now)
-			return linkquota.Existing(existing), err
-		},
+	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	parts, err := wiring.New(wiring.Config{
+		Store: s.store, DB: s.db, Destinations: destination.Rules{ShortHosts: []string{shortHost}},
+		Identities: []byte("identities"), SigningKey: signingKey(), CacheSize: 16 << 20, Now: clock,
+		Logger: slog.New(slog.DiscardHandler),
 	})
-	streams := streams.New(streams.Config{Store: s.store, Now: clock, Keys: s.db.Keys, Seal: true})
-	s.accounts = accounts.New(streams, nil)
-	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}},
-	})
-	if s.targets, err = cache.NewRedirects(queries.New(s.db), 16<<20); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.logins = cache.NewLogins(queries.New(s.db))
-	s.waiter.Caches = []progress.Cache{s.targets, s.logins}
-	clicks := clicks.New(clicks.Config{Store: s.store})
+	s.accounts, s.commands, s.calls = parts.Accounts, parts.Commands, parts.UsageMeter
+	s.waiter, s.level, s.targets, s.logins = parts.Waiter, parts.Level, parts.Visits.Cache, parts.Reads.Logins
+	parts.Projections.Wait = s.waiter.Wait // a test may run no projection
 	s.start(t, func(ctx context.Context) error { s.waiter.Run(ctx); return nil })
-	s.start(t, clicks.Run)
-	s.calls = metering.New(metering.Config{Store: s.store, Now: clock})
+	s.start(t, parts.Visits.Clicks.Run)
 	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
 		projecting.DB, projecting.Store, projecting.OnCommit = s.db, s.store, s.waiter.Committed
 		return projections.Run(ctx, projecting)
 	})
-	history := audit.New(streams, s.store, slog.New(slog.DiscardHandler))
-	prover, err := proofs.New(proofs.Config{
-		Tree: logtree.New(s.db), Audit: history, Store: s.store, Key: signingKey(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	cfg := Config{
-		API: true, Redirects: true, Commands: s.commands,
-		Audit: history, Prover: prover, Queries: queries.New(s.db),
-		Lists: linklist.New(s.db), SessionLists: sessionlist.New(s.db), Accounts: s.accounts, Logins: s.logins, RedirectCache: s.targets,
-		Answered: answered.New(streams), Levels: s.levels(),
-		People: people.New(streams, s.db.Keys, []byte("identities")), Sessions: s.db.Keys,
-		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls,
-		Projections: catchup.Projections{
-			Wait: s.waiter.Wait, WaitUndelayed: s.waiter.WaitUndelayed, WaitForOthers: s.waiter.WaitForOthers,
-			LacksEffect: s.waiter.LacksEffect, LastChange: s.waiter.LastChange, SetAside: s.waiter.SetAside,
-			Misplaced: func(names ...string) bool { return s.level.Misplaced(names...) },
-			Behind:    func(names ...string) time.Duration { return s.level.Behind(names...) },
-		},
+		API: true, Redirects: true, Writes: parts.Writes, Reads: parts.Reads, Visits: parts.Visits,
+		Projections: parts.Projections, Usage: v3.Usage{UsageMeter: s.calls}, Sessions: s.db.Keys,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
-		WaitTimeout: testTimeout, RequestTimeout: testTimeout, Now: clock,
-		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Limits: v3.Limits{WaitTimeout: testTimeout}, RequestTimeout: testTimeout, Now: clock, Logger: logger,
 	}
 	for _, change := range adjust {
 		change(&cfg)
@@ -197,21 +158,6 @@ func newStackThat(
 		}
 	})
 	return s
-}
-
-// levels compares the read models of the stack with its log.
-func (s *stack) levels() redirect.Levels {
-	latest := func(log *level.Log) func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) {
-		return func(ctx context.Context, at queries.Checkpoint) (queries.Checkpoint, error) {
-			latest, err := log.Latest(ctx, eventstore.Position(at))
-			return queries.Checkpoint(latest), err
-		}
-	}
-	s.level = level.NewWatch(s.db, s.store, projections.Filters(), slog.New(slog.DiscardHandler))
-	return redirect.Levels{
-		Links: latest(level.OfLinks(s.store)), Accounts: latest(level.OfAccounts(s.store)),
-		Misplaced: func() bool { return s.level.Misplaced(projections.Links, projections.Accounts) },
-	}
 }
 
 func (s *stack) openDatabase(t testing.TB) {
@@ -553,27 +499,15 @@ func batch(n int) string {
 
 // newStackless returns a configuration without an event store and a database.
 func newStackless() Config {
-	targets, _ := cache.NewRedirects(queries.New(nil), 1<<20) // the queries are never used
-	none := progress.NewWaiter(nil)
+	parts, err := wiring.New(wiring.Config{
+		DB: &readmodel.DB{Keys: keystore.New(nil)}, CacheSize: 1 << 20, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
 	return Config{
-		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil),
-		Queries: queries.New(nil), Lists: linklist.New(nil), SessionLists: sessionlist.New(nil),
-		People: people.New(nil, nil, nil), Sessions: keystore.New(nil),
-		Accounts: accounts.New(nil, nil), Logins: cache.NewLogins(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
-		Answered: answered.New(nil), Levels: redirect.Levels{
-			Links: func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) {
-				return queries.Checkpoint{}, nil
-			},
-			Accounts: func(context.Context, queries.Checkpoint) (queries.Checkpoint, error) {
-				return queries.Checkpoint{}, nil
-			},
-			Misplaced: func() bool { return false },
-		},
-		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}),
-		Projections: catchup.Projections{
-			Wait: none.Wait, WaitUndelayed: none.WaitUndelayed, WaitForOthers: none.WaitForOthers,
-			LacksEffect: none.LacksEffect, LastChange: none.LastChange, SetAside: none.SetAside,
-		},
+		API: true, Redirects: true, Writes: parts.Writes, Reads: parts.Reads, Visits: parts.Visits,
+		Projections: parts.Projections, Usage: v3.Usage{UsageMeter: parts.UsageMeter}, Sessions: keystore.New(nil),
 		VisitorKey: make([]byte, 16),
 	}
 }

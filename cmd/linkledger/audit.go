@@ -65,17 +65,19 @@ type auditRestore struct {
 	operatorFlags
 	Hash     string `arg:"" help:"Hash of the link, or its hash when it was deleted."`
 	Revision *int64 `help:"${revision}" placeholder:"N"`
+	BaseURL  string `help:"${link_base}" placeholder:"URL" validate:"omitempty,base_url"`
 }
 
 // Run undoes the deletion of the link, or returns it to its state after a revision.
 func (c *auditRestore) Run(ctx context.Context, p *process) error {
-	return auditor.Restore(ctx, c.by(p), c.Hash, c.Revision)
+	return auditor.Restore(ctx, c.by(p), c.Hash, c.Revision, c.BaseURL)
 }
 
 // auditUndo undoes a batch.
 type auditUndo struct {
 	operatorFlags
-	Batch string `arg:"" help:"Id of a batch, as audit history shows it."`
+	Batch   string `arg:"" help:"Id of a batch, as audit history shows it."`
+	BaseURL string `help:"${link_base}" placeholder:"URL" validate:"omitempty,base_url"`
 }
 
 // Run undoes the changes of one API call, except for links that were changed since.
@@ -84,7 +86,7 @@ func (c *auditUndo) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return usage.Errorf("the id of a batch is a UUID, not %q", c.Batch)
 	}
-	return auditor.Undo(ctx, c.by(p), batch)
+	return auditor.Undo(ctx, c.by(p), batch, c.BaseURL)
 }
 
 // auditExport writes the stored events to a file.

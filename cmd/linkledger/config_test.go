@@ -245,3 +245,19 @@ func TestNoSecretIsPrinted(t *testing.T) {
 		})
 	}
 }
+
+// TestUnknownVariables checks that every command looks for unknown variables, and that help does not.
+func TestUnknownVariables(t *testing.T) {
+	t.Parallel()
+	wrong := map[string]string{"LINKLEDGER_LISTNE": "value"}
+	for _, args := range [][]string{
+		{"config", "eventstore", "serve"}, {"config", "account", "list"}, {"health", "--live", "--admin-listen=127.0.0.1:1"},
+	} {
+		if _, err := runWith(t, wrong, args...); err == nil || !strings.Contains(err.Error(), "is LINKLEDGER_LISTEN meant?") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if _, err := runWith(t, wrong, "--help"); err != nil {
+		t.Errorf("help: %v", err)
+	}
+}

@@ -28,13 +28,25 @@ import (
 	"linkledger/queries/cache"
 )
 
-// Config of a Handler. All fields are required, but for Former, Proxies, Country and Base.
-type Config struct {
+// Parts finds links, and records and limits their clicks.
+type Parts struct {
 	Cache        *cache.Redirects
 	Answered     *answered.Links // finds what the read models lack
 	Levels       Levels
 	ClickLimiter *clicklimit.Limiter // for links with a limit
-	Clicks       *clicks.Recorder
+	Clicks       *clicks.Recorder    // it MUST run until the last visit is answered
+}
+
+// Complete reports whether no part is missing.
+func (p *Parts) Complete() bool {
+	return p.Cache != nil && p.Answered != nil && p.Levels.Links != nil &&
+		p.Levels.Accounts != nil && p.Levels.Misplaced != nil && p.ClickLimiter != nil &&
+		p.Clicks != nil
+}
+
+// Config of a Handler. All fields are required, but for Former, Proxies, Country and Base.
+type Config struct {
+	Parts
 
 	Pseudonyms *peer.Pseudonyms // of visitors
 	Former     *peer.Pseudonyms // of visitors, under the former key; nil: none

@@ -5,23 +5,11 @@ package v3
 
 import (
 	"context"
-	"log/slog"
-	"time"
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
-	"linkledger/commands/accounts"
-	"linkledger/commands/audit"
-	"linkledger/commands/clicks"
-	"linkledger/commands/domain"
-	"linkledger/commands/metering"
-	"linkledger/commands/proofs"
 	"linkledger/httpapi/auth"
-	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
-	"linkledger/httpapi/session"
-	"linkledger/httpapi/shortlink"
 	"linkledger/httpapi/v3/account"
 	"linkledger/httpapi/v3/activity"
 	"linkledger/httpapi/v3/asof"
@@ -38,48 +26,8 @@ import (
 	"linkledger/httpapi/v3/tags"
 	"linkledger/httpapi/v3/urls"
 	"linkledger/httpapi/v3/write"
-	"linkledger/queries"
 	"linkledger/queries/cache"
-	"linkledger/queries/linklist"
-	"linkledger/queries/sessionlist"
 )
-
-// Config of the API. All fields are required, but for Prover, Clicks, Plans, Proxies and Base.
-type Config struct {
-	Commands     *commands.Handler
-	Audit        *audit.Reader
-	Prover       *proofs.Prover // nil: the service proves nothing
-	Queries      *queries.DB
-	Lists        *linklist.Reader
-	SessionLists *sessionlist.Reader
-	Accounts     *accounts.Accounts
-	Logins       *cache.Logins
-	Sessions     *session.Sessions
-	Issuer       string           // of the persons who sign in; empty: none do
-	Clicks       *clicks.Recorder // of this node; nil: none
-	UsageMeter   *metering.Meter
-	Plans        map[string]domain.Plan // by name
-
-	Projections catchup.Projections
-	WaitTimeout time.Duration // of each wait for a projection
-
-	Pseudonyms *peer.Pseudonyms // of the addresses of callers
-	Proxies    peer.Proxies
-	Base       shortlink.Base
-
-	OperationTimeout time.Duration // of an operation on any number of URLs
-	BodyLimit        int64         // bytes
-	GroupLimit       int           // the most items of one batch
-	PageSize         int           // entries of a list if the call has no limit
-	MaxPageSize      int           // the most entries of a list
-	RedirectStatus   int
-
-	// KeyUsed is called for each call that is accepted.
-	KeyUsed func(account uuid.UUID, key string)
-
-	Now    func() time.Time
-	Logger *slog.Logger
-}
 
 // API serves the calls of the API.
 type API struct {

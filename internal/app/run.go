@@ -47,7 +47,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 			fail(err)
 		}
 		if err == nil {
-			s.level.Run(background)
+			s.Level.Run(background)
 		}
 		return nil
 	})
@@ -72,7 +72,7 @@ func (s *Service) openGate(ctx context.Context, public *Public) error {
 	}
 	s.clocks.Check(ctx)
 	// Without an answer of both stores nothing says that the log lacks events of the read models.
-	_ = s.level.Check(ctx)
+	_ = s.Level.Check(ctx)
 	public.gate.Open(s.handler, s.clocks.Problem)
 	return nil
 }
@@ -137,14 +137,14 @@ func (s *Service) startParts(
 		})
 	}
 	if s.has(config.RoleRedirect) {
-		start("clicks", s.clicks.Run)
+		start("clicks", s.Visits.Clicks.Run)
 	}
 	start("agents", s.agents.Run)
 	if s.countries != nil {
 		start("countries", s.countries.Run)
 	}
 	if s.has(config.RoleAPI) {
-		start("calls", s.calls.Run)
+		start("calls", s.UsageMeter.Run)
 		start("sign-in", func(ctx context.Context) error {
 			s.handler.WatchSignIn(ctx)
 			<-ctx.Done()
@@ -172,11 +172,11 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 	return &admin.Service{
 		Stopping: stopping, Store: s.Store, DB: s.db, Disk: s.disk,
 		Projections: &s.registry,
-		Clicks:      s.clicks, Spooled: s.spool != nil, API: s.has(config.RoleAPI),
+		Clicks:      s.Visits.Clicks, Spooled: s.spool != nil, API: s.has(config.RoleAPI),
 		Served: s.served, MaxLag: s.cfg.ReadyMaxLag, Clocks: s.clocks,
 		SignIn: s.handler.SignInFault, Building: s.building.Load, Backup: backupState,
 		Metrics: s.metrics.Handler(telemetry.Sources{
-			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
+			Projections: &s.registry, Redirects: s.Visits.Cache, Clicks: s.Visits.Clicks, DB: s.db,
 			Disk: s.disk, Store: s.Store, Logger: s.logger, LostLines: s.cfg.LostLines,
 			BackupAge: backupAge,
 		}),

@@ -3,29 +3,14 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"linkledger/commands"
-	"linkledger/commands/accounts"
-	"linkledger/commands/answered"
-	"linkledger/commands/audit"
-	"linkledger/commands/clicklimit"
-	"linkledger/commands/clicks"
 	"linkledger/commands/clicks/spool"
 	"linkledger/commands/countries"
-	"linkledger/commands/destination"
-	"linkledger/commands/linkquota"
-	"linkledger/commands/metering"
-	"linkledger/commands/proofs"
-	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
 	"linkledger/httpapi/agent"
@@ -36,20 +21,13 @@ import (
 	"linkledger/internal/signinlink"
 	"linkledger/internal/telemetry"
 	"linkledger/internal/usage"
-	"linkledger/projections"
+	"linkledger/internal/wiring"
 	"linkledger/projections/adoption"
 	"linkledger/projections/connection"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/keystore"
 	"linkledger/projections/keystore/keyuse"
-	"linkledger/projections/level"
 	"linkledger/projections/readmodel"
-	"linkledger/queries"
-	"linkledger/queries/cache"
-	"linkledger/queries/linklist"
-	"linkledger/queries/logtree"
-	"linkledger/queries/progress"
-	"linkledger/queries/sessionlist"
 )
 
 const (
@@ -63,9 +41,9 @@ const (
 
 // Service is a running service: API, redirects and projections over an event store and a database.
 type Service struct {
-	Store    *eventstore.Store
-	Accounts *accounts.Accounts
-	Waiter   *progress.Waiter
+	*wiring.Service
+
+	Store *eventstore.Store
 
 	cfg       Config
 	logger    *slog.Logger
@@ -73,14 +51,9 @@ type Service struct {
 	guard     *adoption.Guard
 	database  *connection.Watch
 	disk      *connection.Disk // of the database
-	queries   *queries.DB
-	redirects *cache.Redirects
-	commands  *commands.Handler
-	spool     *spool.Spool  // nil without the redirect role
-	countries *countries.DB // nil without --countries
+	spool     *spool.Spool     // nil without the redirect role
+	countries *countries.DB    // nil without --countries
 	agents    *agent.List
-	clicks    *clicks.Recorder
-	calls     *metering.Meter
 	keyUses   *keyuse.Uses
 	registry  status.Registry
 	metrics   *telemetry.Metrics
@@ -89,7 +62,6 @@ type Service struct {
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 	clocks    *clockcheck.Checker
-	level     *level.Watch
 	held      func(context.Context) error // requests wait for it; nil: for nothing
 	building  atomic.Bool                 // requests wait for held
 }
@@ -127,7 +99,7 @@ type Backups interface {
 func (s *Service) SignInLink(
 	ctx context.Context, wanted signinlink.Wanted,
 ) (signinlink.Link, error) {
-	return signinlink.Make(ctx, s.queries, s.db.Keys, wanted)
+	return signinlink.Make(ctx, s.Reads.Queries, s.db.Keys, wanted)
 }
 
 // Open connects to the backends and migrates the schema of the database. While it waits for a
@@ -174,11 +146,9 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		return nil, err
 	}
 	s := &Service{
-		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
+		Store: store, cfg: cfg, logger: cfg.Logger, db: db,
 		guard: guard, database: watch, disk: disk,
-		level:   level.NewWatch(db, store, projections.Filters(), cfg.Logger),
-		queries: queries.New(db),
-		served:  make(chan struct{}),
+		served: make(chan struct{}),
 		clocks: clockcheck.New(
 			cfg.Logger, time.Now, clockcheck.Clock{Name: "the event store", Now: store.Date},
 			clockcheck.Clock{Name: "the database", Now: db.Time},
@@ -192,187 +162,6 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		return nil, errors.Join(err, s.closeAll())
 	}
 	return s, nil
-}
-
-func (s *Service) wire(ctx context.Context) error {
-	cfg := s.cfg
-	visitorKey, formerKey, err := s.visitorKeys(ctx, cfg.Redirecting)
-	if err != nil {
-		return err
-	}
-	destinations, err := destinationRules(cfg.Serving, s.logger)
-	if err != nil {
-		return err
-	}
-	written := streams.New(
-		streams.Config{Store: s.Store, Keys: s.db.Keys, Seal: s.db.Keys.Master != nil},
-	)
-	s.Accounts = accounts.New(written, nil)
-	known, err := s.people(ctx, written)
-	if err != nil {
-		return err
-	}
-	s.commands = commands.NewHandler(commands.Config{
-		Quotas: s.quotas(), Streams: written, Logger: s.logger,
-		Destinations: destinations,
-	})
-	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
-		return err
-	}
-	logins := cache.NewLogins(s.queries)
-	s.Waiter.Caches = []progress.Cache{s.redirects, logins}
-	s.keyUses = keyuse.New(s.db.Pool, s.logger)
-	s.Waiter.OnUnowned = s.logUnowned
-	if s.has(config.RoleRedirect) {
-		if s.spool, err = openSpool(ctx, s.logger, cfg.Redirecting); err != nil {
-			return err
-		}
-	}
-	country, err := s.openVisitorFiles()
-	if err != nil {
-		return err
-	}
-	s.clicks = clicks.New(clicks.Config{
-		Store: s.Store, Spool: s.spool, StoreTimeout: cfg.ClickPatience, Tracer: s.traces.Tracer(),
-		Logger: s.logger,
-	})
-	if s.operators, err = s.operatorsConsole(visitorKey); err != nil {
-		return err
-	}
-	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
-	history := audit.New(written, s.Store, s.logger)
-	prover, err := s.prover(history)
-	if err != nil {
-		return err
-	}
-	signIn, err := s.signIn(ctx)
-	if err != nil {
-		return err
-	}
-	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Audit: history, Prover: prover, Queries: s.queries,
-		Lists: linklist.New(s.db), SessionLists: sessionlist.New(s.db),
-		Accounts: s.Accounts, People: known, Logins: logins,
-		Sessions: s.db.Keys, SignIn: signIn, RedirectCache: s.redirects,
-		Answered: answered.New(written), Levels: s.levels(),
-		ClickRecorder: s.clicks, UsageMeter: s.calls,
-		Projections: s.projections(),
-		WaitTimeout: cfg.WaitTimeout, Served: s.served,
-		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
-		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
-		Country: country, Agents: s.agents,
-		OperatorsURL: s.operatorsURL(),
-		BaseURL:      strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
-		FormerVisitorKey: formerKey,
-		Observe:          s.metrics.Request, LoginRefused: s.metrics.Login, KeyUsed: s.keyUses.Used,
-		Logger: s.logger,
-		Tracer: s.traces.Tracer(), LogRequests: httpapi.RequestLog(cfg.LogRequests),
-		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
-	})
-	return err
-}
-
-// quotas returns what keeps the links of accounts within their plans.
-func (s *Service) quotas() *linkquota.Quotas {
-	return linkquota.New(linkquota.Config{
-		Store: s.Store,
-		Existing: func(
-			ctx context.Context, account string, now time.Time,
-		) (linkquota.Existing, error) {
-			existing, err := s.queries.LinkTotals(ctx, account, now)
-			return linkquota.Existing(existing), err
-		},
-	})
-}
-
-// prover returns what proves events of the log, or nil if there is no key to sign with.
-func (s *Service) prover(history *audit.Reader) (*proofs.Prover, error) {
-	if s.cfg.SigningKey == "" {
-		return nil, nil //nolint:nilnil // the API takes nil for none
-	}
-	prover, err := proofs.New(proofs.Config{
-		Tree: logtree.New(s.db), Audit: history, Store: s.Store, Key: string(s.cfg.SigningKey),
-	})
-	if err != nil {
-		return nil, usage.Errorf(
-			"%w: give what linkledger audit key wrote to its file, with --signing-key (%s)", err,
-			usage.Env("signing-key"),
-		)
-	}
-	return prover, nil
-}
-
-// destinationRules returns the rules for the destinations of links.
-func destinationRules(cfg config.Serving, logger *slog.Logger) (destination.Rules, error) {
-	var rules destination.Rules
-	if cfg.BaseURL != "" {
-		short, err := destination.ShortHost(cfg.BaseURL)
-		if err != nil {
-			return rules, fmt.Errorf("base URL %q: %w", cfg.BaseURL, err)
-		}
-		rules.ShortHosts = append(rules.ShortHosts, short)
-	}
-	if cfg.BlockedHosts != "" {
-		list, err := destination.ReadBlocklist(cfg.BlockedHosts, logger)
-		if err != nil {
-			return rules, usage.Errorf(
-				"%w; name another file with --blocked-hosts (%s)", err, usage.Env("blocked-hosts"),
-			)
-		}
-		rules.Blocked = list.Blocks
-	}
-	return rules, nil
-}
-
-// logUnowned logs that a projection has lost or regained its owner.
-func (s *Service) logUnowned(projection string, unowned bool) {
-	if unowned {
-		s.logger.Warn("no process keeps the projection up to date: calls are answered without "+
-			"what it lacks", slog.String("projection", projection))
-		return
-	}
-	s.logger.Info("the projection is kept up to date again", slog.String("projection", projection))
-}
-
-// visitorKeys returns the key that hashes visitors, and the former one, which is nil if none is
-// named.
-func (s *Service) visitorKeys(
-	ctx context.Context, cfg config.Redirecting,
-) (current, former []byte, err error) {
-	if cfg.FormerVisitorKey != "" {
-		err = askDatabase(ctx, func(ctx context.Context) (err error) {
-			former, err = s.db.Keys.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
-			return err
-		})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, nil, usage.Errorf("there is no key %q: name the former key with "+
-				"--former-visitor-key (%s), or none",
-				cfg.FormerVisitorKey, usage.Env("former-visitor-key"))
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	current, err = s.secret(ctx, cfg.VisitorKey, visitorKeySize)
-	return current, former, err
-}
-
-// openSpool opens the spool of clicks. If it fails, the user has to change the configuration.
-func openSpool(
-	ctx context.Context, logger *slog.Logger, cfg config.Redirecting,
-) (*spool.Spool, error) {
-	opened, err := spool.Open(spool.Config{Dir: cfg.Spool, MaxBytes: cfg.SpoolSize << 20})
-	if err != nil {
-		return nil, usage.Errorf(
-			"%w; choose another folder with --spool (%s)", err, usage.Env("spool"),
-		)
-	}
-	if n := opened.Damaged(); n > 0 {
-		logger.ErrorContext(ctx, "parts of the spool of clicks cannot be read and are kept aside "+
-			"as *.damaged",
-			slog.String("spool", cfg.Spool), slog.Int("segments", n))
-	}
-	return opened, nil
 }
 
 func (s *Service) has(r config.Role) bool { return slices.Contains(s.cfg.Roles, r) }

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"linkledger/commands/clicks"
-	"linkledger/commands/people"
-	"linkledger/commands/streams"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
@@ -30,22 +28,16 @@ const (
 	sharedSecretSize = 32 // bytes
 )
 
-// people returns what records the persons who sign in.
-func (s *Service) people(ctx context.Context, written *streams.Streams) (*people.People, error) {
+// identities returns the secret that hashes the identities of people.
+func (s *Service) identities(ctx context.Context) ([]byte, error) {
 	secret, err := s.secret(ctx, identitySecret, sharedSecretSize)
-	if err != nil {
-		return nil, err
-	}
-	if s.db.Keys.Master != nil {
-		return people.New(written, s.db.Keys, secret), nil
-	}
-	if s.cfg.OIDCIssuer != "" {
+	if err == nil && s.db.Keys.Master == nil && s.cfg.OIDCIssuer != "" {
 		return nil, usage.Errorf(
 			"details of people are stored encrypted only: give --master-key (%s) with "+
 				"--oidc-issuer", usage.Env("master-key"),
 		)
 	}
-	return people.New(written, nil, secret), nil
+	return secret, err
 }
 
 // signIn returns how people sign in, or nil if nobody can.
@@ -79,9 +71,9 @@ func (s *Service) operatorsURL() string {
 // at another address and with its cookies.
 func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error) {
 	return operators.New(operators.Config{
-		DB: s.db, Store: s.Store, Queries: s.queries,
+		DB: s.db, Store: s.Store, Queries: s.Reads.Queries,
 		Sessions: &session.Sessions{
-			Store: s.db.Keys, Queries: s.queries, Pseudonyms: peer.NewPseudonyms(visitorKey),
+			Store: s.db.Keys, Queries: s.Reads.Queries, Pseudonyms: peer.NewPseudonyms(visitorKey),
 			Proxies: s.cfg.TrustedProxies,
 			Origins: http.NewCrossOriginProtection(),
 			Guard: login.New(login.Config{
@@ -96,7 +88,7 @@ func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error
 				if s.spool == nil {
 					return ""
 				}
-				return spoolText(s.clicks.Stats().Backlog)
+				return spoolText(s.Visits.Clicks.Stats().Backlog)
 			},
 		},
 		Hosts: s.cfg.AdminHosts, Logger: s.logger,

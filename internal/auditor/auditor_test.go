@@ -37,11 +37,11 @@ func at(hash, account string, when time.Time) installationtest.Command {
 }
 
 func restore(hash string, revision *int64) installationtest.Command {
-	return func(ctx context.Context, o operator) error { return auditor.Restore(ctx, o, hash, revision) }
+	return func(ctx context.Context, o operator) error { return auditor.Restore(ctx, o, hash, revision, "https://sho.rt") }
 }
 
 func undo(batch string) installationtest.Command {
-	return func(ctx context.Context, o operator) error { return auditor.Undo(ctx, o, uuid.MustParse(batch)) }
+	return func(ctx context.Context, o operator) error { return auditor.Undo(ctx, o, uuid.MustParse(batch), "https://sho.rt") }
 }
 
 // byHash returns an edit of a link.

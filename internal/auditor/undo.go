@@ -21,12 +21,18 @@ import (
 const undoPortion = 500
 
 // Restore undoes the deletion of a link. If a revision is given, it returns the link to its state
-// right after that event of its stream.
-func Restore(ctx context.Context, o installation.Operator, hash string, revision *int64) error {
+// right after that event of its stream. No link may lead to the address of the service. An empty
+// address is that of dev.
+func Restore(
+	ctx context.Context, o installation.Operator, hash string, revision *int64, address string,
+) error {
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
 		ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 		defer cancel()
-		handler := o.Handler(store)
+		handler, err := o.Handler(store, address)
+		if err != nil {
+			return err
+		}
 		outcome := handler.RestoreURL(
 			ctx, installation.NewRequest(), commands.RestoreURL{Hash: hash, Version: revision},
 		)
@@ -59,19 +65,25 @@ type printedRestore struct {
 	Position uint64   `json:"position"` // position in the log
 }
 
-// Undo undoes all changes of one API call, except for links that were changed since.
-func Undo(ctx context.Context, o installation.Operator, batch uuid.UUID) error {
+// Undo undoes all changes of one API call, except for links that were changed since. The address is
+// that of Restore.
+func Undo(
+	ctx context.Context, o installation.Operator, batch uuid.UUID, address string,
+) error {
 	if o.Database == "" {
 		if err := o.Locate(); err != nil {
 			return err
 		}
 	}
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
+		handler, err := o.Handler(store, address)
+		if err != nil {
+			return err
+		}
 		db, err := o.OpenReadModels(ctx, 1)
 		if err != nil {
 			return err
 		}
-		handler := o.Handler(store)
 		view, last, err := undoBatch(ctx, handler, queries.New(db), batch)
 		if err := errors.Join(err, db.Close()); err != nil {
 			return err

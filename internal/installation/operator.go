@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,13 +14,16 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
+	"linkledger/commands/destination"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkquota"
 	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/internal/config"
 	"linkledger/internal/console"
 	"linkledger/internal/usage"
+	"linkledger/internal/wiring"
 	"linkledger/projections"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/rebuild"
@@ -152,50 +156,62 @@ func (o Operator) Query(
 	return errors.Join(query(ctx, queries.New(db)), db.Close())
 }
 
-// Handler returns a handler of commands on links.
-func (o Operator) Handler(store *eventstore.Store) *commands.Handler {
-	return commands.NewHandler(commands.Config{Streams: o.streams(store), Logger: o.Logger})
+// Handler returns a handler of commands on links, with the rules of a service at an address. An
+// empty address is that of a running dev, if there is one.
+func (o Operator) Handler(store *eventstore.Store, baseURL string) (*commands.Handler, error) {
+	rules, err := wiring.Destinations(cmp.Or(baseURL, o.ConsoleURL), "", o.Logger)
+	if err != nil {
+		return nil, usage.Wrap(err)
+	}
+	return o.log(store, keysOnDemand{o.Installation}, o.MasterKey != "", rules).Commands, nil
 }
 
 // Accounts returns the accounts of the installation.
 func (o Operator) Accounts(store *eventstore.Store) *accounts.Accounts {
-	if o.MasterKey == "" {
-		return accounts.New(o.streams(store), nil)
-	}
-	return accounts.New(o.streams(store), keysOnDemand{o.Installation})
+	return o.onDemand(store).Accounts
 }
 
 // People returns the persons of the installation. It can record none.
-func (o Operator) People(store *eventstore.Store) *people.People {
-	if o.MasterKey == "" {
-		return people.New(o.streams(store), nil, nil)
-	}
-	return people.New(o.streams(store), keysOnDemand{o.Installation}, nil)
-}
+func (o Operator) People(store *eventstore.Store) *people.People { return o.onDemand(store).People }
+
+// Auditor returns a reader of the histories of links.
+func (o Operator) Auditor(store *eventstore.Store) *audit.Reader { return o.onDemand(store).Audit }
 
 // With returns the accounts and the persons of the installation, whose keys are those of an open
 // database. It is for commands on many of them.
 func (o Operator) With(
 	store *eventstore.Store, db *readmodel.DB,
 ) (*accounts.Accounts, *people.People) {
-	written := streams.New(streams.Config{
-		Store: store, Keys: db.Keys, Seal: db.Keys.Master != nil,
-	})
-	if db.Keys.Master == nil {
-		return accounts.New(written, nil), people.New(written, nil, nil)
-	}
-	return accounts.New(written, db.Keys), people.New(written, db.Keys, nil)
+	log := o.log(store, db.Keys, db.Keys.Master != nil, destination.Rules{})
+	return log.Accounts, log.People
 }
 
-// Auditor returns a reader of the histories of links.
-func (o Operator) Auditor(store *eventstore.Store) *audit.Reader {
-	return audit.New(o.streams(store), store, o.Logger)
+// onDemand returns the parts of a service that write and read the log. They open the database for
+// each key.
+func (o Operator) onDemand(store *eventstore.Store) *wiring.Log {
+	return o.log(
+		store, keysOnDemand{o.Installation}, o.MasterKey != "", destination.Rules{},
+	)
 }
 
-func (o Operator) streams(store *eventstore.Store) *streams.Streams {
-	return streams.New(streams.Config{
-		Store: store, Keys: keysOnDemand{o.Installation}, Seal: o.MasterKey != "",
+func (o Operator) log(
+	store *eventstore.Store, keys streams.SealingKeys, seal bool, rules destination.Rules,
+) *wiring.Log {
+	return wiring.NewLog(wiring.LogConfig{
+		Store: store, Keys: keys, Seal: seal, Destinations: rules, Existing: o.existing,
+		Logger: o.Logger,
 	})
+}
+
+// existing counts the links of an account in the read models.
+func (o Operator) existing(
+	ctx context.Context, account string, now time.Time,
+) (found linkquota.Existing, err error) {
+	err = keysOnDemand{o.Installation}.withDatabase(ctx, func(db *readmodel.DB) (err error) {
+		found, err = wiring.Existing(queries.New(db))(ctx, account, now)
+		return err
+	})
+	return found, err
 }
 
 // NewRequest returns a request of an operator. Its batch can be undone.

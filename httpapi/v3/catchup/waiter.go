@@ -52,6 +52,12 @@ type Projections struct {
 	Behind    func(projections ...string) time.Duration
 }
 
+// Complete reports whether no function is missing but Misplaced and Behind.
+func (p *Projections) Complete() bool {
+	return p.Wait != nil && p.WaitUndelayed != nil && p.WaitForOthers != nil &&
+		p.LastChange != nil && p.LacksEffect != nil && p.SetAside != nil
+}
+
 // Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
 type Waiter struct {
 	Projections

@@ -1,0 +1,120 @@
+package v3
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
+	"linkledger/commands/clicks"
+	"linkledger/commands/domain"
+	"linkledger/commands/metering"
+	"linkledger/commands/people"
+	"linkledger/commands/proofs"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/session"
+	"linkledger/httpapi/shortlink"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/queries"
+	"linkledger/queries/cache"
+	"linkledger/queries/linklist"
+	"linkledger/queries/sessionlist"
+)
+
+// Writes changes links, accounts and people.
+type Writes struct {
+	Commands *commands.Handler
+	Accounts *accounts.Accounts
+	People   *people.People
+}
+
+// Complete reports whether no part is missing.
+func (w *Writes) Complete() bool {
+	return w.Commands != nil && w.Accounts != nil && w.People != nil
+}
+
+// Reads answers questions from the read models and from the log.
+type Reads struct {
+	Queries      *queries.DB
+	Lists        *linklist.Reader
+	SessionLists *sessionlist.Reader
+	Logins       *cache.Logins
+	Audit        *audit.Reader
+	Prover       *proofs.Prover // nil: the service proves nothing
+}
+
+// Complete reports whether no part is missing that a call cannot do without.
+func (r *Reads) Complete() bool {
+	return r.Queries != nil && r.Lists != nil && r.SessionLists != nil && r.Logins != nil &&
+		r.Audit != nil
+}
+
+// Usage has what accounts may use, and the meter of their calls.
+type Usage struct {
+	// Plans has the limits by the names of plans. Accounts of other plans have no limits.
+	Plans map[string]domain.Plan
+	// UsageMeter MUST run until the last request is answered.
+	UsageMeter *metering.Meter
+}
+
+// Limits bounds what one call may take. SetDefaults sets the fields that are 0.
+type Limits struct {
+	WaitTimeout time.Duration // the longest wait of a call for a projection; 0: 1 s
+	// OperationTimeout is the most time for a change by tags or the undoing of a batch; 0: 10 min.
+	OperationTimeout time.Duration
+	BodyLimit        int64 // bytes; 0: 1 MiB
+	GroupLimit       int   // the most items of one batch; 0: 50
+	PageSize         int   // entries of a list if the call has no limit; 0: 50
+	MaxPageSize      int   // the most entries of a list; 0: 1000
+}
+
+// SetDefaults sets the fields that are 0.
+func (l *Limits) SetDefaults() {
+	l.WaitTimeout = cmp.Or(l.WaitTimeout, time.Second)
+	l.OperationTimeout = cmp.Or(l.OperationTimeout, 10*time.Minute)
+	l.BodyLimit = cmp.Or(l.BodyLimit, 1<<20)
+	l.GroupLimit = cmp.Or(l.GroupLimit, 50)
+	l.PageSize = cmp.Or(l.PageSize, 50)
+	l.MaxPageSize = cmp.Or(l.MaxPageSize, 1000)
+}
+
+// Check returns an error if a limit makes no sense.
+func (l *Limits) Check() error {
+	if l.WaitTimeout < 0 || l.OperationTimeout < 0 || l.BodyLimit < 0 || l.GroupLimit < 0 ||
+		l.PageSize < 0 {
+		return errors.New("a timeout or limit is negative")
+	}
+	if l.MaxPageSize < l.PageSize {
+		return fmt.Errorf("the page size %d exceeds the largest one, %d", l.PageSize, l.MaxPageSize)
+	}
+	return nil
+}
+
+// Config of the API. All fields are required, but for Prover, Clicks, Plans, Proxies and Base.
+type Config struct {
+	Writes
+	Reads
+	Usage
+	Limits
+
+	Projections catchup.Projections
+	Sessions    *session.Sessions
+	Clicks      *clicks.Recorder // of this node; nil: none
+
+	Pseudonyms     *peer.Pseudonyms // of the addresses of callers
+	Proxies        peer.Proxies
+	Base           shortlink.Base
+	RedirectStatus int
+
+	// KeyUsed is called for each call that is accepted.
+	KeyUsed func(account uuid.UUID, key string)
+
+	Now    func() time.Time
+	Logger *slog.Logger
+}
