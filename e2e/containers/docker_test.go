@@ -101,3 +101,13 @@ func (p *project) container(service string) string {
 	p.t.Helper()
 	return strings.TrimSpace(p.docker("ps", "--all", "--quiet", service))
 }
+
+// beside runs a command in a container that has the volumes of a service, and returns what it prints. The command may
+// fail.
+func (p *project) beside(service string, args ...string) string {
+	p.t.Helper()
+	return docker(p.t, append([]string{
+		"run", "--rm", "--network", "none", "--volumes-from", p.container(service), "debian:13.2-slim", "sh", "-c",
+		`"$@" 2>&1 || true`, "sh",
+	}, args...)...)
+}
