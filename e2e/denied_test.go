@@ -132,7 +132,7 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 		base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t),
 	}
 	data := filepath.Join(i.folder, "postgres")
-	small := smallDisk(t, data, 200)
+	small := smallDisk(t, data, 200+int(deniedLength.Minutes())*200) // the load itself must not fill it
 	i.startStore()
 	if small {
 		copyCluster(t, data)
