@@ -29,7 +29,7 @@ func operator(t *testing.T, folder string, args ...string) string {
 }
 
 // awaitProjection waits until the status of a projection meets a condition.
-func awaitProjection(t *testing.T, folder, name string, is func(projectionStatus) bool) projectionStatus {
+func awaitProjection(t *testing.T, folder, name string, is func(projectionStatus) bool) {
 	t.Helper()
 	deadline := time.Now().Add(startTimeout)
 	for {
@@ -39,7 +39,7 @@ func awaitProjection(t *testing.T, folder, name string, is func(projectionStatus
 		}
 		for _, v := range views {
 			if v.Name == name && is(v) {
-				return v
+				return
 			}
 		}
 		if time.Now().After(deadline) {

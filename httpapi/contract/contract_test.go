@@ -294,5 +294,6 @@ func isValue(t *testing.T, at string, f field, s schema) {
 		if kind == "object" {
 			isObject(t, of.Name(), of, s)
 		}
+	default: // it has no parts
 	}
 }

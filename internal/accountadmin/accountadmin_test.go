@@ -45,7 +45,7 @@ func account(t *testing.T, i *installationtest.Installation, run command) shownA
 
 func show(ctx context.Context, o operator) error { return accountadmin.Show(ctx, o, "ada") }
 
-func TestAccounts(t *testing.T) {
+func TestAccounts(t *testing.T) { //nolint:tparallel // its cases share one installation
 	t.Parallel()
 	i := installationtest.New(t)
 	opened := account(t, i, func(ctx context.Context, o operator) error {
@@ -94,7 +94,7 @@ func TestAccounts(t *testing.T) {
 	}
 	i.Run(func(ctx context.Context, o operator) error { return accountadmin.Open(ctx, o, "eve", "free") }).
 		Has("API key", "lk_", "shown once")
-	for name, run := range map[string]command{
+	for name, run := range map[string]command{ //nolint:paralleltest // in one installation
 		`There is already an account "ada"`: func(ctx context.Context, o operator) error {
 			return accountadmin.Open(ctx, o, "ada", "free")
 		},
@@ -284,7 +284,7 @@ func TestErasedAccount(t *testing.T) {
 		Refused(`There is no account "none"`)
 }
 
-func TestSessions(t *testing.T) {
+func TestSessions(t *testing.T) { //nolint:tparallel // its cases share one installation
 	t.Parallel()
 	i := installationtest.New(t)
 	ada := i.Known("Ada")
@@ -327,7 +327,7 @@ func TestSessions(t *testing.T) {
 	if out := i.Run(accountadmin.ListSessions).Has(byKey); strings.Contains(out, person) {
 		t.Errorf("a session that has ended is listed\n%s", out)
 	}
-	for name, id := range map[string]string{
+	for name, id := range map[string]string{ //nolint:paralleltest // in one installation
 		"ended": person, "of a member": member, "unknown": uuid.NewString(), "no id": "x",
 	} {
 		t.Run(name, func(t *testing.T) { i.Run(end(id)).Refused("console session list shows the ids") })

@@ -16,7 +16,7 @@ import (
 )
 
 // addTo appends an event to the stream of acme, past the checks of the program.
-func addTo(t *testing.T, i *installationtest.Installation, e events.Event) (at eventstore.Revision) {
+func addTo(t *testing.T, i *installationtest.Installation, e events.Event) {
 	t.Helper()
 	stream := events.StreamAccount + i.Acme.Account.ID
 	last, err := i.Store.Last(t.Context(), stream)
@@ -28,7 +28,6 @@ func addTo(t *testing.T, i *installationtest.Installation, e events.Event) (at e
 	if err != nil {
 		t.Fatal(err)
 	}
-	return last.Revision + 1
 }
 
 func edit(plan, day *string) command {
@@ -88,7 +87,7 @@ func TestRepeatedChangesThatWereGivenUp(t *testing.T) {
 
 // TestChangeThatIsNotShown checks that a command fails if the read models lack what it has left, although they have all
 // events.
-func TestChangeThatIsNotShown(t *testing.T) {
+func TestChangeThatIsNotShown(t *testing.T) { //nolint:tparallel // its cases share one installation
 	t.Parallel()
 	key := func(ctx context.Context, o operator) error {
 		return accountadmin.AddKey(ctx, o, "acme", accountadmin.KeyTerms{Name: "k"})
@@ -100,7 +99,7 @@ func TestChangeThatIsNotShown(t *testing.T) {
 		i.Exec("CREATE TRIGGER skip BEFORE INSERT OR UPDATE ON accounts_g1." + table +
 			" FOR EACH ROW EXECUTE FUNCTION skip()")
 	}
-	for name, run := range map[string]command{
+	for name, run := range map[string]command{ //nolint:paralleltest // in one installation
 		"plan": edit(new("gold"), nil), "day": edit(nil, new("2030-01-31")), "key": key,
 		"member": func(ctx context.Context, o operator) error {
 			return accountadmin.SetMember(ctx, o, "acme", ada, "viewer")

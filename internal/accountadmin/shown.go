@@ -107,7 +107,9 @@ func memberDone(account string, user uuid.UUID, role string, position eventstore
 				return false, err
 			}
 			members, err := q.Members(ctx, id)
-			i := slices.IndexFunc(members, func(m accountlist.Member) bool { return m.User == user })
+			i := slices.IndexFunc(members, func(m accountlist.Member) bool {
+				return m.User == user
+			})
 			if i < 0 {
 				return err == nil && role == "", err
 			}

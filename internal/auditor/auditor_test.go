@@ -37,11 +37,15 @@ func at(hash, account string, when time.Time) installationtest.Command {
 }
 
 func restore(hash string, revision *int64) installationtest.Command {
-	return func(ctx context.Context, o operator) error { return auditor.Restore(ctx, o, hash, revision, "https://sho.rt") }
+	return func(ctx context.Context, o operator) error {
+		return auditor.Restore(ctx, o, hash, revision, "https://sho.rt")
+	}
 }
 
 func undo(batch string) installationtest.Command {
-	return func(ctx context.Context, o operator) error { return auditor.Undo(ctx, o, uuid.MustParse(batch), "https://sho.rt") }
+	return func(ctx context.Context, o operator) error {
+		return auditor.Undo(ctx, o, uuid.MustParse(batch), "https://sho.rt")
+	}
 }
 
 // byHash returns an edit of a link.
@@ -237,10 +241,10 @@ func TestRestoreAndUndo(t *testing.T) {
 }
 
 // TestCutHistory checks that no command takes what is left of a hidden stream for the whole.
-func TestCutHistory(t *testing.T) {
+func TestCutHistory(t *testing.T) { //nolint:tparallel // its cases share one installation
 	t.Parallel()
 	i := installationtest.New(t)
-	for n, way := range eventstoretest.Cuts() {
+	for n, way := range eventstoretest.Cuts() { //nolint:paralleltest // in one installation
 		for _, family := range []string{events.StreamURL, events.StreamHash} {
 			t.Run(way.Name+" of "+family, func(t *testing.T) {
 				hash := fmt.Sprintf("%s%d", family, n)
@@ -279,7 +283,7 @@ func check(t *testing.T, name string) installationtest.Printed {
 }
 
 // TestExport writes a file, continues half of it, and checks it.
-func TestExport(t *testing.T) {
+func TestExport(t *testing.T) { //nolint:tparallel // its cases share one installation
 	t.Parallel()
 	i := installationtest.New(t)
 	i.Create(installationtest.Link("one"))
@@ -312,7 +316,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("an export to standard output is followed by\n%s", out)
 	}
 	check(t, "/nowhere").Refused("/nowhere")
-	for text, r := range map[string]auditor.ExportRequest{
+	for text, r := range map[string]auditor.ExportRequest{ //nolint:paralleltest // in one installation
 		"must be later": {From: from, To: from}, "in the future": {From: late},
 		"leave out": {Resume: "x", Account: "acme"}, "no such file": {Resume: "/nowhere"},
 		"There is no account": {Account: "none", Format: "ndjson"}, "/nowhere/x": {Output: "/nowhere/x"},

@@ -62,7 +62,7 @@ func TestAddressesInUse(t *testing.T) {
 			if flag == "--listen" {
 				return
 			}
-			again, err := net.Listen("tcp", c.Listen) //nolint:noctx // it waits for nothing
+			again, err := net.Listen("tcp", c.Listen)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,9 +52,9 @@ type shownGeneration struct {
 	LastError          string  `json:"last_error"`
 }
 
-// awaitStatus waits until the status of a generation meets a condition.
+// awaitStatus waits until the status of a generation of links meets a condition.
 func awaitStatus(
-	t *testing.T, i *installationtest.Installation, name string, number int, is func(shownGeneration) bool,
+	t *testing.T, i *installationtest.Installation, number int, is func(shownGeneration) bool,
 ) shownGeneration {
 	t.Helper()
 	for ctx := installationtest.WithTimeout(t); ; {
@@ -63,13 +63,13 @@ func awaitStatus(
 			t.Fatal(err)
 		}
 		at := slices.IndexFunc(all, func(g shownGeneration) bool {
-			return g.Name == name && g.Generation == number && is(g)
+			return g.Name == "links" && g.Generation == number && is(g)
 		})
 		if at >= 0 {
 			return all[at]
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("no such status of %s in %+v", name, all)
+			t.Fatalf("no such status of links in %+v", all)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func live(g shownGeneration) bool { return g.State == "live" }
 func TestPause(t *testing.T) {
 	t.Parallel()
 	i := installationtest.New(t)
-	was := awaitStatus(t, i, "links", 1, live)
+	was := awaitStatus(t, i, 1, live)
 	if was.LagEvents != 0 || was.LagSeconds != 0 || was.Owner == "" || was.LastError != "" || !was.Serving {
 		t.Errorf("a live projection is %+v", was)
 	}
@@ -89,13 +89,13 @@ func TestPause(t *testing.T) {
 	if err := created.Items[0].Err; err != nil {
 		t.Fatal(err)
 	}
-	paused := awaitStatus(t, i, "links", 1, func(g shownGeneration) bool { return g.State == "paused" })
+	paused := awaitStatus(t, i, 1, func(g shownGeneration) bool { return g.State == "paused" })
 	if paused.LagEvents == 0 || paused.LagSeconds <= 0 || paused.Owner != "" {
 		t.Errorf("a paused projection is %+v", paused)
 	}
 	i.Run(status).Has("links\t1\tpaused\t", "\tlag events\t")
 	i.Run(of("links", maintenance.Resume)).Has()
-	awaitStatus(t, i, "links", 1, func(g shownGeneration) bool { return live(g) && g.Position > paused.Position })
+	awaitStatus(t, i, 1, func(g shownGeneration) bool { return live(g) && g.Position > paused.Position })
 	list := i.Run(maintenance.List).Has("name\tgeneration\tserving\tstate\n", "links\t1\ttrue\tlive\n")
 	if lines := strings.Count(list, "\n"); lines != 1+len(projections.Names()) {
 		t.Errorf("the list has %d lines\n%s", lines, list)
@@ -132,8 +132,8 @@ func TestRebuild(t *testing.T) {
 	i := installationtest.New(t)
 	i.Run(of("links", maintenance.Rollback)).Refused("no earlier generation is kept")
 	i.Run(rebuild()).Has("links generation 2: 100.0%", " 0s left, serving: true\n", "tree generation 2: 100.0%")
-	awaitStatus(t, i, "links", 2, func(g shownGeneration) bool { return live(g) && g.Serving })
-	awaitStatus(t, i, "links", 1, func(g shownGeneration) bool { return g.State == "kept" && !g.Serving })
+	awaitStatus(t, i, 2, func(g shownGeneration) bool { return live(g) && g.Serving })
+	awaitStatus(t, i, 1, func(g shownGeneration) bool { return g.State == "kept" && !g.Serving })
 	if out := i.Run(of("links", maintenance.Rollback)).Has(); out != "generation 1 of links serves\n" {
 		t.Errorf("a rollback prints %s", out)
 	}

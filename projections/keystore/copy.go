@@ -298,7 +298,9 @@ func (k *Keys) Restore(ctx context.Context) (restored keyfile.Restored, done boo
 		return keyfile.Restored{}, false, err
 	}
 	if restored, err = k.load(ctx, content); err != nil {
-		return keyfile.Restored{}, false, fmt.Errorf("restore the keys from %s: %w", from.Folder(), err)
+		return keyfile.Restored{}, false, fmt.Errorf(
+			"restore the keys from %s: %w", from.Folder(), err,
+		)
 	}
 	return restored, true, nil
 }

@@ -20,7 +20,9 @@ const (
 )
 
 // tablesOfEvents name events of the log.
-var tablesOfEvents = []string{keyfile.Sessions, keyfile.SignInLinks, keyfile.KeyUses, keyfile.SignOuts, keyfile.Discarded}
+var tablesOfEvents = []string{
+	keyfile.Sessions, keyfile.SignInLinks, keyfile.KeyUses, keyfile.SignOuts, keyfile.Discarded,
+}
 
 // Export copies the tables to a new copy. It calls copyLog in between, which copies the log.
 func (k *Keys) Export(ctx context.Context, to *keyfile.Copy, copyLog func() error) error {
@@ -30,7 +32,9 @@ func (k *Keys) Export(ctx context.Context, to *keyfile.Copy, copyLog func() erro
 	if err := copyLog(); err != nil {
 		return err
 	}
-	if err := k.export(ctx, to, []string{keyfile.AccountKeys, keyfile.Secrets, keyfile.Judgements, adoptions}); err != nil {
+	if err := k.export(ctx, to, []string{
+		keyfile.AccountKeys, keyfile.Secrets, keyfile.Judgements, adoptions,
+	}); err != nil {
 		return err
 	}
 	return to.Finish()

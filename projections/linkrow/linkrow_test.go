@@ -200,7 +200,7 @@ func TestSets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := row(tc.change)
-			got, want := linkrow.SetsOf(&r), append(tc.want, readmodel.SetOfDay(then))
+			got, want := linkrow.SetsOf(&r), slices.Concat(tc.want, []string{readmodel.SetOfDay(then)})
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {

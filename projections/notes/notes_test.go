@@ -204,7 +204,7 @@ func TestErasure(t *testing.T) {
 
 // notedLink returns the log of a link whose note, "kept", was sealed for a stream.
 func notedLink(
-	ctx context.Context, w *foldtest.Workshop, t *testing.T, link uuid.UUID, sealedFor string,
+	ctx context.Context, t *testing.T, w *foldtest.Workshop, link uuid.UUID, sealedFor string,
 ) []eventstore.Recorded {
 	t.Helper()
 	account := uuid.NewString()
@@ -232,7 +232,7 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	w, ctx := foldtest.New(t, projections.Links), projectionstest.Context(t)
 	w.DB.Keys.Master = masterKey(t)
 	link := uuid.New()
-	log := notedLink(ctx, w, t, link, events.StreamURL+link.String())
+	log := notedLink(ctx, t, w, link, events.StreamURL+link.String())
 	refused := func(master *keyfile.MasterKey, want error) {
 		t.Helper()
 		w.DB.Keys.Master = master
@@ -277,7 +277,7 @@ func TestLostKeysLoseNotesAlone(t *testing.T) {
 		w, ctx := foldtest.New(t, name), projectionstest.Context(t)
 		w.DB.Keys.Master = masterKey(t)
 		lost := uuid.New()
-		log := notedLink(ctx, w, t, lost, events.StreamURL+lost.String())
+		log := notedLink(ctx, t, w, lost, events.StreamURL+lost.String())
 		if _, err := w.DB.ExecContext(ctx, "DROP SCHEMA linkledger_keys CASCADE"); err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +301,7 @@ func TestMovedNoteIsPoison(t *testing.T) {
 	t.Parallel()
 	w, ctx := foldtest.New(t, projections.Links), projectionstest.Context(t)
 	w.DB.Keys.Master = masterKey(t)
-	log := notedLink(ctx, w, t, uuid.New(), events.StreamURL+uuid.NewString())
+	log := notedLink(ctx, t, w, uuid.New(), events.StreamURL+uuid.NewString())
 	foldtest.Apply(ctx, t, w.Projector(ctx, t), log)
 	letters, err := deadletter.List(ctx, w.DB, projections.Links)
 	if err != nil || len(letters) != 1 || !strings.Contains(letters[0].Error, "was not sealed there") {

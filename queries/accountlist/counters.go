@@ -42,7 +42,9 @@ type LinkTotals struct {
 }
 
 // LinkTotals counts the links of an account, or returns ErrNotFound.
-func (q *Reader) LinkTotals(ctx context.Context, account string, now time.Time) (LinkTotals, error) {
+func (q *Reader) LinkTotals(
+	ctx context.Context, account string, now time.Time,
+) (LinkTotals, error) {
 	var existing LinkTotals
 	err := q.accountCounts(now).
 		ColumnExpr(

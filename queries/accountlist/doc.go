@@ -1,5 +1,5 @@
-// Package accountlist answers questions about accounts: their keys, members and counters, the people
-// who sign in, and the session of a browser. It MUST NOT write.
+// Package accountlist answers questions about accounts: their keys, members and counters, the
+// people who sign in, and the session of a browser. It MUST NOT write.
 package accountlist
 
 import "linkledger/projections/readmodel"

@@ -105,7 +105,7 @@ func TestGossip(t *testing.T) {
 	anywhere := &net.TCPAddr{IP: net.IPv4zero, Port: 1}
 	local := peer.NewContext(t.Context(), &peer.Peer{LocalAddr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 2}})
 	for name, tc := range map[string]struct {
-		ctx  context.Context
+		from context.Context //nolint:containedctx // of a call
 		addr net.Addr
 		want string
 	}{
@@ -115,7 +115,7 @@ func TestGossip(t *testing.T) {
 		"no port":              {local, &net.UnixAddr{Name: "memory"}, "memory 0"},
 		"a port out of bounds": {local, &net.UnixAddr{Name: "host:99999"}, "host:99999 0"},
 	} {
-		info, err := (&discovery.Gossip{Addr: tc.addr}).Read(tc.ctx, &shared.Empty{})
+		info, err := (&discovery.Gossip{Addr: tc.addr}).Read(tc.from, &shared.Empty{})
 		if err != nil || len(info.GetMembers()) != 1 {
 			t.Fatalf("%s: %v, %v", name, info, err)
 		}

@@ -98,7 +98,7 @@ func DialURL(t testing.TB, url string) *esdb.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { client.Close() })
+	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 
@@ -109,7 +109,7 @@ func DialRaw(t testing.TB, s *Server) streams.StreamsClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return streams.NewStreamsClient(conn)
 }
 

@@ -40,11 +40,11 @@ func request(stream string, expected eventlog.Revision, kind string, bytes int) 
 	return wire.NewBatchAppend(stream, expected, []*streams.BatchAppendReq_ProposedMessage{event})
 }
 
-func TestAppend(t *testing.T) {
+func TestAppend(t *testing.T) { //nolint:tparallel // its end closes the pipeline
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	p := open(t, server.URL(), time.Minute)
-	for stream, tc := range map[string]struct {
+	for stream, tc := range map[string]struct { //nolint:paralleltest // one after the other
 		append *wire.BatchAppend
 		want   error
 	}{

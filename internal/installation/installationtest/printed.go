@@ -29,7 +29,8 @@ func (i *Installation) Run(command Command) Printed {
 	return i.run(command, installation.Operator{})
 }
 
-// JSON runs a command that prints JSON, and decodes its output. It returns the error of the command.
+// JSON runs a command that prints JSON, and decodes its output. It returns the error of the
+// command.
 func (i *Installation) JSON(into any, command Command) error {
 	i.t.Helper()
 	p := i.run(command, installation.Operator{JSON: true})

@@ -26,7 +26,8 @@ func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
 		return err
 	}
 	return db.Locked(ctx, func(ctx context.Context) error {
-		if err := db.CheckVersion(ctx); err != nil && !errors.Is(err, controlschema.ErrNotUpgraded) {
+		err := db.CheckVersion(ctx)
+		if err != nil && !errors.Is(err, controlschema.ErrNotUpgraded) {
 			return err // before anything is changed
 		}
 		if err := db.Keys.Update(ctx); err != nil {

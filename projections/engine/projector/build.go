@@ -28,7 +28,9 @@ func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 	if p.phase != complete {
 		return nil
 	}
-	at, taken, err := generation.Switch(ctx, p.cfg.DB.DB, p.cfg.Store, p.cfg.Definition.Filter, p.at)
+	at, taken, err := generation.Switch(
+		ctx, p.cfg.DB.DB, p.cfg.Store, p.cfg.Definition.Filter, p.at,
+	)
 	if err != nil || !taken {
 		return err
 	}
@@ -50,7 +52,9 @@ func (p *Projector) Complete(ctx context.Context) error {
 	if err := p.Settle(ctx); err != nil {
 		return err
 	}
-	err := readmodel.Complete(ctx, p.cfg.DB.DB, p.cfg.Definition.Name, p.at.Generation, p.at.Confirm)
+	err := readmodel.Complete(
+		ctx, p.cfg.DB.DB, p.cfg.Definition.Name, p.at.Generation, p.at.Confirm,
+	)
 	if err == nil {
 		p.bulk, p.phase = nil, complete
 	}

@@ -112,7 +112,9 @@ func (p *Projector) transact(
 	p.at.Advance(reading, taken.to, taken.witness, p.cfg.Lease, &serving)
 	read(reading)
 	if err := reading.Send(ctx, conn.Conn()); err != nil {
-		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.cfg.Definition.Name, err)
+		return false, nil, fmt.Errorf(
+			"read the rows of a batch of %s: %w", p.cfg.Definition.Name, err,
+		)
 	}
 	changes := sqlbatch.New(p.at.Schema())
 	if changed, err = write(changes, serving); err != nil {

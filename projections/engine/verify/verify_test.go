@@ -112,7 +112,7 @@ func TestVerifyFinds(t *testing.T) {
 			for _, c := range columns(ctx, w, t) {
 				tables[c.Table] = append(tables[c.Table], c)
 			}
-			log := fill(ctx, w, t, tables)
+			log := fill(ctx, t, w, tables)
 			for table, columns := range tables {
 				at := bun.Safe(readmodel.GenerationSchema(name, w.Generation) + "." + table)
 				for kind, statement := range wrong(columns) {
@@ -137,7 +137,7 @@ func TestVerifyFinds(t *testing.T) {
 }
 
 // fill applies a history that leaves rows in all tables, and returns the history.
-func fill(ctx context.Context, w *foldtest.Workshop, t *testing.T, tables map[string][]column) []eventstore.Recorded {
+func fill(ctx context.Context, t *testing.T, w *foldtest.Workshop, tables map[string][]column) []eventstore.Recorded {
 	t.Helper()
 	for seed := 0; ; seed++ {
 		log := rapid.Custom(logtest.Draw).Example(seed).Log
