@@ -13,6 +13,7 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
 	"linkledger/internal/soak"
 	"linkledger/projections"
 	"linkledger/queries"
@@ -233,4 +234,35 @@ func TestAnsweredIsNeverDeniedByAnotherNode(t *testing.T) {
 		answered()
 		visitors.Wait()
 	}
+}
+
+// TestReadModelBetweenTwoLinks lets the read model apply the first of two new links while a visitor of the second one is
+// about to be denied.
+func TestReadModelBetweenTwoLinks(t *testing.T) {
+	t.Parallel()
+	var s *stack
+	advance := func() {}
+	s = newStack(t, impatient, func(cfg *Config) {
+		links := cfg.Visits.Levels.Links
+		cfg.Visits.Levels.Links = func(ctx context.Context, at queries.Checkpoint) (queries.Checkpoint, error) {
+			latest, err := links(ctx, at)
+			advance()
+			return latest, err
+		}
+	})
+	c := s.client(t, "alice")
+	s.caughtUp(t)
+	s.pause(t, projections.Links)
+	first := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"first"}]}`)
+	c.create(`"long_url":"https://example.com/","custom_hash":"second"`)
+	at := first.header.Get(response.HeaderPosition)
+	advance = func() {
+		if _, err := s.db.NewRaw("UPDATE linkledger.generations SET commit_pos = ?, prepare_pos = ? WHERE name = 'links'", at, at).
+			Exec(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	equal(t, "status of the second link", s.visit(t, "GET", "/second").status, http.StatusFound)
+	advance = func() {}
+	s.resume(t, projections.Links)
 }

@@ -21,10 +21,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 	"go.uber.org/goleak"
 
 	"linkledger/commands"
@@ -42,6 +38,7 @@ import (
 	"linkledger/internal/soak"
 	"linkledger/internal/wiring"
 	"linkledger/projections"
+	"linkledger/projections/connection"
 	"linkledger/projections/engine"
 	"linkledger/projections/keystore"
 	"linkledger/projections/keystore/keyfile"
@@ -160,28 +157,28 @@ func newStackThat(
 	return s
 }
 
+// openDatabase opens a database whose readers log their queries. Its writers do not.
 func (s *stack) openDatabase(t testing.TB) {
 	t.Helper()
-	db, err := readmodel.Open(withTimeout(t), prepared.NewDatabase(t), 8)
-	if err != nil {
+	dsn := prepared.NewDatabase(t)
+	open := func(guards ...connection.Guard) *readmodel.DB {
+		db, err := readmodel.Open(withTimeout(t), dsn, 8, guards...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	s.db = open(func(cfg *pgx.ConnConfig) { cfg.Tracer = s.queries })
+	plain := open()
+	s.db.Writers, plain.Writers = plain.Writers, s.db.Writers
+	if err := plain.Close(); err != nil {
 		t.Fatal(err)
 	}
-	traced := db.Pool.Config()
-	traced.ConnConfig.Tracer = s.queries
-	if err := db.DB.Close(); err != nil {
+	var err error
+	if s.db.Keys.Master, err = keyfile.NewMasterKey(bytes.Repeat([]byte("m"), keyfile.MasterKeySize), nil); err != nil {
 		t.Fatal(err)
 	}
-	db.Pool.Close()
-	if db.Pool, err = pgxpool.NewWithConfig(withTimeout(t), traced); err != nil {
-		t.Fatal(err)
-	}
-	db.DB = bun.NewDB(stdlib.OpenDBFromPool(db.Pool), pgdialect.New())
-	db.Keys = keystore.New(db.Pool)
-	if db.Keys.Master, err = keyfile.NewMasterKey(bytes.Repeat([]byte("m"), keyfile.MasterKeySize), nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
-	s.db = db
+	t.Cleanup(func() { _ = s.db.Close() }) // a test may have closed it
 }
 
 // signingKey returns the key that signs the heads of all stacks.

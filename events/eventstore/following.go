@@ -15,10 +15,17 @@ type Following struct {
 	// Head.
 	First Position
 	At    time.Time // when that event was recorded
-	Head  Position  // the end of the log, read after the call began
+	// Last is the position of the last event that the filter selects, or zero. If More is true,
+	// further ones may follow it.
+	Last Position
+	More bool
+	Head Position // the end of the log, read after the call began
 }
 
-// Following finds the first event that a filter selects after a position. It returns
+// mostFollowing is how many events a call looks at. Read models that keep up lack fewer.
+const mostFollowing = 64
+
+// Following finds the events that a filter selects after a position. It returns
 // ErrPositionInvalid if the position is not in the log, and ErrUnavailable if the context ended
 // during an outage.
 func (s *Store) Following(
@@ -48,15 +55,19 @@ func (s *Store) tryFollowing(
 	if behind.After(f.Head) {
 		return Following{}, beyondEnd(f.Head, behind)
 	}
-	page, err := s.reads.Try(ctx, wire.SelectedFrom(behind, filter, 2))
+	page, err := s.reads.Try(ctx, wire.SelectedFrom(behind, filter, mostFollowing))
 	if err != nil {
 		return Following{}, s.classifyPositionError(ctx, behind, err)
 	}
 	for _, r := range page { // the read includes the event at the position
-		if r.Position.After(behind) {
-			f.First, f.At = r.Position, r.Time
-			break
+		if !r.Position.After(behind) {
+			continue
 		}
+		if f.First == (Position{}) {
+			f.First, f.At = r.Position, r.Time
+		}
+		f.Last = r.Position
 	}
+	f.More = len(page) == mostFollowing
 	return f, nil
 }

@@ -16,8 +16,8 @@ import (
 	"linkledger/queries/cache"
 )
 
-// Levels compare the read models with the log. Their functions return a position at or after the
-// given one, after which the log, read after the call, has no event of that kind.
+// Levels compare the read models with the log. Links and Accounts return the position of the last
+// event of that kind in the log, read after the call, or the given position if that is later.
 type Levels struct {
 	Links, Accounts func(ctx context.Context, at queries.Checkpoint) (queries.Checkpoint, error)
 	// Misplaced reports whether the read models have events that the log does not have. It MUST be

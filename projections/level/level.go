@@ -10,6 +10,7 @@ package level
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -23,6 +24,9 @@ const (
 	// pause is the least time between two looks at the log, whoever asks for them.
 	pause = 4 * time.Millisecond
 )
+
+// ErrFarBehind means that a read model lacks more events than a look reads.
+var ErrFarBehind = errors.New("the read model is far behind the log")
 
 // Log looks at the events of the log that concern one kind of things, such as links. It is safe for
 // concurrent use. Calls that arrive while it looks share the next look, so their number does not
@@ -65,12 +69,12 @@ func newLog(store *eventstore.Store, filter eventstore.Filter) *Log {
 	}}
 }
 
-// Latest returns a position at or after the one that is given, after which the log has none of the
-// events. If it is the given one, whatever has the log up to there has all of the events that were
-// recorded before the call. Otherwise the log may have more of them, also after the position that
-// is returned.
+// Latest returns the position of the last event that the log had when the call began, or the
+// checkpoint if that is later. A read model with a checkpoint at or after the result has all events
+// that were recorded before the call.
 //
-// It fails with eventstore.ErrPositionInvalid if the given position is not in the log, and with
+// It fails with ErrFarBehind if more events follow the checkpoint than a look reads, with
+// eventstore.ErrPositionInvalid if the checkpoint is not in the log, and with
 // eventstore.ErrUnavailable if the event store does not answer within Timeout.
 func (l *Log) Latest(
 	ctx context.Context, checkpoint eventstore.Position,
@@ -150,9 +154,14 @@ func (l *Log) look(ctx context.Context, of *look) {
 	case err != nil:
 		of.err = err
 		return
-	case found.First != (eventstore.Position{}):
-		l.latest, l.seen = found.First, found.First
-	case found.Head.After(l.seen):
+	case found.More:
+		l.latest, l.seen = found.Last, found.Last
+		of.err = ErrFarBehind
+		return
+	case found.Last != (eventstore.Position{}):
+		l.latest, l.seen = found.Last, found.Last
+	}
+	if found.Head.After(l.seen) {
 		l.seen = found.Head
 	}
 	of.latest = l.latest

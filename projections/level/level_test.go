@@ -51,6 +51,9 @@ func TestLatest(t *testing.T) {
 	level(third, true)
 	level(first, false)
 	level(third, true)
+	if latest, err := log.Latest(t.Context(), first); err != nil || latest != third {
+		t.Errorf("the latest event after %s is at %s, %v; want %s", first, latest, err, third)
+	}
 	beyond := eventstore.Position{Commit: third.Commit + 1<<20, Prepare: third.Prepare + 1<<20}
 	if _, err := log.Latest(t.Context(), beyond); !errors.Is(err, eventstore.ErrPositionInvalid) {
 		t.Errorf("a position that is not in the log: %v", err)
@@ -84,4 +87,27 @@ func TestLatestIsNeverOlderThanTheCall(t *testing.T) {
 		})
 	}
 	writers.Wait()
+}
+
+// TestFarBehind looks at a log that has more events after a checkpoint than a look reads.
+func TestFarBehind(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.Open(t, eventstoretest.Serve(t).URL())
+	log := OfLinks(store)
+	first := write(t, store, events.StreamHash+"first")
+	var last eventstore.Position
+	for range 200 {
+		last = write(t, store, events.StreamHash+uuid.NewString())
+	}
+	tries := 0
+	latest, err := log.Latest(t.Context(), first)
+	for ; errors.Is(err, ErrFarBehind) && tries < 10; tries++ {
+		latest, err = log.Latest(t.Context(), first)
+	}
+	if err != nil || latest != last || tries == 0 {
+		t.Errorf("after %d tries the latest event is at %s, %v; want %s", tries, latest, err, last)
+	}
+	if latest, err = log.Latest(t.Context(), last); err != nil || latest != last {
+		t.Errorf("a read model with all events is told that it lacks the one at %s, %v", latest, err)
+	}
 }
