@@ -1,8 +1,8 @@
 // Package keystore stores in PostgreSQL what cannot be rebuilt from the log: the keys of accounts
 // and of people, which seal their personal data in the log, and the secrets that all processes
-// share, such as the one that hashes visitors. They lie in the schema linkledger_keys, which is part
-// of a backup. The package signedin has the sessions of browsers there. The package deadletter has
-// the events that operators have discarded, and generation the words that judge clicks anew.
+// share, such as the one that hashes visitors. They lie in the schema linkledger_keys, a part of a
+// backup. The package signedin has the sessions of browsers there. The package deadletter has the
+// events that operators have discarded, and generation the words that judge clicks anew.
 //
 // A dev also keeps a copy of the schema in files. The schema is restored from it if an upgrade of
 // the operating system takes the PostgreSQL away that can read the database.

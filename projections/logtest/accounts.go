@@ -134,13 +134,13 @@ func (h *History) ChangeMembers() {
 	if known := a.Members[user]; known != nil && !known.Ended && rapid.Bool().Draw(h.T, "remove") {
 		known.Ended = true
 		h.Append(stream, events.MemberRemoved{User: user.String(), At: h.At()})
-		known.Changed = int64(h.Log[len(h.Log)-1].Position.Commit)
+		known.Changed = int64(h.Log[len(h.Log)-1].Position.Commit) //nolint:gosec // it is small
 		return
 	}
 	set := &Member{Role: h.Text(), Group: h.Text()}
 	a.Members[user] = set
 	h.Append(stream, events.MemberSet{User: user.String(), Role: set.Role, Group: set.Group, At: h.At()})
-	set.Changed = int64(h.Log[len(h.Log)-1].Position.Commit)
+	set.Changed = int64(h.Log[len(h.Log)-1].Position.Commit) //nolint:gosec // it is small
 }
 
 // CreateTag creates a tag.

@@ -158,7 +158,7 @@ func (h *History) ResetStats() {
 		return
 	}
 	h.change(l, events.URLStatsReset{At: h.At()})
-	l.resets = append(l.resets, reset{uint64(l.Revision), l.Clicks, l.Visitors, l.Days, l.Dimensions})
+	l.resets = append(l.resets, reset{uint64(l.Revision), l.Clicks, l.Visitors, l.Days, l.Dimensions}) //nolint:gosec // it is small
 	l.Clicks, l.Visitors, l.Days, l.Dimensions = 0, make(
 		map[string]string,
 	), make(map[string]int64), make(Dimensions)
