@@ -44,7 +44,7 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 
 # The packages whose tests hold what PostgreSQL itself does.
 POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore/... \
-	./projections/readmodel
+	./projections/readmodel/...
 
 .PHONY: test-other
 test-other: go ## Run the tests of what PostgreSQL itself does with another major version of it
@@ -127,7 +127,8 @@ denied: go ## Pause, misplace, fill and stop what read models need, 10 minutes e
 
 .PHONY: far
 far: go ## Run the tests of commands, projections and the event store's client with an event store that is 5 ms away
-	@$(WITH_POSTGRES) TEST_DELAY=5ms go test -count=1 -timeout 40m ./commands/... ./events/eventstore ./projections
+	@$(WITH_POSTGRES) TEST_DELAY=5ms go test -count=1 -timeout 40m ./commands/... \
+		./events/eventstore/... ./projections/...
 
 .PHONY: tagged
 tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
@@ -24,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	soak.Checks(25, 200)
-	goleak.VerifyTestMain(m)
+	eventstoretest.Main(m)
 }
 
 // stack is the write side and its reader, on a private event store.

@@ -125,7 +125,7 @@ func (cfg *Config) setDefaults() {
 	setDefault(&cfg.LogRequests, LogAPI)
 	setDefault(&cfg.RequestTimeout, defaultRequestTimeout)
 	setDefault(&cfg.RedirectStatus, http.StatusFound)
-	cfg.SetDefaults()
+	cfg.SetDefaultLimits()
 	if cfg.Agents == nil {
 		cfg.Agents = agent.NewList()
 	}
@@ -167,7 +167,7 @@ func (cfg *Config) check() error {
 	case !slices.Contains([]int{301, 302, 307, 308}, cfg.RedirectStatus):
 		return fmt.Errorf("redirect status %d is none of 301, 302, 307 and 308", cfg.RedirectStatus)
 	}
-	if err := cfg.Check(); err != nil {
+	if err := cfg.CheckLimits(); err != nil {
 		return err
 	}
 	if cfg.SignIn != nil {

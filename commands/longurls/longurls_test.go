@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/commands"
 	"linkledger/commands/commandstest"
@@ -17,7 +16,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 const longDestination = "https://example.com/same"
 

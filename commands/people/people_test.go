@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
@@ -19,7 +18,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 var ada = events.Details{Issuer: "https://id.example.com", Subject: "1", Mail: "ada@example.com", Name: "Ada"}
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"linkledger/commands"
@@ -25,7 +24,7 @@ import (
 	"linkledger/events/proof"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 var errNoLeaf = errors.New("the tree has no such leaf")
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -17,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+	eventstoretest.Main(m)
 }
 
 func labels(t *testing.T, recorded []eventstore.Recorded) string {

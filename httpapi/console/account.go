@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 )
 
 type accountData struct {
@@ -79,7 +80,7 @@ func (h *Handler) account(p *page.Page) error {
 
 // moveSession moves the session to another account of the person.
 func (h *Handler) moveSession(p *page.Page) error {
-	body := map[string]any{"account": p.Form.Get("account")}
+	body := contract.SessionPayload{Account: p.Form.Get("account")}
 	return p.Finish(p.Call(http.MethodPatch, "/v3/session", body, nil), linksPath, "")
 }
 
@@ -89,7 +90,7 @@ func (accountData) Roles() []string { return []string{"viewer", "editor", "audit
 // setMember gives a person a role in the account.
 func (h *Handler) setMember(p *page.Page) error {
 	role := p.Form.Get("role")
-	body := map[string]any{"id": strings.TrimSpace(p.Form.Get("id")), "role": role}
+	body := contract.MemberPayload{ID: strings.TrimSpace(p.Form.Get("id")), Role: role}
 	err := p.Call(http.MethodPut, "/v3/members", body, nil)
 	return p.Finish(err, accountPath, "The person is now "+role)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 )
 
 // keyRecord is an API key as the API answers it.
@@ -54,20 +55,13 @@ func (keysData) Minutes() int { return int(page.SecretKept.Minutes()) }
 
 // addKey adds a key. The page of keys shows it for a while.
 func (h *Handler) addKey(p *page.Page) error {
-	fields := map[string]any{"name": p.Form.Get("name")}
-	if scopes := p.Form["scopes"]; len(scopes) > 0 {
-		fields["scopes"] = scopes
-	}
-	for _, name := range []string{"tags", "expiration_date"} {
-		if value := p.Form.Get(name); value != "" {
-			fields[name] = value
-		}
-	}
-	if networks := labels(p.Form.Get("networks"), ","); len(networks) > 0 {
-		fields["networks"] = networks
+	body := contract.KeyPayload{
+		Name: p.Form.Get("name"), Scopes: p.Form["scopes"], Tags: p.Form.Get("tags"),
+		Networks:       labels(p.Form.Get("networks"), ","),
+		ExpirationDate: p.Form.Get("expiration_date"),
 	}
 	var added keysAnswer
-	err := p.Call(http.MethodPost, "/v3/keys", fields, &added)
+	err := p.Call(http.MethodPost, "/v3/keys", body, &added)
 	if err == nil && len(added.Keys) > 0 && added.Keys[0].Key != "" {
 		p.Told, p.Secret = added.Keys[0], true
 	}

@@ -12,6 +12,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 )
 
 // entry is an event of the history of a link.
@@ -180,6 +181,6 @@ func (h *Handler) deleteLink(p *page.Page) error {
 
 func (h *Handler) restoreLink(p *page.Page) error {
 	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/restore"
-	err := p.Call(http.MethodPost, path, map[string]any{}, nil)
+	err := p.Call(http.MethodPost, path, contract.Restoration{}, nil)
 	return p.FinishUndoable(err, linkPath(p), "The link is restored")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 )
 
 type tagsData struct {
@@ -37,7 +38,7 @@ func (h *Handler) tags(p *page.Page) error {
 }
 
 func (h *Handler) addTag(p *page.Page) error {
-	body := map[string]any{"label": strings.TrimSpace(p.Form.Get("label"))}
+	body := contract.TagPayload{Label: strings.TrimSpace(p.Form.Get("label"))}
 	err := p.Call(http.MethodPost, "/v3/tags", body, nil)
 	return p.Finish(err, tagsPath, "The tag is made")
 }
@@ -46,7 +47,7 @@ func tagCall(p *page.Page) string { return "/v3/tags/" + url.PathEscape(p.C.Para
 
 func (h *Handler) renameTag(p *page.Page) error {
 	label := strings.TrimSpace(p.Form.Get("label"))
-	err := p.Call(http.MethodPatch, tagCall(p), map[string]any{"label": label}, nil)
+	err := p.Call(http.MethodPatch, tagCall(p), contract.TagPayload{Label: label}, nil)
 	return p.Finish(err, tagsPath, p.C.Param("label")+" is now "+label)
 }
 

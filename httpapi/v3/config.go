@@ -63,7 +63,7 @@ type Usage struct {
 	UsageMeter *metering.Meter
 }
 
-// Limits bounds what one call may take. SetDefaults sets the fields that are 0.
+// Limits bounds what one call may take. SetDefaultLimits sets the fields that are 0.
 type Limits struct {
 	WaitTimeout time.Duration // the longest wait of a call for a projection; 0: 1 s
 	// OperationTimeout is the most time for a change by tags or the undoing of a batch; 0: 10 min.
@@ -74,8 +74,8 @@ type Limits struct {
 	MaxPageSize      int   // the most entries of a list; 0: 1000
 }
 
-// SetDefaults sets the fields that are 0.
-func (l *Limits) SetDefaults() {
+// SetDefaultLimits sets the fields that are 0.
+func (l *Limits) SetDefaultLimits() {
 	l.WaitTimeout = cmp.Or(l.WaitTimeout, time.Second)
 	l.OperationTimeout = cmp.Or(l.OperationTimeout, 10*time.Minute)
 	l.BodyLimit = cmp.Or(l.BodyLimit, 1<<20)
@@ -84,8 +84,8 @@ func (l *Limits) SetDefaults() {
 	l.MaxPageSize = cmp.Or(l.MaxPageSize, 1000)
 }
 
-// Check returns an error if a limit makes no sense.
-func (l *Limits) Check() error {
+// CheckLimits returns an error if a limit is negative, or if a default exceeds its maximum.
+func (l *Limits) CheckLimits() error {
 	if l.WaitTimeout < 0 || l.OperationTimeout < 0 || l.BodyLimit < 0 || l.GroupLimit < 0 ||
 		l.PageSize < 0 {
 		return errors.New("a timeout or limit is negative")

@@ -93,9 +93,8 @@ func signHead(
 	return head, nil
 }
 
-// readHeads returns the heads in files, verified with the public key, and when the oldest file with
-// a head was written, by the size of the head.
-// readHeads returns the heads in files. It verifies them with the public key.
+// readHeads returns the heads in files, and when the oldest file with a head was written, by the
+// size of the head. It verifies the heads with the public key.
 func readHeads(files []string, publicKey string) (
 	heads []proof.Head, written map[int64]time.Time, err error,
 ) {

@@ -22,6 +22,7 @@ import (
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/installation/installationtest"
+	"linkledger/queries"
 )
 
 func TestMain(m *testing.M) { installationtest.Main(m) }
@@ -233,6 +234,11 @@ func TestRestoreAndUndo(t *testing.T) {
 	if err := i.JSON(&restored, restore("one", nil)); err != nil || restored.ID != link.ID || restored.Hash != "one" ||
 		restored.Account != i.Acme.Account.ID || restored.Position == 0 {
 		t.Errorf("restored is %+v, %v", restored, err)
+	}
+	i.AwaitLevel()
+	if shown, err := queries.New(i.DB).Redirect(t.Context(), "one"); err != nil || shown.Deleted ||
+		shown.LongURL != "https://example.com/one" {
+		t.Errorf("visitors get %+v, %v", shown, err)
 	}
 	i.Run(history(auditor.HistoryQuery{Hash: "one"})).Has("url.restored.v1", "\nby an operator, batch ")
 	i.Run(undo(uuid.NewString())).Refused("no link was changed by a batch")

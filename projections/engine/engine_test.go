@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
-	"go.uber.org/goleak"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -28,7 +27,7 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+func TestMain(m *testing.M) { eventstoretest.Main(postgrestest.Main{M: m}) }
 
 // toyName is the name of the toy projection. It is the name of an existing projection, because
 // readmodel creates tables by name and the toy needs some.

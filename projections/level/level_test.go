@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 // write appends an event to a new stream and returns its position.
 func write(t *testing.T, store *eventstore.Store, stream string) eventstore.Position {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-	"go.uber.org/goleak"
 
+	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/internal/soak"
 	"linkledger/projections"
@@ -26,9 +26,7 @@ type T interface {
 // Main runs the tests of a package with a PostgreSQL, and fails if they leave goroutines behind.
 func Main(m *testing.M) {
 	soak.Checks(20, 200)
-	// A stopped proxy with a delay may leave this goroutine behind.
-	proxy := goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe")
-	goleak.VerifyTestMain(postgrestest.Main{M: m}, proxy)
+	eventstoretest.Main(postgrestest.Main{M: m})
 }
 
 // timeout bounds the waits of a test.

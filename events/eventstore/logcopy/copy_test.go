@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -95,7 +94,7 @@ func mustCopy(t *testing.T, from, to *eventstore.Store) logcopy.Result {
 	return copied
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 // TestCopy checks that a copy equals the original in content and order, also after it was
 // continued, and that the same holds for the copy of a copy.

@@ -2,24 +2,17 @@ package node_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"log/slog"
-	"math/big"
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/events/embedded"
+	"linkledger/events/embedded/servertest"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/eventstoretest"
@@ -27,28 +20,10 @@ import (
 	"linkledger/waiting"
 )
 
-// certificate returns a TLS configuration with a self-signed server certificate.
-func certificate(t *testing.T) *tls.Config {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-}
-
 func TestTLSAndCredentials(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.ServeConfig(t, embedded.Config{
-		Dir: "events", FS: vfs.NewMem(), TLS: certificate(t), User: "linker", Password: "secret",
+		Dir: "events", FS: vfs.NewMem(), TLS: servertest.TLS(t), User: "linker", Password: "secret",
 	})
 	for login, want := range map[string]error{
 		"linker:secret@": nil, "linker:wrong@": eventstore.ErrDenied, "": eventstore.ErrDenied,
@@ -114,7 +89,7 @@ func TestParseURLQuotesNoPassword(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 // TestNoLeader checks what a cluster without a reachable leader is.
 func TestNoLeader(t *testing.T) {

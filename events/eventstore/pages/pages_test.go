@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventlog"
@@ -20,7 +19,7 @@ import (
 	"linkledger/waiting"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 // open returns the pages of an event store until the test ends.
 func open(t *testing.T, url string, timeout time.Duration) *pages.Pages {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/eventstoretest"
@@ -20,7 +19,7 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 // open returns the pipeline to an event store until the test ends.
 func open(t *testing.T, url string, timeout time.Duration) *pipeline.Pipeline {

@@ -5,14 +5,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/eventstore/subscription"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { eventstoretest.Main(m) }
 
 func TestSubscriberCatchesUpAndGoesOnLive(t *testing.T) {
 	t.Parallel()
