@@ -28,12 +28,12 @@ func TestCutStreams(t *testing.T) {
 	for n, way := range eventstoretest.Cuts() {
 		for _, family := range []string{events.StreamURL, events.StreamHash} {
 			hash := fmt.Sprintf("%s%d", family, n)
-			stream := i.cutLink(hash, family)
+			stream := cutLink(i, hash, family)
 			way.Apply(t, store, stream)
-			i.refusesCut(way.Name, hash)
+			refusesCut(i, way.Name, hash)
 		}
 	}
-	i.cutLink("whole", "")
+	cutLink(i, "whole", "")
 	answer, err := call(t.Context(), i.base, i.key, "GET", "/urls/whole/proof", "")
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func (i *installation) operate(args ...string) (stdout, stderr string, code int)
 
 // cutLink creates a link whose hash is changed and changed back. It returns the name of the link's
 // stream, or of its hash's stream.
-func (i *installation) cutLink(hash, family string) string {
+func cutLink(i *installation, hash, family string) string {
 	i.t.Helper()
 	body := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":%q}]}`, hash)
 	if _, err := call(i.t.Context(), i.base, i.key, "POST", "/urls", body); err != nil {
@@ -85,7 +85,7 @@ func (i *installation) cutLink(hash, family string) string {
 }
 
 // refusesCut checks that all calls on a link with a cut stream fail.
-func (i *installation) refusesCut(way, hash string) {
+func refusesCut(i *installation, way, hash string) {
 	i.t.Helper()
 	for _, c := range [][3]string{
 		{"PATCH", "/urls/" + hash, `{"urls":[{"note":"n"}]}`},

@@ -283,7 +283,7 @@ func TestDrillOfServe(t *testing.T) {
 	i.dsn = restored
 	i.startStore()
 	i.service = i.serve(i.base, i.admin, "new spool", i.flags...)
-	i.awaitCaughtUp(i.backends())
+	awaitCaughtUp(i, i.backends())
 	wantProof(t, shell(t, variables+blocks[3]))
 	checkBetween(t, d, before, after, "noted")
 	wantNoted(t, d)

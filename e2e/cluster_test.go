@@ -132,7 +132,7 @@ func (f *fleet) roll() {
 			return err == nil
 		})
 	}
-	if got := f.tagGenerations(f.db); got != "1 false\n2 true\n" {
+	if got := tagGenerations(f.pair.installation, f.db); got != "1 false\n2 true\n" {
 		f.t.Errorf("generations after the newer version was rolled through:\n%s", got)
 	}
 	f.awaitProgress()

@@ -59,8 +59,8 @@ func (l *ledger) load(ctx context.Context, d *dev, worker int) {
 	}
 }
 
-// check checks that each confirmed create and click is there exactly once.
-func (l *ledger) check(t *testing.T, d *dev) {
+// checkLedger checks that each confirmed create and click is there exactly once.
+func checkLedger(t *testing.T, l *ledger, d *dev) {
 	t.Helper()
 	var all sync.WaitGroup
 	limit := make(chan struct{}, 8)
@@ -104,7 +104,7 @@ func TestCrash(t *testing.T) {
 			key = d.key
 		}
 		d.key = key
-		l.check(t, d)
+		checkLedger(t, l, d)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Duration(1+round%4)*500*time.Millisecond, d.kill)
 		var workers sync.WaitGroup
@@ -117,7 +117,7 @@ func TestCrash(t *testing.T) {
 	}
 	d := startDev(t, folder)
 	d.key = key
-	l.check(t, d)
+	checkLedger(t, l, d)
 	d.interrupt()
 	clicks := 0
 	for _, n := range l.clicked {

@@ -25,8 +25,8 @@ func dsnThrough(t *testing.T, i *installation) (network *eventstoretest.Silence,
 	return network, "postgres://" + at.User + "@" + network.Addr().String() + "/" + at.Database + "?sslmode=disable"
 }
 
-// ready returns the status of a probe, and what it says.
-func (i *installation) ready(work string) (status int, said string) {
+// readyFor returns the status of a probe, and what it says.
+func readyFor(i *installation, work string) (status int, said string) {
 	i.t.Helper()
 	response, err := http.Get(i.admin + "/health/ready" + work)
 	if err != nil {
@@ -40,8 +40,8 @@ func (i *installation) ready(work string) (status int, said string) {
 	return response.StatusCode, string(body)
 }
 
-// answers makes a call of the API, and returns its status and its body.
-func (i *installation) answers(method, path, body string) (status int, said string) {
+// answersTo makes a call of the API, and returns its status and its body.
+func answersTo(i *installation, method, path, body string) (status int, said string) {
 	i.t.Helper()
 	request, err := http.NewRequestWithContext(i.t.Context(), method, i.base+path, strings.NewReader(body))
 	if err != nil {
@@ -82,7 +82,7 @@ func TestCutOff(t *testing.T) {
 	const create = `{"urls":[{"long_url":"https://example.com/"}]}`
 	i.eventually("a link is made", func() bool {
 		body := `{"urls":[{"long_url":"https://example.com/","custom_hash":"known"}]}`
-		status, _ := i.answers("POST", "/v3/urls", body)
+		status, _ := answersTo(i, "POST", "/v3/urls", body)
 		return status == http.StatusOK
 	})
 	visited := func() {
@@ -97,13 +97,13 @@ func TestCutOff(t *testing.T) {
 		for work, want := range map[string]int{
 			"/redirects": redirects, "/reads": reads, "/writes": writes, "": writes,
 		} {
-			if got, said := i.ready(work); got != want {
+			if got, said := readyFor(i, work); got != want {
 				t.Errorf("/health/ready%s answers %d, want %d: %s", work, got, want, said)
 			}
 		}
 	}
-	read := func() (int, string) { return i.answers("GET", "/v3/urls", "") }
-	write := func() (int, string) { return i.answers("POST", "/v3/urls", create) }
+	read := func() (int, string) { return answersTo(i, "GET", "/v3/urls", "") }
+	write := func() (int, string) { return answersTo(i, "POST", "/v3/urls", create) }
 	for name, outage := range map[string]struct {
 		network *eventstoretest.Silence
 		refused []func() (int, string)
@@ -113,7 +113,7 @@ func TestCutOff(t *testing.T) {
 		"database":    {database, []func() (int, string){read, write}, 503},
 	} {
 		visited()
-		i.eventually("the node is ready", func() bool { status, _ := i.ready(""); return status == http.StatusOK })
+		i.eventually("the node is ready", func() bool { status, _ := readyFor(i, ""); return status == http.StatusOK })
 		probes(200, 200, 200)
 		outage.network.Begin()
 		for _, call := range outage.refused {

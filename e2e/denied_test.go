@@ -34,7 +34,7 @@ type promises struct {
 
 // keepPromises makes links, visits each as soon as it is answered on both nodes, and older ones all the time, until
 // stop is called. prefix is that of the hashes.
-func (i *installation) keepPromises(prefix string, known []string, nodes ...string) *promises {
+func keepPromises(i *installation, prefix string, known []string, nodes ...string) *promises {
 	ctx, stop := context.WithCancel(i.t.Context())
 	p := &promises{
 		i: i, nodes: nodes, stop: stop, made: append([]string{}, known...), statuses: make(map[int]int),
@@ -157,7 +157,7 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 	}
 	nodes := []string{i.base, second}
 
-	p := i.keepPromises("p", nil, nodes...)
+	p := keepPromises(i, "p", nil, nodes...)
 	i.operatorRuns("projections", "pause", "links")
 	lasts()
 	awaitReady(t, i.admin, http.StatusServiceUnavailable, `"projection links":"paused`)
@@ -165,7 +165,7 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 	made := p.end("links paused")
 
 	if small {
-		p = i.keepPromises("f", made, nodes...)
+		p = keepPromises(i, "f", made, nodes...)
 		filler := filepath.Join(data, "filler")
 		fill(t, filler)
 		lasts()
@@ -175,7 +175,7 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 		made = p.end("PostgreSQL without space")
 	}
 
-	p = i.keepPromises("a", made, nodes...)
+	p = keepPromises(i, "a", made, nodes...)
 	i.stopDatabase()
 	lasts()
 	i.startDatabase()
@@ -184,7 +184,7 @@ func TestAnsweredIsNeverDenied(t *testing.T) {
 		awaitReady(t, node, http.StatusOK, `"projection links":"ok"`)
 	}
 
-	i.restoreOlder(made, nodes, []string{i.admin, admin})
+	restoreOlder(i, made, nodes, []string{i.admin, admin})
 }
 
 // operatorRuns runs a command of operators.
@@ -196,13 +196,13 @@ func (i *installation) operatorRuns(args ...string) {
 }
 
 // restoreOlder puts a backup in the place of the log while the nodes run, after more links were made.
-func (i *installation) restoreOlder(made, nodes, admins []string) {
+func restoreOlder(i *installation, made, nodes, admins []string) {
 	i.t.Helper()
 	folder, backup := filepath.Join(i.folder, "events"), filepath.Join(i.folder, "backup")
 	if out, log, code := command(i.t, "eventstore", "backup", folder, backup); code != 0 {
 		i.t.Fatalf("backup: %s%s", out, log)
 	}
-	p := i.keepPromises("l", nil, nodes...)
+	p := keepPromises(i, "l", nil, nodes...)
 	lasts()
 	lost := p.end("before the restore")
 	for _, hash := range lost { // so that they are in memory and in the read models
@@ -223,7 +223,7 @@ func (i *installation) restoreOlder(made, nodes, admins []string) {
 			return err == nil && status == http.StatusNotFound
 		})
 	}
-	p = i.keepPromises("n", made, nodes...)
+	p = keepPromises(i, "n", made, nodes...)
 	for _, admin := range admins {
 		awaitReady(i.t, admin, http.StatusOK, `"projection links":"ok"`)
 	}

@@ -27,12 +27,12 @@ import (
 func TestMoveToAnotherEventStore(t *testing.T) {
 	t.Parallel()
 	i := install(t, "--base-url=https://sho.rt")
-	i.writeHistory()
+	writeHistory(i)
 	from := "esdb://" + i.storeAddress + "?tls=false"
 	ballast(t, from, 60_000)
 	target := startStore(t, filepath.Join(t.TempDir(), "events"))
 	copying := []string{"eventstore", "copy", "--from", from, "--to", target.url}
-	i.killHalfWay(copying, target.url)
+	killHalfWay(i, copying, target.url)
 	if out, log, code := command(t, append(copying, "--check")...); code != exitFailed ||
 		!strings.Contains(log, "the copy is not complete") {
 		t.Errorf("the check of half a copy ended with %d: %s%s", code, out, log)
@@ -44,13 +44,13 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 		t.Fatalf("the resumed copy ended with %d: %s%s", code, out, log)
 	}
 	i.call("PATCH", "/urls/kept", `{"urls":[{"note":"the last edit"}]}`)
-	before := i.responses(i.base, i.backends())
+	before := responsesOf(i, i.base, i.backends())
 	database := i.connectTo(i.database.DSN())
 	i.eventually("the database knows its log", func() bool {
 		var known bool
 		return database.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM linkledger.log)").Scan(&known) == nil && known
 	})
-	i.stopService()
+	stopService(i)
 	if out, log, code := command(t, copying...); code != 0 ||
 		!strings.Contains(out, " are the same in both: hash chain ") {
 		t.Fatalf("the last copy ended with %d: %s%s", code, out, log)
@@ -68,15 +68,15 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 		!strings.Contains(log, "belongs to another log") {
 		t.Errorf("serve with the old database ended with %d: %s%s", code, out, log)
 	}
-	second := i.secondDatabase(database)
-	service, base := i.moved(target.url, second)
-	i.answersAsBefore(base, []string{"--eventstore", target.url, "--database", second}, before)
+	second := secondDatabase(i, database)
+	service, base := movedTo(i, target.url, second)
+	answersAsBefore(i, base, []string{"--eventstore", target.url, "--database", second}, before)
 	service.kill()
 }
 
 // awaitCaughtUp waits until all projections have all of the log: a service is ready while they lack what was recorded in
 // the last seconds.
-func (i *installation) awaitCaughtUp(backends []string) {
+func awaitCaughtUp(i *installation, backends []string) {
 	i.t.Helper()
 	i.eventually("the projections have caught up", func() bool {
 		out, _, code := command(i.t, append([]string{"projections", "status", "--json"}, backends...)...)
@@ -86,11 +86,11 @@ func (i *installation) awaitCaughtUp(backends []string) {
 
 // answersAsBefore checks that a service has the same responses as before it got another database,
 // and that it knows the visitor of writeHistory.
-func (i *installation) answersAsBefore(base string, backends []string, before map[string]any) {
+func answersAsBefore(i *installation, base string, backends []string, before map[string]any) {
 	t := i.t
 	t.Helper()
-	i.awaitCaughtUp(backends)
-	after := i.responses(base, backends)
+	awaitCaughtUp(i, backends)
+	after := responsesOf(i, base, backends)
 	for what, want := range before {
 		if got := after[what]; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: now\n%v\nbefore\n%v", what, got, want)
@@ -110,7 +110,7 @@ func (i *installation) answersAsBefore(base string, backends []string, before ma
 }
 
 // stopService stops the service, which drains its spool before it ends.
-func (i *installation) stopService() {
+func stopService(i *installation) {
 	i.t.Helper()
 	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil {
 		i.t.Fatal(err)
@@ -119,7 +119,7 @@ func (i *installation) stopService() {
 }
 
 // writeHistory creates one link, and another one that is renamed and deleted.
-func (i *installation) writeHistory() {
+func writeHistory(i *installation) {
 	i.t.Helper()
 	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
 	i.call(
@@ -168,7 +168,7 @@ func ballast(t *testing.T, url string, n int) {
 }
 
 // killHalfWay starts a copy and kills it as soon as the target has a part of the log.
-func (i *installation) killHalfWay(copying []string, target string) {
+func killHalfWay(i *installation, copying []string, target string) {
 	i.t.Helper()
 	store := openStore(i.t, target)
 	defer store.Close()
@@ -187,8 +187,8 @@ func (i *installation) killHalfWay(copying []string, target string) {
 	}
 }
 
-// responses returns the responses of the API and of the audit commands, without positions.
-func (i *installation) responses(base string, backends []string) map[string]any {
+// responsesOf returns the responses of the API and of the audit commands, without positions.
+func responsesOf(i *installation, base string, backends []string) map[string]any {
 	i.t.Helper()
 	responses := make(map[string]any)
 	for _, path := range []string{
@@ -232,7 +232,7 @@ func withoutPositions(value any) any {
 }
 
 // secondDatabase creates a database that has only the keys of the first.
-func (i *installation) secondDatabase(first *pgx.Conn) string {
+func secondDatabase(i *installation, first *pgx.Conn) string {
 	i.t.Helper()
 	var name string
 	if err := first.QueryRow(i.t.Context(), "SELECT quote_ident(current_database())").Scan(&name); err != nil {
@@ -265,8 +265,8 @@ func (i *installation) exec(conn *pgx.Conn, statement string) {
 	}
 }
 
-// moved starts a service on the copy.
-func (i *installation) moved(store, database string) (*child, string) {
+// movedTo starts a service on the copy.
+func movedTo(i *installation, store, database string) (*child, string) {
 	i.t.Helper()
 	base, admin := "http://"+freeAddress(i.t), "http://"+freeAddress(i.t)
 	service := startChild(i.t, program, "serve", "--listen", base[len(

@@ -41,7 +41,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("the tag %s: %v", label, answer)
 		}
 	}
-	after.featured(t)
+	featured(t, after)
 	awaitReady(t, after.admin, http.StatusOK, `"projection hosts":"ok"`)
 	if out, err := exec.CommandContext(
 		t.Context(), changed, "projections", "verify", "--all", "--data", folder,
@@ -63,7 +63,7 @@ func TestExamples(t *testing.T) {
 
 // featured sets the setting that the examples add, and checks that a link's record, history, past and
 // undo have it.
-func (d *dev) featured(t *testing.T) {
+func featured(t *testing.T, d *dev) {
 	t.Helper()
 	created := d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/4","custom_hash":"four"}]}`)
 	if url := created["urls"].([]any)[0].(map[string]any); url["featured"] != false {

@@ -107,7 +107,7 @@ func letDiskFail(t *testing.T, name string, fault faultydisk.Fault) {
 		t.Errorf("%d calls without an answer, %d visitors refused, %d cut off", m.cutShort, crowd.refused.Load(),
 			crowd.cutOff.Load())
 	}
-	i.holds(m.made, crowd.answered.Load(), links)
+	holdsAll(i, m.made, crowd.answered.Load(), links)
 }
 
 // TestFaultyDiskOfDev lets the one disk of dev fail under load, in each way. It runs in make disks.
@@ -178,9 +178,9 @@ func well(t *testing.T, nodes []string) bool {
 	return true
 }
 
-// holds checks that all links redirect, that the visits of the first ones are counted, and that the tables are those of
+// holdsAll checks that all links redirect, that the visits of the first ones are counted, and that the tables are those of
 // the log.
-func (i *installation) holds(made []string, visits int64, links int) {
+func holdsAll(i *installation, made []string, visits int64, links int) {
 	i.t.Helper()
 	i.eventually("all visits are counted", func() bool {
 		var total int64

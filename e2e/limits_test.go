@@ -17,8 +17,8 @@ const (
 	codeCallLimit = 1303
 )
 
-// account runs an operator's command on an account and returns its output.
-func (c *cluster) account(command, username string, args ...string) map[string]any {
+// runAccount runs an operator's command on an account and returns its output.
+func runAccount(c *cluster, command, username string, args ...string) map[string]any {
 	c.t.Helper()
 	args = slices.Concat([]string{"account", command, "--username", username, "--json"}, c.backends(), args)
 	out, err := exec.CommandContext(c.t.Context(), program, args...).Output()
@@ -33,9 +33,9 @@ func (c *cluster) account(command, username string, args ...string) map[string]a
 }
 
 // setPlan changes the plan of the account and waits until both services know it.
-func (c *cluster) setPlan(plan string) {
+func setPlan(c *cluster, plan string) {
 	c.t.Helper()
-	c.account("edit", demoUser, "--plan", plan)
+	runAccount(c, "edit", demoUser, "--plan", plan)
 	for node := range c.nodes {
 		c.eventually("the service knows the plan", func() bool {
 			account, _ := c.must(node, "GET", "/account", "")["account"].(map[string]any)
@@ -44,9 +44,9 @@ func (c *cluster) setPlan(plan string) {
 	}
 }
 
-// created returns the hashes that a batch has created. It checks that they come before the items
+// createdUntilLimit returns the hashes that a batch has created. It checks that they come before the items
 // that exceed the limit.
-func (c *cluster) created(answer map[string]any) (hashes []string) {
+func createdUntilLimit(c *cluster, answer map[string]any) (hashes []string) {
 	c.t.Helper()
 	short := false
 	for i, item := range answer["urls"].([]any) {
@@ -78,18 +78,18 @@ func TestLinkLimits(t *testing.T) {
 	full := func(round string, want int) {
 		t.Helper()
 		for node := range c.nodes { // fills what the deletions have left free
-			for len(c.created(c.must(node, "POST", "/urls", items(50)))) == 50 {
+			for len(createdUntilLimit(c, c.must(node, "POST", "/urls", items(50)))) == 50 {
 			}
 		}
 		if n := c.total(""); n != float64(want) {
 			t.Errorf("%s: %v links, want %d", round, n, want)
 		}
 	}
-	c.setPlan("single")
+	setPlan(c, "single")
 	granted := 0
 	var hashes []string
 	for _, answer := range c.race("POST", func(int) (string, string) { return "/urls", items(1) }) {
-		made := c.created(answer)
+		made := createdUntilLimit(c, answer)
 		granted += len(made)
 		hashes = append(hashes, made...)
 	}
@@ -114,22 +114,22 @@ func TestLinkLimits(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			c.created(answer)
+			createdUntilLimit(c, answer)
 		})
 	}
 	clients.Wait()
 	full("with deletions", 40)
 
-	c.setPlan("batch")
+	setPlan(c, "batch")
 	granted = 0
 	for _, answer := range c.race("POST", func(client int) (string, string) { return "/urls", items(client%5 + 1) }) {
-		granted += len(c.created(answer))
+		granted += len(createdUntilLimit(c, answer))
 	}
 	if n := c.total(""); n != 200 || granted != 160 {
 		t.Errorf("%v links and %d answers, want 200 and 160", n, granted)
 	}
 	c.must(1, "DELETE", "/urls?tags=>2000-01-01", "")
-	c.setPlan("month")
+	setPlan(c, "month")
 	c.race("POST", func(int) (string, string) { return "/urls", items(10) })
 	account := c.must(0, "GET", "/account", "")["account"].(map[string]any)["counters"].(map[string]any)["month_urls"]
 	if got := fmt.Sprint(account); got != "map[count:700 limit:700]" {
@@ -146,7 +146,7 @@ func TestLinkLimitsAfterAKill(t *testing.T) {
 		clients.Go(func() {
 			for {
 				answer, err := call(t.Context(), c.nodes[client%2], c.key, "POST", "/urls", items(client%3+1))
-				if err != nil || len(c.created(answer)) < client%3+1 {
+				if err != nil || len(createdUntilLimit(c, answer)) < client%3+1 {
 					return // the service was killed, or the plan allows no more
 				}
 			}
@@ -160,7 +160,7 @@ func TestLinkLimitsAfterAKill(t *testing.T) {
 	clients.Wait()
 	t.Parallel() // the claims of the killed node end in a minute, during which other tests run
 	c.eventually("there are as many links as the plan allows", func() bool {
-		c.created(c.must(0, "POST", "/urls", items(1)))
+		createdUntilLimit(c, c.must(0, "POST", "/urls", items(1)))
 		n := links()
 		if n > 400 {
 			t.Fatalf("%v links, 400 are allowed", n)
@@ -175,7 +175,7 @@ func TestCallLimits(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "--plans", "free:day-calls=1000")
 	day := time.Now().UTC().Day()
-	key, _ := c.account("create", "caller")["api_key"].(string)
+	key, _ := runAccount(c, "create", "caller")["api_key"].(string)
 	read := func(node int) (counted bool) {
 		answer, err := callAs(t.Context(), c.nodes[node%2], "caller", key, "GET", "/tags", "")
 		if answer == nil {
@@ -199,7 +199,7 @@ func TestCallLimits(t *testing.T) {
 		return // a new day has begun, and with it a new count
 	}
 	c.eventually("all answered calls are shown", func() bool {
-		return c.account("show", "caller")["today_api_calls"] == float64(want)
+		return runAccount(c, "show", "caller")["today_api_calls"] == float64(want)
 	})
 	for node := range c.nodes {
 		if read(node) {

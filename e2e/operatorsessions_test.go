@@ -16,7 +16,7 @@ type listedSession struct {
 }
 
 // endOperators takes the role of operators by a sign-in, and ends their sessions by commands.
-func (s *site) endOperators() {
+func endOperators(s *site) {
 	ops := person("oscar", "Oscar", "ops")
 	first, second := s.signIn(ops), s.signIn(ops)
 	ops.Groups = nil
@@ -31,16 +31,16 @@ func (s *site) endOperators() {
 	other := s.signIn(person("oda", "Oda", "ops"))
 	session := other.session["id"].(string)
 	var listed []listedSession
-	s.read(&listed, "console", "session", "list", "--json")
+	readOutput(s, &listed, "console", "session", "list", "--json")
 	at := slices.IndexFunc(listed, func(l listedSession) bool { return l.ID == session })
 	if at < 0 || !listed[at].Operator || listed[at].User != other.id || listed[at].UserName != "Oda" || len(listed) < 4 {
 		s.t.Errorf("listed are %+v", listed)
 	}
-	if table := s.run("console", "session", "list"); !strings.Contains(table, session) {
+	if table := runOperator(s, "console", "session", "list"); !strings.Contains(table, session) {
 		s.t.Errorf("the table lacks the session:\n%s", table)
 	}
-	s.run("console", "session", "end", session)
-	other.ended(0, 1)
+	runOperator(s, "console", "session", "end", session)
+	sessionEnded(other, 0, 1)
 	first.must(1, "GET", "/session", "")
 	for _, id := range []string{session, uuid.NewString(), "x"} {
 		out, log, code := s.operate("console", "session", "end", id, siteMaster)

@@ -76,7 +76,7 @@ func startSite(t *testing.T) *site {
 		"staff=acme:editor;ops=operator", "--base-url", siteURL, "--trusted-proxies=127.0.0.1/32",
 		"--wait-timeout=8s",
 	}
-	s.refusesToServe(flags)
+	refusesToServe(s, flags)
 	flags = append(flags, siteMaster)
 	admins := []string{s.admin, "http://" + freeAddress(t)}
 	for n, base := range []string{s.base, "http://" + freeAddress(t)} {
@@ -88,13 +88,13 @@ func startSite(t *testing.T) *site {
 		t.Cleanup(way.CloseIdleConnections)
 		s.ways = append(s.ways, &http.Client{Transport: way, CheckRedirect: noRedirects.CheckRedirect})
 	}
-	s.start(0)
-	s.start(1)
+	startNode(s, 0)
+	startNode(s, 1)
 	return s
 }
 
 // refusesToServe checks that a service without master key ends at once and names the flag.
-func (s *site) refusesToServe(flags []string) {
+func refusesToServe(s *site, flags []string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), startTimeout)
 	defer cancel()
@@ -104,22 +104,22 @@ func (s *site) refusesToServe(flags []string) {
 	wantOneLine(s.t, out, err, "give --master-key (LINKLEDGER_MASTER_KEY) with --oidc-issuer")
 }
 
-// during returns the site for a scenario.
-func (s *site) during(t *testing.T) *site {
+// within returns the site for a scenario.
+func within(t *testing.T, s *site) *site {
 	t.Helper()
 	of := *s
 	of.t = t
 	return &of
 }
 
-func (s *site) start(n int) {
+func startNode(s *site, n int) {
 	s.t.Helper()
 	at := s.nodes[n]
 	at.child = s.serve(at.base, at.admin, at.spool, at.flags...)
 }
 
-// run runs a command on the installation and returns its output. The command must succeed.
-func (s *site) run(args ...string) string {
+// runOperator runs a command on the installation and returns its output. The command must succeed.
+func runOperator(s *site, args ...string) string {
 	s.t.Helper()
 	out, log, code := s.operate(append(args, siteMaster)...)
 	if code != 0 {
@@ -128,10 +128,10 @@ func (s *site) run(args ...string) string {
 	return out
 }
 
-// read reads the JSON that a command prints.
-func (s *site) read(into any, args ...string) {
+// readOutput reads the JSON that a command prints.
+func readOutput(s *site, into any, args ...string) {
 	s.t.Helper()
-	if out := s.run(args...); json.Unmarshal([]byte(out), into) != nil {
+	if out := runOperator(s, args...); json.Unmarshal([]byte(out), into) != nil {
 		s.t.Fatalf("output of %v: %s", args, out)
 	}
 }
@@ -143,10 +143,10 @@ type tenant struct {
 	username, key string
 }
 
-func (s *site) open(username string) tenant {
+func openTenant(s *site, username string) tenant {
 	s.t.Helper()
 	var opened openedAccount
-	s.read(&opened, "account", "create", "--username", username, "--json")
+	readOutput(s, &opened, "account", "create", "--username", username, "--json")
 	return tenant{s, username, opened.APIKey}
 }
 
@@ -178,14 +178,14 @@ func (a tenant) member(of openidtest.Person, role string) signedIn {
 // members returns the members of the account as the command line lists them.
 func (a tenant) members() (members []listedMember) {
 	a.t.Helper()
-	a.read(&members, "account", "member", "list", "--username", a.username, "--json")
+	readOutput(a.site, &members, "account", "member", "list", "--username", a.username, "--json")
 	return members
 }
 
-// people returns the persons with a subject.
-func (s *site) people(subject string) (people []listedPerson) {
+// peopleOf returns the persons with a subject.
+func peopleOf(s *site, subject string) (people []listedPerson) {
 	s.t.Helper()
-	s.read(&people, "person", "list", "--json")
+	readOutput(s, &people, "person", "list", "--json")
 	return slices.DeleteFunc(people, func(p listedPerson) bool { return p.Subject != subject })
 }
 
@@ -305,8 +305,8 @@ func (in signedIn) refused(code float64, node int, method, path, body string) {
 	}
 }
 
-// ended checks that no node accepts the session.
-func (in signedIn) ended(nodes ...int) {
+// sessionEnded checks that no node accepts the session.
+func sessionEnded(in signedIn, nodes ...int) {
 	in.t.Helper()
 	for _, node := range nodes {
 		in.refused(noSession, node, "GET", "/session", "")
@@ -319,13 +319,13 @@ func createLink(hash string) string {
 	return fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":%q}]}`, hash)
 }
 
-// actors returns who caused the events of a hash, as the command line says it.
-func (s *site) actors(hash string, flags ...string) (actors []audit.Actor) {
+// actorsOf returns who caused the events of a hash, as the command line says it.
+func actorsOf(s *site, hash string, flags ...string) (actors []audit.Actor) {
 	s.t.Helper()
 	var history struct {
 		Events []audit.Entry `json:"events"`
 	}
-	s.read(&history, append([]string{"audit", "history", hash, "--format", "json"}, flags...)...)
+	readOutput(s, &history, append([]string{"audit", "history", hash, "--format", "json"}, flags...)...)
 	for _, e := range history.Events {
 		actors = append(actors, e.Actor)
 	}
@@ -340,24 +340,24 @@ func TestPeople(t *testing.T) { //nolint:tparallel // the scenarios share one in
 		name string
 		run  func(*site)
 	}{
-		{"members", (*site).haveMembers},
-		{"operators", (*site).endOperators},
-		{"races", (*site).endSessionsInUse},
-		{"killed after the answer", (*site).killAfterEnd},
-		{"killed during sign-ins", (*site).killDuringSignIns},
-		{"erased", (*site).erasePeople},
-		{"erased with their account", (*site).eraseAccount},
-		{"audited", (*site).auditPeople},
+		{"members", haveMembers},
+		{"operators", endOperators},
+		{"races", endSessionsInUse},
+		{"killed after the answer", killAfterEnd},
+		{"killed during sign-ins", killDuringSignIns},
+		{"erased", erasePeople},
+		{"erased with their account", eraseAccount},
+		{"audited", auditPeople},
 	} {
-		if !t.Run(scenario.name, func(t *testing.T) { scenario.run(s.during(t)) }) {
+		if !t.Run(scenario.name, func(t *testing.T) { scenario.run(within(t, s)) }) {
 			break // what follows would fail too
 		}
 	}
 }
 
 // haveMembers gives roles to a person by groups and by hand, and takes them away again.
-func (s *site) haveMembers() {
-	acme := s.open("acme")
+func haveMembers(s *site) {
+	acme := openTenant(s, "acme")
 	grace := person("grace", "Grace Hopper", "staff", "another")
 	in := s.signIn(grace)
 	if in.session["user_name"] != grace.Name || in.session["account"] != "acme" || in.session["role"] != "editor" ||
@@ -371,21 +371,21 @@ func (s *site) haveMembers() {
 	in.must(1, "PATCH", "/urls/graces", `{"urls":[{"note":"by Grace"}]}`)
 	acme.must(0, "PATCH", "/urls/graces", `{"urls":[{"note":"by a key"}]}`)
 	for _, by := range []string{in.id, grace.Name} {
-		actors := s.actors("graces", "--by", by)
+		actors := actorsOf(s, "graces", "--by", by)
 		if len(actors) < 3 || slices.ContainsFunc(actors, func(a audit.Actor) bool {
 			return a.User != in.id || a.UserName != grace.Name || a.Via != "console" || a.Key != ""
 		}) {
 			s.t.Errorf("what %s did was done by %+v", by, actors)
 		}
 	}
-	if all, hers := s.actors("graces"), s.actors("graces", "--by", in.id); len(all) != len(hers)+1 {
+	if all, hers := actorsOf(s, "graces"), actorsOf(s, "graces", "--by", in.id); len(all) != len(hers)+1 {
 		s.t.Errorf("%d of %d events are hers; want all but one", len(hers), len(all))
 	}
-	if table := s.run("audit", "history", "graces"); !strings.Contains(table, grace.Name+", person "+in.id) {
+	if table := runOperator(s, "audit", "history", "graces"); !strings.Contains(table, grace.Name+", person "+in.id) {
 		s.t.Errorf("the history does not name her:\n%s", table)
 	}
 	listed := listedPerson{ID: in.id, Issuer: s.issuer.URL, Subject: "grace", Name: grace.Name, Mail: grace.Mail}
-	if people := s.people("grace"); len(people) != 1 || people[0] != listed {
+	if people := peopleOf(s, "grace"); len(people) != 1 || people[0] != listed {
 		s.t.Errorf("listed are %+v, want %+v", people, listed)
 	}
 	member := listedMember{ID: in.id, Name: grace.Name, Mail: grace.Mail, Role: "editor", Group: "staff"}
@@ -393,8 +393,8 @@ func (s *site) haveMembers() {
 		s.t.Errorf("the members are %+v, want %+v", members, member)
 	}
 
-	s.run("account", "member", "set", "--username", "acme", in.id, "viewer")
-	in.ended(0, 1)
+	runOperator(s, "account", "member", "set", "--username", "acme", in.id, "viewer")
+	sessionEnded(in, 0, 1)
 	member.Role, member.Group = "viewer", ""
 	if members := acme.members(); len(members) != 1 || members[0] != member {
 		s.t.Errorf("after the change the members are %+v, want %+v", members, member)
@@ -402,12 +402,12 @@ func (s *site) haveMembers() {
 	viewer := s.signIn(grace)
 	viewer.must(0, "GET", "/urls/graces", "")
 	viewer.refused(accessDenied, 1, "POST", "/urls", createLink(""))
-	s.run("account", "member", "remove", "--username", "acme", in.id)
-	viewer.ended(0, 1)
+	runOperator(s, "account", "member", "remove", "--username", "acme", in.id)
+	sessionEnded(viewer, 0, 1)
 	if members := acme.members(); len(members) > 0 {
 		s.t.Errorf("after the removal there are the members %+v", members)
 	}
-	if table := s.run("audit", "history", "graces", "--by", grace.Name); !strings.Contains(table, "person "+in.id) {
+	if table := runOperator(s, "audit", "history", "graces", "--by", grace.Name); !strings.Contains(table, "person "+in.id) {
 		s.t.Errorf("the history does not name a former member:\n%s", table)
 	}
 	out, log, code := s.operate("account", "member", "remove", "--username", "acme", in.id, siteMaster)
@@ -417,8 +417,8 @@ func (s *site) haveMembers() {
 }
 
 // endSessionsInUse ends sessions while clients use them through both nodes.
-func (s *site) endSessionsInUse() {
-	club := s.open("club")
+func endSessionsInUse(s *site) {
+	club := openTenant(s, "club")
 	for name, end := range map[string]func(in signedIn){
 		"member":  func(in signedIn) { club.must(1, "DELETE", "/members/"+in.id, "") },
 		"role":    func(in signedIn) { club.employ(in.id, "auditor") },
@@ -429,7 +429,7 @@ func (s *site) endSessionsInUse() {
 		carriedOut := endInUse(s.t, func(client int) (map[string]any, error) {
 			return in.call(client%2, "POST", "/urls", body)
 		}, func() { end(in) })
-		in.ended(0, 1)
+		sessionEnded(in, 0, 1)
 		var found any
 		for late := time.Now().Add(startTimeout); found != float64(carriedOut) && time.Now().Before(late); {
 			found = club.must(0, "GET", "/urls?limit=1&search="+name, "")["page"].(map[string]any)["total_count"]
@@ -441,24 +441,24 @@ func (s *site) endSessionsInUse() {
 }
 
 // killAfterEnd kills the node that has just answered that sessions have ended.
-func (s *site) killAfterEnd() {
-	shop := s.open("shop")
+func killAfterEnd(s *site) {
+	shop := openTenant(s, "shop")
 	kept := shop.member(person("jane", "Jane"), "editor")
 	removed := shop.member(person("karl", "Karl"), "editor")
 	left := s.signIn(person("karl", "Karl"))
 	left.must(0, "DELETE", "/session", "")
 	shop.must(0, "DELETE", "/members/"+removed.id, "")
 	s.nodes[0].kill()
-	left.ended(1)
-	removed.ended(1)
-	s.start(0)
-	left.ended(0, 1)
-	removed.ended(0, 1)
+	sessionEnded(left, 1)
+	sessionEnded(removed, 1)
+	startNode(s, 0)
+	sessionEnded(left, 0, 1)
+	sessionEnded(removed, 0, 1)
 	kept.must(0, "POST", "/urls", createLink("janes"))
 }
 
 // killDuringSignIns kills a node while persons sign in through both, each for the first time.
-func (s *site) killDuringSignIns() {
+func killDuringSignIns(s *site) {
 	const persons = 6
 	for round := range soak.N(1, 20) {
 		victim := 1 - round%2
@@ -490,30 +490,30 @@ func (s *site) killDuringSignIns() {
 		}
 		s.nodes[victim].kill()
 		browsers.Wait()
-		s.start(victim)
+		startNode(s, victim)
 		for n := range persons {
 			for node := range s.nodes {
 				if err := signIn(n, node); err != nil {
 					s.t.Errorf("sign-in after the kill: %v", err)
 				}
 			}
-			if people := s.people(subject(n)); len(ids[n]) != 1 || len(people) != 1 || !ids[n][people[0].ID] {
+			if people := peopleOf(s, subject(n)); len(ids[n]) != 1 || len(people) != 1 || !ids[n][people[0].ID] {
 				s.t.Errorf("%s is %v, listed are %+v", subject(n), ids[n], people)
 			}
 		}
 	}
 }
 
-// verify checks the read models.
-func (s *site) verify() {
+// verifyAll checks the read models.
+func verifyAll(s *site) {
 	s.t.Helper()
-	if out := s.run("projections", "verify", "--all"); strings.Count(out, ", 0 different\n") != len(projections.Names()) {
+	if out := runOperator(s, "projections", "verify", "--all"); strings.Count(out, ", 0 different\n") != len(projections.Names()) {
 		s.t.Errorf("output of verify:\n%s", out)
 	}
 }
 
 // hasKey reports whether there is a key that opens the details of a person.
-func (s *site) hasKey(id string) (has bool) {
+func hasKey(s *site, id string) (has bool) {
 	s.t.Helper()
 	db, err := readmodel.Open(s.t.Context(), s.database.DSN(), 1)
 	if err != nil {
@@ -531,18 +531,18 @@ func (s *site) hasKey(id string) (has bool) {
 // wantErased checks that nothing says who a person was that made a link and its only edit.
 func (a tenant) wantErased(in signedIn, name, hash string) {
 	a.t.Helper()
-	in.ended(0, 1)
-	if a.hasKey(in.id) {
+	sessionEnded(in, 0, 1)
+	if hasKey(a.site, in.id) {
 		a.t.Error("the key of the details is still there")
 	}
 	const erased = "erased"
-	actors := a.actors(hash, "--by", in.id)
+	actors := actorsOf(a.site, hash, "--by", in.id)
 	for _, actor := range actors {
 		if actor.UserName != erased {
 			a.t.Errorf("the history names %+v", actor)
 		}
 	}
-	if out := a.run("person", "list", "--json"); strings.Contains(out, in.id) {
+	if out := runOperator(a.site, "person", "list", "--json"); strings.Contains(out, in.id) {
 		a.t.Errorf("the erased person is listed: %s", out)
 	}
 	for _, member := range a.members() {
@@ -550,7 +550,7 @@ func (a tenant) wantErased(in signedIn, name, hash string) {
 			a.t.Errorf("the erased person is the member %+v", member)
 		}
 	}
-	if named := a.actors(hash, "--by", name); len(actors) < 3 || len(named) > 0 {
+	if named := actorsOf(a.site, hash, "--by", name); len(actors) < 3 || len(named) > 0 {
 		a.t.Errorf("the history has %d events of the person, %d of them by name", len(actors), len(named))
 	}
 	for _, args := range [][]string{
@@ -559,7 +559,7 @@ func (a tenant) wantErased(in signedIn, name, hash string) {
 		{"person", "list"},
 		{"account", "member", "list", "--username", a.username},
 	} {
-		if out := a.run(args...); strings.Contains(out, name) {
+		if out := runOperator(a.site, args...); strings.Contains(out, name) {
 			a.t.Errorf("output of %v:\n%s", args, out)
 		}
 	}
@@ -584,8 +584,8 @@ func (a tenant) wantErased(in signedIn, name, hash string) {
 }
 
 // erasePeople erases a person, and builds again what named them.
-func (s *site) erasePeople() {
-	labs := s.open("labs")
+func erasePeople(s *site) {
+	labs := openTenant(s, "labs")
 	ida := person("ida", "Ida Rhodes")
 	in := labs.member(ida, "owner")
 	in.must(0, "POST", "/urls", createLink("idas"))
@@ -597,20 +597,20 @@ func (s *site) erasePeople() {
 			s.t.Errorf("before the erasure: %v\n%s", call, history)
 		}
 	}
-	if !s.hasKey(in.id) {
+	if !hasKey(s, in.id) {
 		s.t.Error("the details have no key")
 	}
-	s.run("person", "erase", in.id)
+	runOperator(s, "person", "erase", in.id)
 	labs.wantErased(in, ida.Name, "idas")
-	s.run("person", "erase", in.id) // completes an interrupted erasure
+	runOperator(s, "person", "erase", in.id) // completes an interrupted erasure
 	anew := s.signIn(person("ida", "Ida again"))
-	if people := s.people("ida"); anew.id == in.id || len(people) != 1 || people[0].ID != anew.id {
+	if people := peopleOf(s, "ida"); anew.id == in.id || len(people) != 1 || people[0].ID != anew.id {
 		s.t.Errorf("after the erasure she is %s, before %s; listed are %+v", anew.id, in.id, people)
 	}
-	s.verify()
-	s.run("projections", "rebuild", "accounts")
-	s.run("projections", "rebuild", "activity")
-	s.verify()
+	verifyAll(s)
+	runOperator(s, "projections", "rebuild", "accounts")
+	runOperator(s, "projections", "rebuild", "activity")
+	verifyAll(s)
 	labs.wantErased(in, ida.Name, "idas")
 	if anew.must(0, "GET", "/session", "")["session"].(map[string]any)["user_name"] != "Ida again" {
 		s.t.Error("the rebuild has erased who signed in again")
@@ -618,19 +618,19 @@ func (s *site) erasePeople() {
 }
 
 // eraseAccount erases an account with two members, one of whom is a member of another account too.
-func (s *site) eraseAccount() {
-	guild, union := s.open("guild"), s.open("union")
+func eraseAccount(s *site) {
+	guild, union := openTenant(s, "guild"), openTenant(s, "union")
 	mona, nils := person("mona", "Mona"), person("nils", "Nils Nilsson")
 	only := guild.member(mona, "owner")
 	both := guild.member(nils, "editor")
 	member := union.member(nils, "viewer")
-	s.run("account", "erase", "guild")
-	only.ended(0, 1)
-	both.ended(0, 1)
-	if out := s.run("person", "list", "--json"); strings.Contains(out, only.id) || strings.Contains(out, "Mona") {
+	runOperator(s, "account", "erase", "guild")
+	sessionEnded(only, 0, 1)
+	sessionEnded(both, 0, 1)
+	if out := runOperator(s, "person", "list", "--json"); strings.Contains(out, only.id) || strings.Contains(out, "Mona") {
 		s.t.Errorf("the member of the account alone is listed: %s", out)
 	}
-	if people := s.people("nils"); len(people) != 1 || people[0].ID != both.id || people[0].Name != "Nils Nilsson" {
+	if people := peopleOf(s, "nils"); len(people) != 1 || people[0].ID != both.id || people[0].Name != "Nils Nilsson" {
 		s.t.Errorf("the member of another account is listed as %+v", people)
 	}
 	for node := range s.nodes {
@@ -639,22 +639,22 @@ func (s *site) eraseAccount() {
 	if members := union.members(); len(members) != 1 || members[0].Name != "Nils Nilsson" {
 		s.t.Errorf("the members of the other account are %+v", members)
 	}
-	s.run("account", "erase", "guild")
+	runOperator(s, "account", "erase", "guild")
 	// Whatever the answer is, the read models must be able to follow.
 	_, _, _ = s.operate("account", "member", "remove", "--username", "guild", only.id, siteMaster)
 	if again := s.signIn(mona); again.id == only.id || again.session["account"] != nil {
 		s.t.Errorf("the erased member is %s again, with the session %v", again.id, again.session)
 	}
-	s.verify()
+	verifyAll(s)
 }
 
 // auditPeople verifies and exports the log of the scenarios before, and looks for details of people
 // in it and in what the services have logged.
-func (s *site) auditPeople() {
+func auditPeople(s *site) {
 	in := s.signIn(person("grace", "Grace Hopper"))
-	s.run("audit", "verify")
+	runOperator(s, "audit", "verify")
 	file := filepath.Join(s.t.TempDir(), "log.ndjson")
-	s.run("audit", "export", "--output", file)
+	runOperator(s, "audit", "export", "--output", file)
 	must(s.t, "audit", "import-check", file)
 	log, err := os.ReadFile(file)
 	if err != nil {

@@ -154,7 +154,7 @@ func TestSmallPool(t *testing.T) {
 		}
 		others = append(others, conn)
 	}
-	_, log := i.newService(append(i.backends(), "--log-format=json")...)
+	_, log := newService(i, append(i.backends(), "--log-format=json")...)
 	log.await("waiting", `"dependency":"database"`, "pool_size")
 	awaitReady(t, i.admin, 503, "pool_size")
 	for _, conn := range others {
@@ -187,7 +187,7 @@ func TestStartWaitsForLock(t *testing.T) {
 		})
 	}()
 	<-locked
-	process, log := i.newService(append(i.backends(), "--log-format=json")...)
+	process, log := newService(i, append(i.backends(), "--log-format=json")...)
 	line := log.await("waiting", "lock of the schemas", `application \"another\"`)
 	awaitReady(t, i.admin, 503, "pg_terminate_backend(")
 	pid := regexp.MustCompile(`pg_terminate_backend\((\d+)\)`).FindStringSubmatch(line)

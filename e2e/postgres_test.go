@@ -17,8 +17,8 @@ import (
 	"linkledger/internal/pgserver"
 )
 
-// asOwner runs a statement in the database of an installation.
-func (i *installation) asOwner(statement string) {
+// runAsOwner runs a statement in the database of an installation.
+func runAsOwner(i *installation, statement string) {
 	i.t.Helper()
 	conn, err := pgx.Connect(i.t.Context(), i.database.DSN())
 	if err != nil {
@@ -30,8 +30,8 @@ func (i *installation) asOwner(statement string) {
 	}
 }
 
-// withDatabase returns the connection string of another database of the same server.
-func (i *installation) withDatabase(name string) string {
+// urlOfDatabase returns the connection string of another database of the same server.
+func urlOfDatabase(i *installation, name string) string {
 	i.t.Helper()
 	u, err := url.Parse(i.database.DSN())
 	if err != nil {
@@ -48,9 +48,9 @@ func TestUnfitDatabases(t *testing.T) {
 	i := notStarted(t)
 	t.Cleanup(i.stopDatabase)
 	i.startStore()
-	i.asOwner("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+	runAsOwner(i, "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
 	for want, dsn := range map[string]string{
-		"its encoding is LATIN1 and must be UTF8": i.withDatabase("latin"),
+		"its encoding is LATIN1 and must be UTF8": urlOfDatabase(i, "latin"),
 		"its search_path (nowhere) names no":      i.database.DSN() + "&search_path=nowhere",
 	} {
 		out, log, code := command(t, "serve", "--eventstore", "esdb://"+i.storeAddress+"?tls=false", "--database", dsn,
@@ -69,17 +69,17 @@ func TestReadOnlyDatabase(t *testing.T) {
 	t.Cleanup(i.stopDatabase)
 	i.startStore()
 	const set = "ALTER DATABASE linkledger SET default_transaction_read_only = "
-	i.asOwner(set + "on")
-	_, log := i.newService(append(i.backends(), "--log-format=json")...)
+	runAsOwner(i, set+"on")
+	_, log := newService(i, append(i.backends(), "--log-format=json")...)
 	log.await("waiting", `"dependency":"database"`, "read-only")
 	awaitReady(t, i.admin, http.StatusServiceUnavailable, "read-only")
-	i.asOwner(fmt.Sprintf("SET transaction_read_only = off; %soff", set))
+	runAsOwner(i, fmt.Sprintf("SET transaction_read_only = off; %soff", set))
 	log.await("the dependency answers", `"dependency":"database"`)
 	awaitReady(t, i.admin, http.StatusOK, "ok")
 }
 
 // configure appends lines to a file of the database's cluster, which does not run.
-func (i *installation) configure(folder, file string, lines ...string) {
+func configure(i *installation, folder, file string, lines ...string) {
 	i.t.Helper()
 	path := filepath.Join(i.folder, folder, "cluster", file)
 	opened, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -97,17 +97,17 @@ func TestFewConnections(t *testing.T) {
 	t.Parallel()
 	i := notStarted(t)
 	i.stopDatabase()
-	i.configure("postgres", "postgresql.conf", "max_connections = 8", "superuser_reserved_connections = 1")
+	configure(i, "postgres", "postgresql.conf", "max_connections = 8", "superuser_reserved_connections = 1")
 	i.startStore()
 	i.startDatabase()
 	t.Cleanup(i.stopDatabase)
 	i.openAccountBy("--eventstore", "esdb://"+i.storeAddress+"?tls=false") // and no connection to PostgreSQL
 	i.startService()
-	i.work(t)
+	workWith(t, i)
 }
 
-// work creates, edits, reads and visits links for a while. Nothing may be refused or lost.
-func (i *installation) work(t *testing.T) {
+// workWith creates, edits, reads and visits links for a while. Nothing may be refused or lost.
+func workWith(t *testing.T, i *installation) {
 	t.Helper()
 	i.eventually("the account is known", func() bool { return i.clicks() >= 0 })
 	body := `{"urls":[{"long_url":"https://example.com/","custom_hash":"link0"}]}`
@@ -142,8 +142,8 @@ func TestFailOverOfPostgreSQL(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(i.folder), 0o711); err != nil {
 		t.Fatal(err)
 	}
-	i.configure("postgres", "postgresql.conf", "wal_level = replica", "max_wal_senders = 4")
-	i.configure("postgres", "pg_hba.conf", "local replication all trust")
+	configure(i, "postgres", "postgresql.conf", "wal_level = replica", "max_wal_senders = 4")
+	configure(i, "postgres", "pg_hba.conf", "local replication all trust")
 	i.startDatabase() // a standby refuses a log that was written with less
 	i.stopDatabase()
 	standby := filepath.Join(i.folder, "standby")
@@ -162,7 +162,7 @@ func TestFailOverOfPostgreSQL(t *testing.T) {
 		return u.Query().Get("host")
 	}
 	primary := sockets(i.database.DSN())
-	i.configure("standby", "postgresql.conf", fmt.Sprintf("primary_conninfo = 'host=%s user=linkledger'", primary))
+	configure(i, "standby", "postgresql.conf", fmt.Sprintf("primary_conninfo = 'host=%s user=linkledger'", primary))
 	if out, err := exec.CommandContext(t.Context(), "cp", "-a", "--attributes-only", filepath.Join(standby, "cluster", "PG_VERSION"),
 		filepath.Join(standby, "cluster", "standby.signal")).CombinedOutput(); err != nil { // with the same owner
 		t.Fatalf("%v: %s", err, out)
@@ -183,16 +183,16 @@ func TestFailOverOfPostgreSQL(t *testing.T) {
 	i.startStore()
 	i.startService()
 	i.openAccount()
-	i.work(t)
+	workWith(t, i)
 
 	waits := *i
 	waits.base, waits.admin, waits.folder = "http://"+freeAddress(t), "http://"+freeAddress(t), t.TempDir()
 	waits.dsn = second.DSN()
-	_, log := waits.newService(append(waits.backends(), "--log-format=json")...)
+	_, log := newService(&waits, append(waits.backends(), "--log-format=json")...)
 	log.await("waiting", `"dependency":"database"`, "standby that has not been promoted")
 	i.stopDatabase()
 	i.database = second
-	i.asOwner("SELECT pg_promote()")
+	runAsOwner(i, "SELECT pg_promote()")
 	log.await("the dependency answers", `"dependency":"database"`)
 	i.eventually("the service is ready", func() bool { return readiness(t, i.admin)["database"] == "ok" && i.clicks() > 0 })
 	before := i.clicks()
@@ -215,12 +215,12 @@ func TestFailOverOfPostgreSQL(t *testing.T) {
 	})
 	anew := *i
 	anew.base, anew.admin, anew.folder = "http://"+freeAddress(t), "http://"+freeAddress(t), t.TempDir()
-	_, started := anew.newService(anew.backends()...)
+	_, started := newService(&anew, anew.backends()...)
 	started.await("serving", "roles=")
 	i.eventually("the node that starts shows the promoted database", func() bool { return anew.clicks() >= before })
 	misled := *i
 	misled.base, misled.admin, misled.folder = "http://"+freeAddress(t), "http://"+freeAddress(t), t.TempDir()
 	misled.dsn = former.DSN()
-	_, said := misled.newService(append(misled.backends(), "--log-format=json")...)
+	_, said := newService(&misled, append(misled.backends(), "--log-format=json")...)
 	said.await("waiting", `"dependency":"database"`, "former primary", "--replace-database=2")
 }

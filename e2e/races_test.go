@@ -148,9 +148,9 @@ func (c *cluster) total(query string) float64 {
 	return totals[0]
 }
 
-// winner checks that exactly one response is a success and that all others are the given refusal.
+// theWinner checks that exactly one response is a success and that all others are the given refusal.
 // It returns the index of the success.
-func (c *cluster) winner(answers []map[string]any, refusal float64) int {
+func theWinner(c *cluster, answers []map[string]any, refusal float64) int {
 	c.t.Helper()
 	winner := -1
 	for client, answer := range answers {
@@ -175,7 +175,7 @@ func TestRaces(t *testing.T) {
 	c := startCluster(t)
 	const hashTaken = 1215
 
-	won := c.winner(c.race("POST", func(client int) (string, string) {
+	won := theWinner(c, c.race("POST", func(client int) (string, string) {
 		return "/urls", fmt.Sprintf(
 			`{"urls":[{"long_url":"https://example.com/hash/%d","custom_hash":"prize"}]}`, client,
 		)
@@ -207,7 +207,7 @@ func TestRaces(t *testing.T) {
 			fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/rename","custom_hash":"from%d"}]}`, client),
 		)
 	}
-	won = c.winner(c.race("PATCH", func(client int) (string, string) {
+	won = theWinner(c, c.race("PATCH", func(client int) (string, string) {
 		return fmt.Sprintf("/urls/from%d", client), `{"urls":[{"custom_hash":"target"}]}`
 	}), hashTaken)
 	if n := c.total("search=rename"); n != racers {

@@ -28,9 +28,9 @@ var rebuildEvents = flag.Int(
 // that serves during the rebuild.
 const mostMemory = 300
 
-// fill appends the histories of links of a separate account. Each history is a creation and nine
+// fillLog appends the histories of links of a separate account. Each history is a creation and nine
 // edits.
-func (i *installation) fill(n int) (last eventstore.Position) {
+func fillLog(i *installation, n int) (last eventstore.Position) {
 	i.t.Helper()
 	store := openStore(i.t, "esdb://"+i.storeAddress+"?tls=false")
 	defer store.Close()
@@ -151,7 +151,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	last := i.fill(*rebuildEvents)
+	last := fillLog(i, *rebuildEvents)
 	is := func(condition string, args ...any) bool {
 		var n int
 		if err := db.NewRaw("SELECT count(*) FROM linkledger.generations WHERE "+condition, args...).Scan(

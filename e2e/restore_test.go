@@ -102,13 +102,13 @@ func TestOnlyLogAndKeysRemain(t *testing.T) {
 	t.Parallel()
 	master := "--master-key=" + strings.Repeat("A", 43) + "="
 	i := install(t, "--base-url=https://sho.rt", master)
-	i.writeHistory()
+	writeHistory(i)
 	backends := append(i.backends(), master)
-	before := i.responses(i.base, backends)
+	before := responsesOf(i, i.base, backends)
 	if note := before["/urls?order_by=hash"].(map[string]any)["urls"].([]any)[0].(map[string]any)["note"]; note != "n" {
 		t.Fatalf("the note is %v, want n", note)
 	}
-	i.stopService()
+	stopService(i)
 	database := i.connectTo(i.database.DSN())
 	i.exec(database, "DROP SCHEMA linkledger CASCADE")
 
@@ -136,7 +136,7 @@ func TestOnlyLogAndKeysRemain(t *testing.T) {
 	i.exec(database, "ALTER SCHEMA kept RENAME TO linkledger_keys")
 
 	i.startService()
-	i.answersAsBefore(i.base, backends, before)
+	answersAsBefore(i, i.base, backends, before)
 	if out, log, code := command(t, append([]string{"projections", "verify", "--all"}, backends...)...); code != 0 {
 		t.Errorf("verify ended with %d: %s%s", code, out, log)
 	}

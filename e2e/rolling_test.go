@@ -58,7 +58,7 @@ func TestRollingDeploy(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	i.tag(i.base, "before")
+	makeTag(i, i.base, "before")
 	reader, err := db.BeginTx(t.Context(), nil) // while it reads, no version can take over
 	if err != nil {
 		t.Fatal(err)
@@ -72,17 +72,17 @@ func TestRollingDeploy(t *testing.T) {
 	i.program = program
 	newer := "http://" + freeAddress(t)
 	i.serve(newer, "http://"+freeAddress(t), "spool 2")
-	i.eventually("the newer version builds", func() bool { return i.tagGenerations(db) == "1 true\n2 false\n" })
-	i.tag(i.base, "meanwhile")
-	if got := i.tagGenerations(db); got != "1 true\n2 false\n" {
+	i.eventually("the newer version builds", func() bool { return tagGenerations(i, db) == "1 true\n2 false\n" })
+	makeTag(i, i.base, "meanwhile")
+	if got := tagGenerations(i, db); got != "1 true\n2 false\n" {
 		t.Errorf("generations while the newer version builds:\n%s", got)
 	}
 	if err := reader.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	i.eventually("the newer version takes over", func() bool { return i.tagGenerations(db) == "1 false\n2 true\n" })
-	i.tag(newer, "after")
-	i.tag(i.base, "later")
+	i.eventually("the newer version takes over", func() bool { return tagGenerations(i, db) == "1 false\n2 true\n" })
+	makeTag(i, newer, "after")
+	makeTag(i, i.base, "later")
 
 	if out, log, code := command(t, append([]string{"projections", "verify", "--all"}, i.backends()...)...); code != 0 {
 		t.Errorf("verify ended with %d:\n%s%s", code, out, log)
@@ -91,14 +91,14 @@ func TestRollingDeploy(t *testing.T) {
 	if code != 0 || out != "generation 1 of tags serves\n" {
 		t.Errorf("rollback ended with %d: %s%s", code, out, log)
 	}
-	i.tag(i.base, "back")
+	makeTag(i, i.base, "back")
 	for _, label := range []string{"before", "meanwhile", "after", "later"} {
-		i.tagged(i.base, label)
+		awaitTag(i, i.base, label)
 	}
 }
 
 // tagGenerations lists the generations of the tags and whether each one serves.
-func (i *installation) tagGenerations(db *readmodel.DB) string {
+func tagGenerations(i *installation, db *readmodel.DB) string {
 	i.t.Helper()
 	var lines string
 	if err := db.NewRaw(`SELECT coalesce(string_agg(concat(generation, ' ', serving::text, chr(10)), '' ORDER BY generation), '')
@@ -108,16 +108,16 @@ func (i *installation) tagGenerations(db *readmodel.DB) string {
 	return lines
 }
 
-// tag creates a tag and checks that a read shows it.
-func (i *installation) tag(base, label string) {
+// makeTag creates a tag and checks that a read shows it.
+func makeTag(i *installation, base, label string) {
 	i.t.Helper()
 	if _, err := call(i.t.Context(), base, i.key, "POST", "/tags", fmt.Sprintf(`{"label":%q}`, label)); err != nil {
 		i.t.Fatal(err)
 	}
-	i.tagged(base, label)
+	awaitTag(i, base, label)
 }
 
-func (i *installation) tagged(base, label string) {
+func awaitTag(i *installation, base, label string) {
 	i.t.Helper()
 	i.eventually("the tag "+label+" is listed", func() bool {
 		tags, err := call(i.t.Context(), base, i.key, "GET", "/tags", "")

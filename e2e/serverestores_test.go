@@ -19,10 +19,10 @@ import (
 )
 
 // asDev returns an installation as what calls are sent to.
-func (i *installation) asDev() *dev { return &dev{t: i.t, base: i.base, admin: i.admin, key: i.key} }
+func asDev(i *installation) *dev { return &dev{t: i.t, base: i.base, admin: i.admin, key: i.key} }
 
 // awaitAccount waits until a service knows the account of the tests.
-func (i *installation) awaitAccount() {
+func awaitAccount(i *installation) {
 	i.t.Helper()
 	i.eventually("the account is known", func() bool {
 		_, err := call(i.t.Context(), i.base, i.key, "GET", "/account", "")
@@ -31,7 +31,7 @@ func (i *installation) awaitAccount() {
 }
 
 // restoredTo returns an installation of its own on a restored log and database, in the same PostgreSQL.
-func (i *installation) restoredTo(folder, dsn string) *installation {
+func restoredTo(i *installation, folder, dsn string) *installation {
 	i.t.Helper()
 	other := &installation{
 		t: i.t, folder: folder, program: i.program, flags: i.flags, database: i.database, dsn: dsn, key: i.key,
@@ -39,7 +39,7 @@ func (i *installation) restoredTo(folder, dsn string) *installation {
 	}
 	other.startStore()
 	other.startService()
-	other.awaitCaughtUp(other.backends())
+	awaitCaughtUp(other, other.backends())
 	return other
 }
 
@@ -57,17 +57,17 @@ func TestRestoresOfServe(t *testing.T) {
 		return out
 	}
 	i := install(t, "--base-url=https://sho.rt", "--master-key="+master)
-	i.awaitAccount()
+	awaitAccount(i)
 	kept, heads := filepath.Join(i.folder, "backups"), filepath.Join(i.folder, "heads")
 	auditor := filepath.Join(i.folder, "auditor.key")
 	public := strings.TrimSpace(must(t, "audit", "key", auditor))
-	d := i.asDev()
+	d := asDev(i)
 	d.call("POST", "/urls", notedLink)
 	admin := i.connectTo(i.database.DSN())
 	load := startTraffic(t, d)
 	for round := range soak.N(2, 30) {
 		load.await(t, len(load.answered().created)+1+rand.IntN(40))
-		write(t, heads, i.signedHead(auditor))
+		write(t, heads, signedHead(i, auditor))
 		before := load.answered()
 		var made backups.Manifest
 		if err := json.Unmarshal([]byte(run("backup", kept, "--events", filepath.Join(i.folder, "events"),
@@ -93,14 +93,14 @@ func TestRestoresOfServe(t *testing.T) {
 		if int(brought.Links) < least || brought.Accounts != 1 || brought.Keys == 0 || brought.Events != made.Events {
 			t.Errorf("it brought %+v of %+v", brought, made)
 		}
-		again := i.restoredTo(folder, dsn)
-		checkBetween(t, again.asDev(), before, after, "noted")
-		wantNoted(t, again.asDev())
+		again := restoredTo(i, folder, dsn)
+		checkBetween(t, asDev(again), before, after, "noted")
+		wantNoted(t, asDev(again))
 		wantProof(t, run(append([]string{"projections", "verify", "--all"}, again.backends()...)...)+
 			run(append([]string{"audit", "verify", "--checkpoint", heads, "--public-key", public},
 				again.backends()...)...))
-		again.asDev().call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","note":"goes on"}]}`)
-		again.stopService()
+		asDev(again).call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","note":"goes on"}]}`)
+		stopService(again)
 		again.store.kill()
 		i.exec(admin, "DROP DATABASE "+name+" WITH (FORCE)")
 		removeAll(t, folder)
@@ -117,8 +117,8 @@ func TestRestoresOfServe(t *testing.T) {
 func TestLogThatWasWrittenOn(t *testing.T) {
 	t.Parallel()
 	i := install(t)
-	i.awaitAccount()
-	d := i.asDev()
+	awaitAccount(i)
+	d := asDev(i)
 	create := func(d *dev, hashes ...string) {
 		t.Helper()
 		for _, hash := range hashes {
@@ -127,7 +127,7 @@ func TestLogThatWasWrittenOn(t *testing.T) {
 		}
 	}
 	create(d, "kept")
-	i.stopService()
+	stopService(i)
 	i.stopDatabase()
 	i.store.kill()
 	shell(t, fmt.Sprintf("cd %s; cp -a events events.backup; cp -a postgres postgres.backup", i.folder))
@@ -137,8 +137,8 @@ func TestLogThatWasWrittenOn(t *testing.T) {
 	create(d, "lost1", "lost2", "lost3")
 	auditor, heads := filepath.Join(i.folder, "auditor.key"), filepath.Join(i.folder, "heads")
 	public := strings.TrimSpace(must(t, "audit", "key", auditor))
-	write(t, heads, i.signedHead(auditor))
-	i.stopService()
+	write(t, heads, signedHead(i, auditor))
+	stopService(i)
 	i.stopDatabase()
 	i.store.kill()
 
@@ -148,7 +148,7 @@ func TestLogThatWasWrittenOn(t *testing.T) {
 	i.startDatabase()
 	i.startService()
 	create(d, "made1", "made2", "made3", "made4", "made5")
-	i.stopService()
+	stopService(i)
 	i.stopDatabase()
 	shell(t, fmt.Sprintf("cd %s; mv postgres postgres.new; mv postgres.lost postgres", i.folder))
 	i.startDatabase()
@@ -191,7 +191,7 @@ func TestLogThatWasWrittenOn(t *testing.T) {
 }
 
 // signedHead signs the log as it is now with the key in a file.
-func (i *installation) signedHead(key string) string {
+func signedHead(i *installation, key string) string {
 	i.t.Helper()
 	text, err := os.ReadFile(key)
 	if err != nil {
@@ -258,7 +258,7 @@ const nameWithin = 5 * time.Second
 func TestStandstillIsNamed(t *testing.T) {
 	t.Parallel()
 	i := install(t, "--ready-max-lag=1h", "--wait-timeout=50ms")
-	i.awaitAccount()
+	awaitAccount(i)
 	database := i.connectTo(i.database.DSN())
 	for _, c := range []struct{ name, begin, end, says string }{
 		{

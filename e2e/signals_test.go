@@ -137,7 +137,7 @@ func TestSignalsOfServe(t *testing.T) {
 	hashes := endure(t, i.service.process.Process, i.base, i.key)
 	i.service.kill()
 	for n, s := range ending {
-		service, log := i.newService(i.backends()...)
+		service, log := newService(i, i.backends()...)
 		log.await("msg=serving")
 		awaitReady(t, i.admin, http.StatusOK, "ok")
 		hash := fmt.Sprintf("stopped-%d", n)

@@ -72,7 +72,7 @@ func notStarted(t *testing.T) *installation {
 }
 
 // newService starts a service that need not become ready, and returns it with its log.
-func (i *installation) newService(args ...string) (*exec.Cmd, *lines) {
+func newService(i *installation, args ...string) (*exec.Cmd, *lines) {
 	i.t.Helper()
 	own := []string{
 		"serve", "--listen", i.base[len("http://"):], "--admin-listen", i.admin[len("http://"):], "--spool",
@@ -94,7 +94,7 @@ func TestStartOrder(t *testing.T) {
 	i := notStarted(t)
 	backends := i.backends()
 	i.stopDatabase()
-	service, log := i.newService(append(backends, "--log-format=json")...)
+	service, log := newService(i, append(backends, "--log-format=json")...)
 	log.await(`"dependency":"database"`, "waiting")
 	awaitReady(t, i.admin, http.StatusServiceUnavailable, `"database":"`)
 	if code, _ := scrape(t, i.admin+"/health/live"); code != http.StatusNoContent {
@@ -123,7 +123,7 @@ func TestStopWhileWaiting(t *testing.T) {
 	i := notStarted(t)
 	backends := i.backends()
 	i.stopDatabase()
-	service, log := i.newService(backends...)
+	service, log := newService(i, backends...)
 	log.await("dependency=database", "waiting")
 	if err := service.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -181,8 +181,8 @@ func TestDrainAndSecondSignal(t *testing.T) {
 	i := install(t)
 	second := *i
 	second.base, second.admin, second.folder = "http://"+freeAddress(t), "http://"+freeAddress(t), t.TempDir()
-	service, log := second.newService(
-		append(i.backends(), "--drain-delay=10m", "--log-format=json", "--log-level=debug")...,
+	service, log := newService(
+		&second, append(i.backends(), "--drain-delay=10m", "--log-format=json", "--log-level=debug")...,
 	)
 	log.await(`"msg":"serving"`)
 	awaitReady(t, second.admin, http.StatusOK, "ok")

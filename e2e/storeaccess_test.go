@@ -23,7 +23,7 @@ import (
 var storeLine = regexp.MustCompile(`(?m)^  event store +(".+")$`)
 
 // printedStore returns the connection string in dev's greeting, unquoted by a shell.
-func (d *dev) printedStore() string {
+func printedStore(d *dev) string {
 	d.t.Helper()
 	printed := storeLine.FindStringSubmatch(d.greeting)
 	if printed == nil {
@@ -42,7 +42,7 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
-	printed := d.printedStore()
+	printed := printedStore(d)
 	at, err := url.Parse(printed)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 	// A restart keeps the password, and a folder from a version without passwords still works.
 	again := startDev(t, folder)
 	login, _, _ := strings.Cut(printed, "@")
-	if !strings.HasPrefix(again.printedStore(), login+"@") {
+	if !strings.HasPrefix(printedStore(again), login+"@") {
 		t.Error("the second start has another password")
 	}
 	again.interrupt()
@@ -93,7 +93,7 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	former := startDev(t, folder)
-	wantForeignClient(t, former.printedStore())
+	wantForeignClient(t, printedStore(former))
 	if err := readHead(t, printed, 300*time.Millisecond); err == nil {
 		t.Error("the former password is accepted")
 	}

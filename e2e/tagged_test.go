@@ -18,8 +18,8 @@ var taggedLinks = flag.Int(
 	"tagged-links", 800, "links that TestTagged changes by their tag; make tagged takes 10,000 and 100,000",
 )
 
-// total returns how many links match an expression.
-func (d *dev) total(expression string) int {
+// totalOf returns how many links match an expression.
+func totalOf(d *dev, expression string) int {
 	d.t.Helper()
 	answer, err := call(d.t.Context(), d.base, d.key, "GET", "/urls?limit=1&tags="+expression, "")
 	if err != nil {
@@ -28,8 +28,8 @@ func (d *dev) total(expression string) int {
 	return int(answer["page"].(map[string]any)["total_count"].(float64))
 }
 
-// heap returns the memory in use on the process's heap, in MiB.
-func (d *dev) heap(ctx context.Context) (float64, error) {
+// heapOf returns the memory in use on the process's heap, in MiB.
+func heapOf(ctx context.Context, d *dev) (float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.admin+"/metrics", nil)
 	if err != nil {
 		return 0, err
@@ -49,7 +49,7 @@ func (d *dev) heap(ctx context.Context) (float64, error) {
 }
 
 // createTagged creates links with a tag, as many per call as the API allows.
-func (d *dev) createTagged(n int, tag string) {
+func createTagged(d *dev, n int, tag string) {
 	d.t.Helper()
 	item := `{"long_url":"https://example.com/","tags":["` + tag + `"]}`
 	var workers sync.WaitGroup
@@ -71,8 +71,8 @@ func (d *dev) createTagged(n int, tag string) {
 	workers.Wait()
 }
 
-// change makes a call on the tagged links and logs its duration and the peak of the heap.
-func (d *dev) change(method, path, body string) {
+// changeTagged makes a call on the tagged links and logs its duration and the peak of the heap.
+func changeTagged(d *dev, method, path, body string) {
 	d.t.Helper()
 	ctx, done := context.WithCancel(d.t.Context())
 	most := make(chan float64, 1)
@@ -86,7 +86,7 @@ func (d *dev) change(method, path, body string) {
 				return
 			case <-ticker.C:
 			}
-			if used, err := d.heap(ctx); err == nil {
+			if used, err := heapOf(ctx, d); err == nil {
 				peak = max(peak, used)
 			}
 		}
@@ -102,16 +102,16 @@ func (d *dev) change(method, path, body string) {
 
 // killWithin makes a call and kills the process as soon as the number of links that match an
 // expression changes.
-func (d *dev) killWithin(expression, method, path, body string) {
+func killWithin(d *dev, expression, method, path, body string) {
 	d.t.Helper()
-	before := d.total(expression)
+	before := totalOf(d, expression)
 	var called sync.WaitGroup
 	called.Go(func() {
 		if _, err := call(d.t.Context(), d.base, d.key, method, path, body); err == nil {
 			d.t.Errorf("%s %s was answered before the process was killed", method, path)
 		}
 	})
-	for d.total(expression) == before { // until the test times out
+	for totalOf(d, expression) == before { // until the test times out
 		continue
 	}
 	d.kill()
@@ -132,31 +132,31 @@ func TestTagged(t *testing.T) {
 	}
 	expect := func(expression string, want int) {
 		t.Helper()
-		if got := d.total(expression); got != want {
+		if got := totalOf(d, expression); got != want {
 			t.Errorf("%s: %d links, want %d", expression, got, want)
 		}
 	}
-	d.createTagged(n, "t")
-	d.createTagged(10, "other")
+	createTagged(d, n, "t")
+	createTagged(d, 10, "other")
 	expect("t", n)
 
 	archive := `{"urls":[{"archived":true}]}`
-	d.killWithin("archived", "PATCH", "/urls?tags=t", archive)
+	killWithin(d, "archived", "PATCH", "/urls?tags=t", archive)
 	again()
-	if done := d.total("archived"); done == 0 || done == n {
+	if done := totalOf(d, "archived"); done == 0 || done == n {
 		t.Errorf("%d of %d links were archived when the process was killed", done, n)
 	}
-	d.change("PATCH", "/urls?tags=t", archive)
+	changeTagged(d, "PATCH", "/urls?tags=t", archive)
 	expect("archived", n)
 	expect("other,~archived", 10)
-	d.change("DELETE", "/stats?tags=t", "")
+	changeTagged(d, "DELETE", "/stats?tags=t", "")
 
-	d.killWithin("t", "DELETE", "/urls?tags=t", "")
+	killWithin(d, "t", "DELETE", "/urls?tags=t", "")
 	again()
-	if left := d.total("t"); left == 0 || left == n {
+	if left := totalOf(d, "t"); left == 0 || left == n {
 		t.Errorf("%d of %d links were left when the process was killed", left, n)
 	}
-	d.change("DELETE", "/urls?tags=t", "")
+	changeTagged(d, "DELETE", "/urls?tags=t", "")
 	expect("t", 0)
 	expect("other", 10)
 }

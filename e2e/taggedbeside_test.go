@@ -23,7 +23,7 @@ func TestCreatesBesideTagged(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &other); err != nil {
 		t.Fatalf("output of account create: %s%s: %v", out, log, err)
 	}
-	d.createTagged(n, "t")
+	createTagged(d, n, "t")
 	creates := func(ctx context.Context, atLeast int) []time.Duration {
 		var took []time.Duration
 		for i := 0; i < atLeast || ctx.Err() == nil; i++ {
