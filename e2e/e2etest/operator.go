@@ -95,14 +95,14 @@ type CopiedLog struct {
 	New    int64 `json:"new"`
 }
 
-// runningDev is the file in which operator commands find a running dev.
-type runningDev struct {
+// RunningDev is the file in which operator commands find a running dev.
+type RunningDev struct {
 	EventStore string `json:"eventstore"`
 	Database   string `json:"database"`
 }
 
 // FindRunning returns the addresses of the dev that runs on a data folder.
-func FindRunning(t *testing.T, folder string) (running runningDev) {
+func FindRunning(t *testing.T, folder string) (running RunningDev) {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join(folder, "running.json"))
 	if err != nil {

@@ -81,7 +81,9 @@ func curl(args []string, out io.Writer) error {
 		return err
 	}
 	if *withHeader {
-		fmt.Fprintln(out, response.Proto, response.Status)
+		if _, err := fmt.Fprintln(out, response.Proto, response.Status); err != nil {
+			return err
+		}
 		err = response.Header.Write(out)
 	}
 	_, copyErr := io.Copy(out, response.Body)

@@ -29,8 +29,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// storeProcess is a running linkledger eventstore of a test.
-type storeProcess struct {
+// StoreProcess is a running linkledger eventstore of a test.
+type StoreProcess struct {
 	t       *testing.T
 	process *exec.Cmd
 	URL     string
@@ -44,10 +44,10 @@ var (
 )
 
 // StartStore starts the real program and waits until it is ready.
-func StartStore(t *testing.T, folder string, flags ...string) *storeProcess {
+func StartStore(t *testing.T, folder string, flags ...string) *StoreProcess {
 	t.Helper()
 	args := append([]string{"eventstore", "--data", folder, "--listen", "127.0.0.1:0"}, flags...)
-	s := &storeProcess{t: t, process: exec.Command(Program, args...), Ended: make(chan struct{})}
+	s := &StoreProcess{t: t, process: exec.Command(Program, args...), Ended: make(chan struct{})}
 	stderr, err := s.process.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -86,13 +86,13 @@ func StartStore(t *testing.T, folder string, flags ...string) *storeProcess {
 }
 
 // Kill ends the process as a power failure would.
-func (s *storeProcess) Kill() {
+func (s *StoreProcess) Kill() {
 	_ = s.process.Process.Kill() // an error means that it has ended
 	<-s.Ended
 }
 
 // Interrupt ends the process as Ctrl-C does.
-func (s *storeProcess) Interrupt() {
+func (s *StoreProcess) Interrupt() {
 	s.t.Helper()
 	if err := s.process.Process.Signal(syscall.SIGINT); err != nil {
 		s.t.Fatal(err)

@@ -25,20 +25,20 @@ type Node struct {
 	Flags              []string
 }
 
-// lines are the lines that a process logs, as it writes them.
-type lines struct {
+// Lines are the lines that a process logs, as it writes them.
+type Lines struct {
 	t    *testing.T
 	read chan string
 }
 
 // LogOf returns the lines that a process will log. It MUST be called before the process starts.
-func LogOf(t *testing.T, process *exec.Cmd) *lines {
+func LogOf(t *testing.T, process *exec.Cmd) *Lines {
 	t.Helper()
 	output, err := process.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lines{t: t, read: make(chan string, 1000)}
+	l := &Lines{t: t, read: make(chan string, 1000)}
 	go func() {
 		scanner := bufio.NewScanner(output)
 		for scanner.Scan() {
@@ -51,7 +51,7 @@ func LogOf(t *testing.T, process *exec.Cmd) *lines {
 }
 
 // Await returns the next line that contains all parts.
-func (l *lines) Await(parts ...string) string {
+func (l *Lines) Await(parts ...string) string {
 	l.t.Helper()
 	deadline := time.After(e2etest.StartTimeout)
 	var before []string
@@ -83,7 +83,7 @@ func NotStarted(t *testing.T) *Installation {
 }
 
 // NewService starts a service that need not become ready, and returns it with its log.
-func NewService(i *Installation, args ...string) (*exec.Cmd, *lines) {
+func NewService(i *Installation, args ...string) (*exec.Cmd, *Lines) {
 	i.T.Helper()
 	own := []string{
 		"serve", "--listen", i.Base[len("http://"):], "--admin-listen", i.Admin[len("http://"):], "--spool",

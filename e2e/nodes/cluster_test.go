@@ -134,7 +134,7 @@ func (f *fleet) roll() {
 			return err == nil
 		})
 	}
-	if got := tagGenerations(f.pair.Installation, f.db); got != "1 false\n2 true\n" {
+	if got := tagGenerations(f.Installation, f.db); got != "1 false\n2 true\n" {
 		f.T.Errorf("generations after the newer version was rolled through:\n%s", got)
 	}
 	f.awaitProgress()

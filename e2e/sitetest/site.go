@@ -20,15 +20,18 @@ import (
 )
 
 const (
-	siteHost     = "sho.rt"
-	SiteURL      = "https://" + siteHost
-	siteCookie   = "__Host-linkledger"
-	ClientSecret = "a secret of the client: for tests"
+	siteHost   = "sho.rt"
+	siteCookie = "__Host-linkledger"
 )
 
-const (
-	NoSession = 1300.0
-)
+// SiteURL is the base URL of both services.
+const SiteURL = "https://" + siteHost
+
+// ClientSecret is the secret of the site at its issuer.
+const ClientSecret = "a secret of the client: for tests"
+
+// NoSession is the error code of a call without a session.
+const NoSession = 1300.0
 
 // Site is an installation where people sign in. Two services have one base URL, as behind a load
 // balancer that ends TLS.
@@ -43,9 +46,9 @@ type Site struct {
 	Opened *atomic.Uint32 // browsers
 }
 
-// browser keeps cookies. Each has an address of its own, because those who sign in are throttled by
+// Browser keeps cookies. Each has an address of its own, because those who sign in are throttled by
 // address.
-type browser struct {
+type Browser struct {
 	*Site
 
 	jar     *cookiejar.Jar
@@ -53,14 +56,14 @@ type browser struct {
 }
 
 // Browser returns a browser without cookies.
-func (s *Site) Browser() *browser {
+func (s *Site) Browser() *Browser {
 	jar, _ := cookiejar.New(nil) // never fails
 	n := s.Opened.Add(1)
-	return &browser{s, jar, fmt.Sprintf("198.18.%d.%d", n/256, n%256)}
+	return &Browser{s, jar, fmt.Sprintf("198.18.%d.%d", n/256, n%256)}
 }
 
 // open opens a page through a node and returns where it leads.
-func (b *browser) open(node int, path string) (location string, err error) {
+func (b *Browser) open(node int, path string) (location string, err error) {
 	client := *b.Ways[node]
 	client.Jar = b.jar
 	request, err := http.NewRequestWithContext(b.T.Context(), http.MethodGet, SiteURL+path, nil)
@@ -79,7 +82,7 @@ func (b *browser) open(node int, path string) (location string, err error) {
 }
 
 // SignIn signs a person in. The sign-in begins at one node and ends at another one.
-func (b *browser) SignIn(begin, end int, person openidtest.Person) (SignedIn, error) {
+func (b *Browser) SignIn(begin, end int, person openidtest.Person) (SignedIn, error) {
 	location, err := b.open(begin, signin.BeginPath+"?return=/console/links")
 	if err != nil {
 		return SignedIn{}, err
