@@ -71,19 +71,20 @@ soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and 
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^Test(Crash|Outages|TakeOver)$$' ./e2e -crash-rounds 20
+	@$(WITH_POSTGRES) go test -count=1 -v -p 1 -timeout 30m -run '^Test(Crash|Outages|TakeOver)$$' \
+		./e2e/nodes ./e2e/outages -crash-rounds 20
 
 .PHONY: disks
 disks: go ## Let each disk fail under load: errors, read-only, syncs; it needs root and FUSE
-	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 30m -run '^TestFaultyDisk' ./e2e
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 30m -run '^TestFaultyDisk' ./e2e/outages
 
 .PHONY: cluster
 cluster: go ## Kill and pause services, event store and PostgreSQL in turn, and roll a version through, 10 times
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestCluster$$' ./e2e -cluster-rounds 10
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestCluster$$' ./e2e/nodes -cluster-rounds 10
 
 .PHONY: restores
 restores: go ## Restore 30 backups that were made at random moments of a load
-	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 60m -run '^Test(Restores|RestoresOfServe|FolderCopiedUnderLoad|Drill.*)$$' ./e2e
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 60m -run '^Test(Restores|RestoresOfServe|FolderCopiedUnderLoad|Drill.*)$$' ./e2e/backups
 
 # Needs 8 GB in TMPDIR.
 .PHONY: backups
@@ -92,11 +93,11 @@ backups: go ## Back up 10,000,000 events beside a load, and 10,000 new ones: at 
 
 .PHONY: rebuild
 rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in between
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestRebuildUnderLoad$$' ./e2e -rebuild-events 1000000
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestRebuildUnderLoad$$' ./e2e/operations -rebuild-events 1000000
 
 .PHONY: storecrash
 storecrash: go ## Kill the real event store under 64 writers, 20 times
-	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./e2e -crash-rounds 20
+	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./e2e/nodes -crash-rounds 20
 
 .PHONY: model
 model: go ## Hold the API against a model of its contract, for 2000 sequences of calls, and rebuild all projections
@@ -114,16 +115,16 @@ fuzz: go ## Fuzz every decoder, each for FUZZTIME
 
 .PHONY: outage
 outage: go ## Cut off an event store that is 5 ms away, under visitors, for 20 s, 5 times
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./e2e -outage-rounds 5 -outage-length 20s
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./e2e/nodes -outage-rounds 5 -outage-length 20s
 
 .PHONY: proxies
 proxies: go ## Kill, pause, cut off and replace nodes behind nginx, HAProxy and Caddy, 40 restarts
 	@.ci/proxies
-	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 30m -run '^TestProxies$$' ./e2e
+	@$(WITH_POSTGRES) TEST_SOAK=1 go test -count=1 -v -timeout 30m -run '^TestProxies$$' ./e2e/proxies
 
 .PHONY: denied
 denied: go ## Pause, misplace, fill and stop what read models need, 10 minutes each: no answered link is denied
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 90m -run '^TestAnsweredIsNeverDenied$$' ./e2e -denied-length 10m
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 90m -run '^TestAnsweredIsNeverDenied$$' ./e2e/outages -denied-length 10m
 
 .PHONY: far
 far: go ## Run the tests of commands, projections and the event store's client with an event store that is 5 ms away
@@ -133,12 +134,12 @@ far: go ## Run the tests of commands, projections and the event store's client w
 .PHONY: tagged
 tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way
 	@$(WITH_POSTGRES) for n in 10000 100000; do \
-	go test -count=1 -v -timeout 30m -run '^TestTagged$$' ./e2e -tagged-links $$n; done
+	go test -count=1 -v -timeout 30m -run '^TestTagged$$' ./e2e/operations -tagged-links $$n; done
 
 # VERSION names the folder, COMMIT the version's commit where it has no tag of that name.
 .PHONY: upgrade-data
 upgrade-data: go ## Write the data that the released VERSION leaves, for the tests of upgrades
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 20m -run '^TestWriteUpgradeData$$' ./e2e \
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 20m -run '^TestWriteUpgradeData$$' ./e2e/upgrades \
 		-upgrade-version '$(VERSION)' -upgrade-commit '$(COMMIT)'
 
 # v0.1.0 and five commits that are spread evenly over those since.
@@ -147,7 +148,7 @@ UPGRADE_FROM ?= f8d1982,$(shell git log --first-parent --format=%h --reverse f8d
 
 .PHONY: upgrade
 upgrade: go ## Upgrade from v0.1.0 and from five commits since, with dev, serve and kill -9
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 60m -run '^TestUpgradeFromCommits$$' ./e2e -upgrade-from '$(UPGRADE_FROM)'
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 60m -run '^TestUpgradeFromCommits$$' ./e2e/upgrades -upgrade-from '$(UPGRADE_FROM)'
 
 .PHONY: containers
 containers: go ## Build the images, and try them and the Compose files on a container engine
@@ -189,7 +190,7 @@ vuln: go ## Look for known vulnerabilities in the code that the program calls, b
 
 .PHONY: licences
 licences: go ## List the licences of the modules, and fail at one that is not allowed
-	go test -count=1 -v -run '^TestLicences$$' ./e2e
+	go test -count=1 -v -run '^TestLicences$$' ./e2e/documents
 
 .PHONY: tools
 tools: go ## Build the linter into .tools/bin unless it is there
