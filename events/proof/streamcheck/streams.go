@@ -1,4 +1,7 @@
-package proof
+// Package streamcheck finds out whether readers of the streams of Linkledger get what the log has:
+// each stream from its first event on, without gaps, and nothing of it hidden. It reads no stream and
+// mends nothing.
+package streamcheck
 
 import (
 	"cmp"
@@ -13,39 +16,39 @@ import (
 	"linkledger/events/eventstore/metadata"
 )
 
-// maxCuts is how many findings Streams keeps. It only counts further ones.
+// maxCuts is how many findings Check keeps. It only counts further ones.
 const maxCuts = 1000
 
 // Cut is a finding that keeps readers of a stream from its events, or an event that does not belong
 // in the stream.
 type Cut struct {
-	Kind     CutKind
+	Kind     Kind
 	Stream   string
 	Position eventstore.Position // of the event that shows the cut
 	Revision eventstore.Revision // of that event
 	Details  string              // human-readable
 }
 
-// CutKind is a kind of Cut.
-type CutKind string
+// Kind is a kind of Cut.
+type Kind string
 
 // The kinds of Cut.
 const (
 	// Missing marks an event that does not have the next revision of its stream: events before it
 	// are missing.
-	Missing CutKind = "missing"
+	Missing Kind = "missing"
 	// Hidden marks metadata by which the event store hides events of a stream from readers.
-	Hidden CutKind = "hidden"
+	Hidden Kind = "hidden"
 	// Tombstoned marks a stream that can no longer be read.
-	Tombstoned CutKind = "tombstoned"
+	Tombstoned Kind = "tombstoned"
 	// Foreign marks an event of the event store itself in a stream of Linkledger.
-	Foreign CutKind = "foreign"
+	Foreign Kind = "foreign"
 )
 
-// Streams checks that the log contains the events of each stream of Linkledger from the first on
+// Check checks that the log contains the events of each stream of Linkledger from the first on
 // and without gaps. It also finds metadata that hides events from readers of a stream. It uses 16
 // to 32 bytes of memory per stream.
-type Streams struct {
+type Check struct {
 	last *revisions
 
 	hidden  map[string]Cut // by stream, according to its latest metadata
@@ -56,9 +59,9 @@ type Streams struct {
 	notices map[string]eventstore.Position
 }
 
-// NewStreams returns an empty check.
-func NewStreams() *Streams {
-	return &Streams{
+// New returns an empty check.
+func New() *Check {
+	return &Check{
 		last: newRevisions(), hidden: make(map[string]Cut),
 		notices: make(map[string]eventstore.Position),
 	}
@@ -66,7 +69,7 @@ func NewStreams() *Streams {
 
 // Add checks the next events of the log. Callers MUST pass all events in the order of the log,
 // including those of the event store itself.
-func (s *Streams) Add(batch []eventstore.Recorded) {
+func (s *Check) Add(batch []eventstore.Recorded) {
 	for _, r := range batch {
 		of, isMetadata := metadata.Of(r.Stream)
 		switch {
@@ -80,7 +83,7 @@ func (s *Streams) Add(batch []eventstore.Recorded) {
 	}
 }
 
-func (s *Streams) addMetadata(of string, r eventstore.Recorded) {
+func (s *Check) addMetadata(of string, r eventstore.Recorded) {
 	delete(s.hidden, of)
 	by := metadata.HiddenBy(r.Data)
 	if len(by) == 0 {
@@ -96,7 +99,7 @@ func (s *Streams) addMetadata(of string, r eventstore.Recorded) {
 	}
 }
 
-func (s *Streams) addEvent(r eventstore.Recorded) {
+func (s *Check) addEvent(r eventstore.Recorded) {
 	if r.Type == metadata.TypeTombstone && r.Revision == math.MaxInt64 {
 		s.report(Tombstoned, r, "the stream has a tombstone")
 		return
@@ -112,7 +115,7 @@ func (s *Streams) addEvent(r eventstore.Recorded) {
 	}
 }
 
-func (s *Streams) report(kind CutKind, r eventstore.Recorded, details string) {
+func (s *Check) report(kind Kind, r eventstore.Recorded, details string) {
 	if len(s.cuts) == maxCuts {
 		s.omitted++
 		return
@@ -127,10 +130,10 @@ func (s *Streams) report(kind CutKind, r eventstore.Recorded, details string) {
 }
 
 // Last returns the revision of the last event of a stream in the log, or NoStream if there is none.
-func (s *Streams) Last(stream string) eventstore.Revision { return s.last.last(stream) }
+func (s *Check) Last(stream string) eventstore.Revision { return s.last.last(stream) }
 
 // Cuts returns the findings in the order of the log, and how many more there are.
-func (s *Streams) Cuts() (cuts []Cut, more int64) {
+func (s *Check) Cuts() (cuts []Cut, more int64) {
 	cuts = slices.Concat(s.cuts, slices.Collect(maps.Values(s.hidden)))
 	slices.SortFunc(cuts, func(a, b Cut) int {
 		return cmp.Or(
@@ -142,4 +145,4 @@ func (s *Streams) Cuts() (cuts []Cut, more int64) {
 
 // Notices returns the streams that set access rights for all streams. They are no damage: a reader
 // that lacks a right is refused and not misled. An auditor may still want to know them.
-func (s *Streams) Notices() []string { return slices.Sorted(maps.Keys(s.notices)) }
+func (s *Check) Notices() []string { return slices.Sorted(maps.Keys(s.notices)) }

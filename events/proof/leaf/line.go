@@ -1,4 +1,7 @@
-package proof
+// Package leaf writes an event of the log as a line of JSON, and reads it back. The line is a leaf of
+// the tree over the log: a signed head depends on each of its bytes. So what is written of an event
+// MUST NOT change.
+package leaf
 
 import (
 	"bytes"
@@ -15,9 +18,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// AppendLine appends an event as a line of ndjson, without the line end. The line is the leaf of
-// the tree.
-func AppendLine(line []byte, r eventstore.Recorded) []byte {
+// Append appends an event as a line of ndjson, without the line end.
+func Append(line []byte, r eventstore.Recorded) []byte {
 	line = append(line, `{"position":{"commit":`...)
 	line = strconv.AppendUint(line, r.Position.Commit, 10)
 	line = append(line, `,"prepare":`...)
@@ -195,9 +197,9 @@ func skipString(line []byte) (rest []byte, ok bool) {
 // Hasher hashes events. It reuses the buffer of a line for the next event.
 type Hasher struct{ line []byte }
 
-// Leaf returns the hash of the event's leaf: the tlog.RecordHash of its line. The tlog function
+// Hash returns the hash of the event's leaf: the tlog.RecordHash of its line. The tlog function
 // would allocate for each line.
-func (h *Hasher) Leaf(r eventstore.Recorded) tlog.Hash {
-	h.line = AppendLine(append(h.line[:0], 0), r) // RFC 6962 hashes a zero byte before a leaf
+func (h *Hasher) Hash(r eventstore.Recorded) tlog.Hash {
+	h.line = Append(append(h.line[:0], 0), r) // RFC 6962 hashes a zero byte before a leaf
 	return sha256.Sum256(h.line)
 }

@@ -1,4 +1,4 @@
-package proof
+package streamcheck_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/metadata"
+	"linkledger/events/proof/streamcheck"
 )
 
 // logged returns an event of a log.
@@ -19,12 +20,12 @@ func logged(position uint64, stream string, revision eventstore.Revision, eventT
 	}
 }
 
-// TestStreams checks that Streams finds gaps (also those that scavenging leaves), the latest
+// TestStreams checks that Check finds gaps (also those that scavenging leaves), the latest
 // metadata of a stream, tombstones, and events of the event store.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	const event = "url.created.v1"
-	s := NewStreams()
+	s := streamcheck.New()
 	s.Add([]eventstore.Recorded{
 		logged(1, "url-whole", 0, event, ""), logged(2, "url-whole", 1, event, ""),
 		logged(3, "url-late", 4, event, ""), logged(4, "url-late", 5, event, ""),
@@ -68,7 +69,8 @@ func TestStreams(t *testing.T) {
 // TestStreamsAreBounded checks that findings beyond the limit are only counted.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
-	s := NewStreams()
+	const maxCuts = 1000
+	s := streamcheck.New()
 	for i := range 2 * maxCuts {
 		s.Add([]eventstore.Recorded{
 			logged(uint64(2*i+1), fmt.Sprint("url-", i), 1, "url.created.v1", ""),
@@ -82,7 +84,7 @@ func TestStreamsAreBounded(t *testing.T) {
 
 // BenchmarkStreams checks events of streams with two events each.
 func BenchmarkStreams(b *testing.B) {
-	s := NewStreams()
+	s := streamcheck.New()
 	names := make([]string, b.N/2+1)
 	for i := range names {
 		names[i] = fmt.Sprintf("url-%036d", i)

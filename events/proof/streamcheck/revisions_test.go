@@ -1,4 +1,4 @@
-package proof
+package streamcheck_test
 
 import (
 	"fmt"
@@ -7,24 +7,26 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/proof/streamcheck"
 )
 
-// TestRevisions compares the table with a map.
+// TestRevisions compares what a Check knows of many streams with a map.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		table, want := newRevisions(), make(map[string]eventstore.Revision)
+		check, want := streamcheck.New(), make(map[string]eventstore.Revision)
 		streams := rapid.IntRange(1, 2_000).Draw(t, "streams")
 		for n := range rapid.IntRange(1, 4_000).Draw(t, "events") {
 			stream := fmt.Sprint("url-", n*7919%streams)
 			next := want[stream]
-			if expected := table.set(stream, next); expected != next {
-				t.Fatalf("%s: expected %d, want %d", stream, expected, next)
-			}
+			check.Add([]eventstore.Recorded{logged(uint64(n+1), stream, next, "url.created.v1", "")})
 			want[stream] = next + 1
 		}
+		if cuts, _ := check.Cuts(); len(cuts) > 0 {
+			t.Fatalf("streams without gaps have the cuts %v", cuts)
+		}
 		for stream, next := range want {
-			if last := table.last(stream); last != next-1 {
+			if last := check.Last(stream); last != next-1 {
 				t.Fatalf("%s: last %d, want %d", stream, last, next-1)
 			}
 		}

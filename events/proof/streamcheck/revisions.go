@@ -1,4 +1,4 @@
-package proof
+package streamcheck
 
 import (
 	"hash/maphash"
