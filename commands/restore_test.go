@@ -11,6 +11,7 @@ import (
 
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/domain/undo"
 	"linkledger/commands/hashes"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -31,7 +32,7 @@ func (s *stack) mustDelete(t *testing.T, hash string) {
 
 // recordOf returns the fields of a link that clients see, except the times.
 func recordOf(u domain.Link) map[string]any {
-	fields := domain.FieldsOf(u)
+	fields := undo.FieldsOf(u)
 	fields["tags"] = slices.Concat([]string{}, u.Tags)
 	return fields
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"linkledger/commands/domain"
+	"linkledger/commands/domain/undo"
 	"linkledger/commands/streams"
 	"linkledger/events"
 )
@@ -48,7 +49,7 @@ func (h *Handler) tryUndo(
 	if url.ID == "" || url.Account != r.Account || err != nil && r.Bound != nil {
 		return URLOutcome{}, missing
 	}
-	var changes *domain.BatchChanges
+	var changes *undo.Changes
 	if err == nil {
 		changes, err = changesToUndo(ctx, loaded, r.Undoes)
 	}
@@ -69,7 +70,7 @@ func (h *Handler) tryUndo(
 }
 
 func (h *Handler) undo(
-	ctx context.Context, r domain.Request, loaded streams.History, changes *domain.BatchChanges,
+	ctx context.Context, r domain.Request, loaded streams.History, changes *undo.Changes,
 ) (URLOutcome, error) {
 	url := changes.Link
 	was, resets, err := changes.Undo(r.Undoes.SkipChanged)
@@ -96,8 +97,8 @@ func (h *Handler) undo(
 // changesToUndo folds a link's stream into the changes to undo.
 func changesToUndo(
 	ctx context.Context, loaded streams.History, undone domain.Undone,
-) (*domain.BatchChanges, error) {
-	changes := domain.NewBatchChanges()
+) (*undo.Changes, error) {
+	changes := undo.New()
 	for i, r := range loaded.Recorded {
 		if err := ctx.Err(); err != nil {
 			return nil, err

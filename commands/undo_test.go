@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/commands/domain"
+	"linkledger/commands/domain/undo"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -277,7 +278,7 @@ func TestUndoOfAnyCall(t *testing.T) {
 			t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a"}},
 		)
 		var batches []string
-		states := []map[string]any{domain.FieldsOf(made)}
+		states := []map[string]any{undo.FieldsOf(made)}
 		for range rapid.IntRange(1, 6).Draw(rt, "calls") {
 			r := ownBatch("a")
 			var edit EditURL
@@ -296,7 +297,7 @@ func TestUndoOfAnyCall(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			batches, states = append(batches, r.Batch), append(states, domain.FieldsOf(url))
+			batches, states = append(batches, r.Batch), append(states, undo.FieldsOf(url))
 		}
 		n := rapid.IntRange(0, len(batches)-1).Draw(rt, "undone")
 		before, after, now := states[n], states[n+1], states[len(states)-1]
@@ -328,8 +329,8 @@ func TestUndoOfAnyCall(t *testing.T) {
 		if conflicts != (domain.KindOf(err) == domain.URLChanged) || err != nil && !conflicts {
 			rt.Fatalf("undone with %v, conflicts: %v", err, conflicts)
 		}
-		if url, _ := s.mustLoad(t, made.ID); !reflect.DeepEqual(domain.FieldsOf(url), want) {
-			rt.Fatalf("the link is\n%v, want\n%v", domain.FieldsOf(url), want)
+		if url, _ := s.mustLoad(t, made.ID); !reflect.DeepEqual(undo.FieldsOf(url), want) {
+			rt.Fatalf("the link is\n%v, want\n%v", undo.FieldsOf(url), want)
 		}
 	})
 }

@@ -1,11 +1,13 @@
-package domain
+// Package undo decides what an undo does to a link: it folds what a batch has changed in it, and says
+// how the link was before. It decides from events alone, and appends nothing.
+package undo
 
 import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
@@ -16,29 +18,9 @@ const (
 	fieldTag     = "tags " // followed by the id of the tag
 )
 
-// Undone says which events an undo takes back: those of a call, or those of an API key since a
-// time.
-type Undone struct {
-	Batch string
-	Key   string
-	Since time.Time // by the clock of the event store
-
-	// SkipChanged leaves the fields as they are that others have changed since, in place of a
-	// refusal, and takes back the rest.
-	SkipChanged bool
-}
-
-// Includes reports whether the undo takes back an event.
-func (u Undone) Includes(m events.Metadata, recorded time.Time) bool {
-	if u.Key != "" {
-		return m.Key == u.Key && !recorded.Before(u.Since)
-	}
-	return u.Batch != "" && m.BatchID == u.Batch
-}
-
-// BatchChanges is a link, and what a batch has changed in it.
-type BatchChanges struct {
-	Link Link
+// Changes is a link, and what a batch has changed in it.
+type Changes struct {
+	Link domain.Link
 	// before has the fields that the batch changed, with their values before it; nil: there was
 	// none.
 	before map[string]any
@@ -54,12 +36,17 @@ type statsReset struct {
 	inBatch  bool
 }
 
+// New returns the changes of a link before its first event.
+func New() *Changes {
+	return &Changes{before: make(map[string]any), since: make(map[string]bool)}
+}
+
 // Apply folds the event at a revision of the link's stream. inBatch is true if the batch made it.
-func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
+func (b *Changes) Apply(e events.Event, at events.Revision, inBatch bool) {
 	if inBatch && len(b.before) == 0 {
 		b.tags = slices.Clone(b.Link.Tags)
 	}
-	for field, before := range b.Link.changedBy(e) {
+	for field, before := range apply(&b.Link, e) {
 		if !inBatch {
 			b.since[field] = true
 			continue
@@ -77,8 +64,9 @@ func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 	case events.URLStatsReset:
 		b.resets = append(b.resets, statsReset{at, inBatch})
 	case events.URLStatsRestored:
+		undone := events.Revision(e.Reset) //nolint:gosec // a stored revision is not negative
 		b.resets = slices.DeleteFunc(
-			b.resets, func(r statsReset) bool { return r.revision == revision(e.Reset) },
+			b.resets, func(r statsReset) bool { return r.revision == undone },
 		)
 		b.irreversible = b.irreversible || inBatch
 	}
@@ -87,7 +75,7 @@ func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 // Undo returns the link as it was before the batch, in the fields that the batch changed, and the
 // resets of its stats to undo, the last one first. It refuses with URLChanged if fields were
 // changed since, unless it skips these. A creation is undone as a whole or not.
-func (b *BatchChanges) Undo(skipChanged bool) (was Link, resets []events.Revision, err error) {
+func (b *Changes) Undo(skipChanged bool) (was domain.Link, resets []events.Revision, err error) {
 	was = b.Link.Clone()
 	if gone, ok := b.before[fieldDeleted]; ok && gone == true {
 		if !b.Link.Deleted {
@@ -97,8 +85,8 @@ func (b *BatchChanges) Undo(skipChanged bool) (was Link, resets []events.Revisio
 		return was, nil, nil
 	}
 	if b.irreversible {
-		return was, nil, &Error{
-			Kind: URLChanged, Fields: []string{fieldStats},
+		return was, nil, &domain.Error{
+			Kind: domain.URLChanged, Fields: []string{fieldStats},
 			Details: "Nothing of this URL was undone: clicks that count again can't be taken " +
 				"back, reset the stats instead",
 		}
@@ -118,14 +106,14 @@ func (b *BatchChanges) Undo(skipChanged bool) (was Link, resets []events.Revisio
 		case b.since[field]:
 			conflicts = append(conflicts, field)
 		}
-		was.setField(field, b.before[field])
+		setField(&was, field, b.before[field])
 		undone = true
 	}
 	switch {
 	case !undone:
 	case slices.Equal(slices.Sorted(slices.Values(was.Tags)), slices.Sorted(slices.Values(b.tags))):
 		was.Tags = b.tags // in the former order, and as many as there were
-	case len(was.Tags) > max(MaxLinkTags, len(b.Link.Tags)):
+	case len(was.Tags) > max(domain.MaxLinkTags, len(b.Link.Tags)):
 		conflicts = append(conflicts, "tags") // with the tags added since, there are too many
 	}
 	if was.Deleted && undone {
@@ -136,7 +124,7 @@ func (b *BatchChanges) Undo(skipChanged bool) (was Link, resets []events.Revisio
 
 // lastResets returns the batch's resets of the stats. Only the last reset can be undone, then the
 // one before it.
-func (b *BatchChanges) lastResets() (resets []events.Revision, conflicts []string) {
+func (b *Changes) lastResets() (resets []events.Revision, conflicts []string) {
 	last := true
 	for _, reset := range slices.Backward(b.resets) {
 		switch {
@@ -163,8 +151,8 @@ func changedSince(fields []string) error {
 	}
 	slices.Sort(fields)
 	fields = slices.Compact(fields)
-	return &Error{
-		Kind: URLChanged, Fields: fields,
+	return &domain.Error{
+		Kind: domain.URLChanged, Fields: fields,
 		Details: "Nothing of this URL was undone, because it was changed since: " + strings.Join(
 			fields, ", ",
 		),
@@ -173,7 +161,7 @@ func changedSince(fields []string) error {
 
 // FieldsOf returns all values of a link that a batch can change. Each tag is a field of its own,
 // with the value true.
-func FieldsOf(u Link) map[string]any {
+func FieldsOf(u domain.Link) map[string]any {
 	fields := make(map[string]any)
 	for _, f := range plainFields(u) {
 		fields[f.name] = f.value
@@ -184,18 +172,13 @@ func FieldsOf(u Link) map[string]any {
 	return fields
 }
 
-// NewBatchChanges returns the changes of a link before its first event.
-func NewBatchChanges() *BatchChanges {
-	return &BatchChanges{before: make(map[string]any), since: make(map[string]bool)}
-}
-
 type linkField struct {
 	name  string
 	value any
 }
 
 // plainFields returns all fields but the tags.
-func plainFields(u Link) []linkField {
+func plainFields(u domain.Link) []linkField {
 	fields := append(make([]linkField, 0, 4+len(events.AllSettings)),
 		linkField{fieldDeleted, !u.Live()}, linkField{"hash", u.Hash},
 		linkField{"long_url", u.LongURL}, linkField{"note", u.NoteValue()})
@@ -205,9 +188,9 @@ func plainFields(u Link) []linkField {
 	return fields
 }
 
-// changedBy folds an event and returns the fields that it changed, with their values before; nil:
-// there was none. Its cost depends on the number of tags only if the link loses some.
-func (u *Link) changedBy(e events.Event) map[string]any {
+// apply folds an event and returns the fields that it changed, with their values before; nil: there
+// was none. Its cost depends on the number of tags only if the link loses some.
+func apply(u *domain.Link, e events.Event) map[string]any {
 	before, tags := plainFields(*u), len(u.Tags)
 	var changed map[string]any
 	change := func(name string, value any) {
@@ -217,7 +200,7 @@ func (u *Link) changedBy(e events.Event) map[string]any {
 		changed[name] = value
 	}
 	if e, ok := e.(events.URLUntagged); ok {
-		_, detached := u.Retagging(LinkChange{Detach: e.Tags})
+		_, detached := u.Retagging(domain.LinkChange{Detach: e.Tags})
 		for _, id := range detached {
 			change(fieldTag+id, true)
 		}
@@ -235,7 +218,7 @@ func (u *Link) changedBy(e events.Event) map[string]any {
 }
 
 // setField sets a field to a value that FieldsOf returned for it.
-func (u *Link) setField(field string, value any) {
+func setField(u *domain.Link, field string, value any) {
 	switch field {
 	case fieldDeleted:
 		u.Deleted, _ = value.(bool)
@@ -244,7 +227,7 @@ func (u *Link) setField(field string, value any) {
 	case "long_url":
 		u.LongURL, _ = value.(string)
 	case "note":
-		was, _ := value.(Note)
+		was, _ := value.(domain.Note)
 		u.Note, u.Erased = was.Text, was.Erased
 	default:
 		for _, s := range events.AllSettings {
