@@ -6,6 +6,7 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/events"
+	"linkledger/events/eventstore/eventlog"
 )
 
 // sees reports whether a link matches the bound of the caller. A bound that excludes the label of
@@ -16,7 +17,7 @@ func (h *Handler) sees(ctx context.Context, r domain.Request, u domain.Link) (bo
 		return true, nil
 	}
 	tags, err := h.streams.Load(ctx, events.StreamTags+r.Account)
-	if undecoded(err) {
+	if eventlog.IsUndecoded(err) {
 		return false, nil
 	}
 	if err != nil {

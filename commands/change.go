@@ -12,7 +12,7 @@ import (
 	"linkledger/commands/permit"
 	"linkledger/commands/streams"
 	"linkledger/events"
-	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 )
 
 // reading is how a command reads the stream of a link.
@@ -99,7 +99,7 @@ func (h *Handler) urlByHash(
 		)
 	}
 	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
-	if err != nil && !undecoded(err) {
+	if err != nil && !eventlog.IsUndecoded(err) {
 		return domain.Link{}, streams.History{}, err
 	}
 	claimants := hashes.LastClaimants(claims.Events, r.Account)
@@ -124,7 +124,7 @@ func (h *Handler) found(
 	ctx context.Context, r domain.Request, read reading, id string, loaded streams.History,
 	err, missing error, meant func(domain.Link) bool,
 ) (domain.Link, streams.History, error) {
-	if err != nil && !undecoded(err) {
+	if err != nil && !eventlog.IsUndecoded(err) {
 		return domain.Link{}, streams.History{}, err
 	}
 	url := domain.FoldLink(loaded.Events)
@@ -141,12 +141,6 @@ func (h *Handler) found(
 		return domain.Link{}, streams.History{}, cmp.Or(err, missing)
 	}
 	return url, loaded, nil
-}
-
-// undecoded reports whether an error is about an event that cannot be decoded.
-func undecoded(err error) bool {
-	_, ok := errors.AsType[*eventstore.DecodeError](err)
-	return ok
 }
 
 // releaseAfter releases a hash that a link has left. A failure is logged only: the link's own

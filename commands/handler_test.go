@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/access"
 	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
@@ -467,7 +468,7 @@ func TestTags(t *testing.T) {
 // opens reports whether a key is one of the account and not revoked.
 func opens(a accounts.Account, key string) bool {
 	return slices.ContainsFunc(a.Keys, func(k accounts.Key) bool {
-		return k.RevokedAt.IsZero() && accounts.SameKey(accounts.HashKey(key), k.Hash)
+		return k.RevokedAt.IsZero() && access.SameKey(access.HashKey(key), k.Hash)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 )
 
 // maxRestorable is the maximum number of links that had the hash and are searched for the one to
@@ -86,7 +87,7 @@ func (h *Handler) linksUnder(
 		)
 	}
 	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
-	if err != nil && !undecoded(err) {
+	if err != nil && !eventlog.IsUndecoded(err) {
 		return nil, err
 	}
 	links := hashes.LastClaimants(claims.Events, r.Account)

@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/domain/undo"
 	"linkledger/commands/streams"
 	"linkledger/events"
+	"linkledger/events/eventstore/eventlog"
 )
 
 // Undo takes back changes of the links with these ids, concurrently: those of one call, or of one
@@ -38,7 +39,7 @@ func (h *Handler) tryUndo(
 	ctx context.Context, r domain.Request, id string,
 ) (URLOutcome, error) {
 	loaded, err := h.streams.Load(ctx, events.LinkStream(id))
-	if err != nil && !undecoded(err) {
+	if err != nil && !eventlog.IsUndecoded(err) {
 		return URLOutcome{}, err
 	}
 	url := domain.FoldLink(loaded.Events)

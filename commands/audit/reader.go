@@ -15,6 +15,7 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 )
 
 // Reader reads the history of links from the log. It is safe for concurrent use.
@@ -51,7 +52,7 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		)
 	}
 	loaded, err := a.streams.Load(ctx, events.StreamHash+of.Hash)
-	if err != nil && !undecoded(err) {
+	if err != nil && !eventlog.IsUndecoded(err) {
 		return History{}, err
 	}
 	links := hashes.Claimants(loaded.Events, of.Account)
@@ -87,12 +88,6 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 	return history, reading.nameActors(ctx, history.Entries)
 }
 
-// undecoded reports whether an error is about an event that cannot be decoded.
-func undecoded(err error) bool {
-	_, ok := errors.AsType[*eventstore.DecodeError](err)
-	return ok
-}
-
 // historyReader reads the links of one history. It holds the events of one link at a time.
 type historyReader struct {
 	*Reader
@@ -119,7 +114,7 @@ func (r *historyReader) nameActors(ctx context.Context, entries []Entry) error {
 		if !known {
 			person, err := people.Load(ctx, r.streams, actor.User)
 			if err != nil && !errors.Is(err, streams.ErrNoKey) &&
-				!errors.Is(err, streams.ErrNoKeys) && !undecoded(err) {
+				!errors.Is(err, streams.ErrNoKeys) && !eventlog.IsUndecoded(err) {
 				return err
 			}
 			name = cmp.Or(person.Name, person.Mail)

@@ -1,15 +1,16 @@
-package audit
+package proofs
 
 import (
 	"context"
 
+	"linkledger/commands/audit"
 	"linkledger/events/eventstore"
 )
 
 // Recorded returns the stored events of entries, each event once. It gets each stream by load,
 // once, and leaves out the events that a stream lacks.
 func Recorded(
-	ctx context.Context, entries []Entry,
+	ctx context.Context, entries []audit.Entry,
 	load func(context.Context, string) ([]eventstore.Recorded, error),
 ) (recorded []eventstore.Recorded, err error) {
 	byStream := make(map[string]map[eventstore.Revision]eventstore.Recorded)
