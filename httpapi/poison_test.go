@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi/apierror"
@@ -151,7 +152,7 @@ func TestTextsOfKeys(t *testing.T) {
 
 	// A key of another program, with an id that no key of this one has.
 	added := events.KeyAdded{KeyID: "odd", KeyHash: strings.Repeat("1", 64), At: time.Now()}
-	body, err := events.Encode(added)
+	body, err := codec.Encode(added)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestLinksBehindSenselessClaims(t *testing.T) {
 	} {
 		for _, fields := range []string{`"custom_hash":"h-` + name + `"`, `"note":"with a generated hash"`} {
 			link := owner.create(`"long_url":"https://example.com/",` + fields)
-			body, err := events.Encode(claim)
+			body, err := codec.Encode(claim)
 			if err != nil {
 				t.Fatal(err)
 			}

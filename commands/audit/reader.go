@@ -16,6 +16,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventlog"
+	"linkledger/events/sealing"
 )
 
 // Reader reads the history of links from the log. It is safe for concurrent use.
@@ -298,7 +299,7 @@ func accountAndTags(history []events.Event) (account string, tags []string) {
 // withoutNotes erases the notes in the events of a link, also those that were never sealed.
 func withoutNotes(all []streams.RecordedEvent) []streams.RecordedEvent {
 	for i := range all {
-		all[i].Body = events.Erase(all[i].Body)
+		all[i].Body = sealing.Erase(all[i].Body)
 	}
 	return all
 }

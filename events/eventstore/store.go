@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore/node"
 	"linkledger/events/eventstore/pages"
 	"linkledger/events/eventstore/pipeline"
@@ -237,13 +238,13 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	if w.Command == uuid.Nil {
 		return nil, fmt.Errorf("append to %s: no command id", w.Stream)
 	}
-	metadata, err := events.EncodeMetadata(w.Metadata)
+	metadata, err := codec.EncodePart("metadata", w.Metadata)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}
 	proposed := make([]*streams.BatchAppendReq_ProposedMessage, len(w.Events))
 	for i, e := range w.Events {
-		body, err := events.Encode(e)
+		body, err := codec.Encode(e)
 		if err != nil {
 			return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 		}

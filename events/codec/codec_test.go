@@ -1,4 +1,4 @@
-package events
+package codec
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 // NOT be edited.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.json")
+	files, err := filepath.Glob("../testdata/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestGolden(t *testing.T) {
 func TestEveryTypeHasAGoldenFile(t *testing.T) {
 	t.Parallel()
 	for eventType := range decoders {
-		if _, err := os.Stat(filepath.Join("testdata", eventType+".json")); err != nil {
+		if _, err := os.Stat(filepath.Join("..", "testdata", eventType+".json")); err != nil {
 			t.Error(err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for eventType := range decoders {
-		golden, err := os.ReadFile(filepath.Join("testdata", eventType+".json"))
+		golden, err := os.ReadFile(filepath.Join("..", "testdata", eventType+".json"))
 		if err != nil {
 			f.Fatal(err)
 		}

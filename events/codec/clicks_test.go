@@ -1,4 +1,4 @@
-package events
+package codec
 
 import (
 	"bytes"
@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"linkledger/events"
 )
 
-func drawClick(t *rapid.T) Click {
+func drawClick(t *rapid.T) events.Click {
 	text := rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[a-z0-9.-]{1,20}`), rapid.String())
 	if rapid.IntRange(0, 3).Draw(t, "plain") > 0 {
 		text = rapid.StringMatching(`[ -~]{0,9}`)
@@ -23,7 +25,7 @@ func drawClick(t *rapid.T) Click {
 	if rapid.IntRange(0, 9).Draw(t, "zone") > 0 {
 		at = at.UTC()
 	}
-	return Click{
+	return events.Click{
 		URLID: text.Draw(t, "url"), Visitor: text.Draw(t, "visitor"), Former: text.Draw(t, "former"), At: at,
 		Bot: rapid.Bool().Draw(t, "bot"), Referrer: text.Draw(t, "referrer"), Browser: text.Draw(t, "browser"),
 		OS: text.Draw(t, "os"), Device: text.Draw(t, "device"), Country: text.Draw(t, "country"),
@@ -35,7 +37,7 @@ func drawClick(t *rapid.T) Click {
 func TestClicksAreJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		body, err := Encode(ClicksRecorded{Clicks: rapid.SliceOfN(rapid.Custom(drawClick), 0, 4).Draw(t, "clicks")})
+		body, err := Encode(events.ClicksRecorded{Clicks: rapid.SliceOfN(rapid.Custom(drawClick), 0, 4).Draw(t, "clicks")})
 		if err == nil { // else a year that RFC 3339 cannot write
 			readAlike(t, body)
 		}
@@ -46,7 +48,7 @@ func TestClicksAreJSON(t *testing.T) {
 func TestClicksAreReadDirectly(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"clicks.recorded.v1", "clicks.recorded.v1+visitor", "clicks.recorded.v1+program"} {
-		golden, err := os.ReadFile("testdata/" + name + ".json")
+		golden, err := os.ReadFile("../testdata/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +69,7 @@ func readAlike(t interface{ Fatalf(string, ...any) }, body []byte) {
 	if !ok {
 		return
 	}
-	var want ClicksRecorded
+	var want events.ClicksRecorded
 	if err := json.Unmarshal(body, &want); err != nil || !reflect.DeepEqual(e, want) {
 		t.Fatalf("%s is read as\n%+v, want\n%+v, %v", body, e, want, err)
 	}
@@ -75,7 +77,7 @@ func readAlike(t interface{ Fatalf(string, ...any) }, body []byte) {
 
 func FuzzClicks(f *testing.F) {
 	for _, name := range []string{"clicks.recorded.v1", "clicks.recorded.v1+visitor", "clicks.recorded.v1+program"} {
-		golden, err := os.ReadFile("testdata/" + name + ".json")
+		golden, err := os.ReadFile("../testdata/" + name + ".json")
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -94,20 +96,20 @@ func FuzzClicks(f *testing.F) {
 
 // BenchmarkClicks compares the decoder with encoding/json.
 func BenchmarkClicks(b *testing.B) {
-	bare := Click{
+	bare := events.Click{
 		URLID: "01935f6e-0000-7000-8000-00000000000b", Visitor: "5b41362bc82b7f3d56edc5a306db2210",
 		At: time.Date(2026, 11, 21, 10, 20, 30, 123456000, time.UTC),
 	}
 	full := bare
 	full.Referrer, full.Browser, full.OS, full.Device, full.Country = "news.example.com", "Chrome", "Windows", "desktop", "DE"
-	for name, click := range map[string]Click{"bare": bare, "full": full} {
-		e := ClicksRecorded{Clicks: slices.Repeat([]Click{click}, 1000)}
+	for name, click := range map[string]events.Click{"bare": bare, "full": full} {
+		e := events.ClicksRecorded{Clicks: slices.Repeat([]events.Click{click}, 1000)}
 		body, err := Encode(e)
 		if err != nil {
 			b.Fatal(err)
 		}
-		for codec, decode := range map[string]func([]byte) (Event, error){
-			"own": decodeClicks, "library": decode[ClicksRecorded],
+		for codec, decode := range map[string]func([]byte) (events.Event, error){
+			"own": decodeClicks, "library": decode[events.ClicksRecorded],
 		} {
 			b.Run(name+"/"+codec, func(b *testing.B) {
 				for b.Loop() {
