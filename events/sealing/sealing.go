@@ -135,8 +135,8 @@ func SealedOf(e events.Event) *events.Sealed {
 
 // Open returns an event of a stream with its personal data opened, beside the sealed data. The key
 // MUST be that of the owner of the sealed data. If key is nil because it was deleted, the data is
-// events.Erased and the sealed data is marked as erased. Open fails if the data was not sealed for this
-// stream with this key.
+// events.Erased and the sealed data is marked as erased. Open fails if the data was not sealed for
+// this stream with this key.
 func Open(e events.Event, key *Key, stream string) (events.Event, error) {
 	sealed := SealedOf(e)
 	if sealed == nil {
@@ -156,8 +156,8 @@ func Open(e events.Event, key *Key, stream string) (events.Event, error) {
 	return withPersonal(e, text, sealed)
 }
 
-// Erase returns an event with events.Erased in place of its personal data, whether the data is sealed or
-// not.
+// Erase returns an event with events.Erased in place of its personal data, whether the data is
+// sealed or not.
 func Erase(e events.Event) events.Event {
 	if !HasPersonal(e) {
 		return e
