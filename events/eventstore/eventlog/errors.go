@@ -80,7 +80,7 @@ func IsUndecoded(err error) bool {
 
 // Classify maps an error of a read to an error of this package, by its gRPC status and the
 // exception in its trailer. Unspecific errors (Unknown, Internal) become ErrUnavailable, because
-// repeating a read is safe. For a read from a position, package eventstore refines the result (see
+// repeating a read is safe. For a read from a position, package logreader refines the result (see
 // its classifyPositionError). Classify returns io.EOF unchanged.
 func Classify(err error, trailer metadata.MD) error {
 	if errors.Is(err, io.EOF) {

@@ -1,4 +1,4 @@
-package eventstore_test
+package logreader_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/eventstore/subscription"
 )
@@ -76,7 +77,7 @@ func TestInvalidPositions(t *testing.T) {
 	eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
 		t.Helper()
 		store := eventstoretest.Open(t, server.URL())
-		positions := fill(t, store, 300)
+		positions := eventstoretest.Fill(t, store, 300)
 		head := positions[299]
 		ignore := func([]eventstore.Recorded) error { return nil }
 		for name, at := range map[string]eventstore.Position{
@@ -100,7 +101,7 @@ func TestInvalidPositions(t *testing.T) {
 func TestUnknownIsAnOutage(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
-	positions := fill(t, eventstoretest.Open(t, server.URL()), 300)
+	positions := eventstoretest.Fill(t, eventstoretest.Open(t, server.URL()), 300)
 	for name, answers := range map[string][]bool{
 		"all reads":                    {false, false, false, false, false},
 		"the position, once":           {false, true},
@@ -119,7 +120,7 @@ func TestUnknownIsAnOutage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			counted(t, read, 10, 299)
+			eventstoretest.WantCounted(t, read, 10, 299)
 		})
 	}
 }
@@ -185,7 +186,7 @@ func TestFits(t *testing.T) {
 	folder, backup := filepath.Join(parent, "events"), filepath.Join(parent, "backup")
 	server := eventstoretest.ServeFolder(t, folder)
 	store := eventstoretest.Open(t, server.URL())
-	appended := func(stream string, command uuid.UUID) eventstore.Identity {
+	appended := func(stream string, command uuid.UUID) eventlog.Identity {
 		t.Helper()
 		done, err := store.Append(t.Context(), eventstoretest.TagWrite(stream, eventstore.NoStream, command, "x"))
 		if err != nil {
@@ -197,7 +198,7 @@ func TestFits(t *testing.T) {
 		}
 		return at
 	}
-	fits := func(checkpoint eventstore.Position, last eventstore.Identity, want bool) {
+	fits := func(checkpoint eventstore.Position, last eventlog.Identity, want bool) {
 		t.Helper()
 		err := store.Fits(t.Context(), checkpoint, last, tags)
 		if (err == nil) != want || err != nil && !errors.Is(err, eventstore.ErrPositionInvalid) {
@@ -214,7 +215,7 @@ func TestFits(t *testing.T) {
 	lost := appended(events.StreamTags+"b", command)
 	other := appended("other-c", uuid.New())
 	fits(other.Position, lost, true)
-	fits(other.Position, eventstore.Identity{}, true)
+	fits(other.Position, eventlog.Identity{}, true)
 	server.Stop()
 	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(backup))); err != nil {
 		t.Fatal(err)

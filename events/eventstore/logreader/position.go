@@ -1,4 +1,4 @@
-package eventstore
+package logreader
 
 import (
 	"context"
@@ -23,46 +23,48 @@ const invalidPositionHint = "it is of another log, or the event store was reset 
 // also return in an outage. After UNKNOWN, it reads the end of the log and then the event at the
 // position. If the server returns the end of the log and rejects the position again, there is no
 // outage.
-func (s *Store) classifyPositionError(ctx context.Context, at Position, met error) error {
-	if at == (Position{}) { // the start of every log
+func (l *Reader) classifyPositionError(ctx context.Context, at eventlog.Position, met error) error {
+	if at == (eventlog.Position{}) { // the start of every log
 		return met
 	}
-	if errors.Is(met, ErrInvalid) {
+	if errors.Is(met, eventlog.ErrInvalid) {
 		return noEventAt(at)
 	}
 	if !eventlog.HasCode(met, codes.Unknown) {
 		return met
 	}
-	if _, err := s.reads.Try(ctx, wire.LastOfLog()); err != nil {
+	if _, err := l.cfg.Pages.Try(ctx, wire.LastOfLog()); err != nil {
 		return met
 	}
-	_, err := s.reads.Try(ctx, wire.EventAt(at))
-	if eventlog.HasCode(err, codes.Unknown) || errors.Is(err, ErrInvalid) {
+	_, err := l.cfg.Pages.Try(ctx, wire.EventAt(at))
+	if eventlog.HasCode(err, codes.Unknown) || errors.Is(err, eventlog.ErrInvalid) {
 		return noEventAt(at)
 	}
 	return met
 }
 
-func noEventAt(at Position) error {
-	return fmt.Errorf("%w: no event begins at %s: %s", ErrPositionInvalid, at, invalidPositionHint)
+func noEventAt(at eventlog.Position) error {
+	return fmt.Errorf(
+		"%w: no event begins at %s: %s", eventlog.ErrPositionInvalid, at, invalidPositionHint,
+	)
 }
 
 // checkReadEnd returns an error if a read of the log ended at a position before upTo. If the log
 // itself is shorter, the error is ErrPositionInvalid. Otherwise, for example on a node that has
 // just become the leader, it is ErrUnavailable: the remaining events will still arrive.
-func (s *Store) checkReadEnd(ctx context.Context, behind, upTo, at Position) error {
+func (l *Reader) checkReadEnd(ctx context.Context, behind, upTo, at eventlog.Position) error {
 	if !upTo.After(at) {
 		return nil
 	}
-	last, err := s.reads.Try(ctx, wire.LastOfLog())
+	last, err := l.cfg.Pages.Try(ctx, wire.LastOfLog())
 	if err != nil {
 		return err
 	}
-	var head Position
+	var head eventlog.Position
 	if len(last) > 0 {
 		head = last[0].Position
 	}
-	for _, wanted := range []Position{behind, upTo} {
+	for _, wanted := range []eventlog.Position{behind, upTo} {
 		if wanted.After(head) {
 			return beyondEnd(head, wanted)
 		}
@@ -70,12 +72,14 @@ func (s *Store) checkReadEnd(ctx context.Context, behind, upTo, at Position) err
 	if !upTo.After(behind) { // nothing was to be read
 		return nil
 	}
-	return fmt.Errorf("%w: it has sent the log up to %s and not up to %s", ErrUnavailable, at, upTo)
+	return fmt.Errorf(
+		"%w: it has sent the log up to %s and not up to %s", eventlog.ErrUnavailable, at, upTo,
+	)
 }
 
-func beyondEnd(head, wanted Position) error {
+func beyondEnd(head, wanted eventlog.Position) error {
 	return fmt.Errorf(
 		"%w: the log ends at %s, before %s: %s",
-		ErrPositionInvalid, head, wanted, invalidPositionHint,
+		eventlog.ErrPositionInvalid, head, wanted, invalidPositionHint,
 	)
 }

@@ -1,4 +1,4 @@
-package eventstore
+package logreader
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type follower struct {
 }
 
 // follow opens a read over its own connection.
-func (s *Store) follow(ctx context.Context, options *streams.ReadReq_Options) (follower, error) {
-	conn, err := s.node.Connect(ctx)
+func (l *Reader) follow(ctx context.Context, options *streams.ReadReq_Options) (follower, error) {
+	conn, err := l.cfg.Node.Connect(ctx)
 	if err != nil {
 		return follower{}, err
 	}
@@ -38,8 +38,8 @@ func (s *Store) follow(ctx context.Context, options *streams.ReadReq_Options) (f
 func (f follower) Close() { _ = f.conn.Close() } // fails only if closed before
 
 // openLog reads the log from a position to its end.
-func (s *Store) openLog(ctx context.Context, from Position) (follower, error) {
-	return s.follow(ctx, &streams.ReadReq_Options{
+func (l *Reader) openLog(ctx context.Context, from eventlog.Position) (follower, error) {
+	return l.follow(ctx, &streams.ReadReq_Options{
 		StreamOption: wire.FromPosition(from),
 		CountOption:  &streams.ReadReq_Options_Count{Count: math.MaxInt64},
 	})
@@ -49,11 +49,11 @@ func (s *Store) openLog(ctx context.Context, from Position) (follower, error) {
 type Subscription struct {
 	follower
 
-	store *Store
-	from  Position
+	log  *Reader
+	from eventlog.Position
 	// Head is the end of the log before the subscription opened. After the subscription has
 	// caught up, it has delivered everything up to Head.
-	Head  Position
+	Head  eventlog.Position
 	begun bool // a response was received after the confirmation
 }
 
@@ -63,7 +63,7 @@ func (s *Subscription) Next(ctx context.Context) (wire.Response, error) {
 	a, err := s.follower.Next()
 	if err != nil && !s.begun {
 		// some servers confirm the subscription before they reject its position
-		return a, s.store.classifyPositionError(ctx, s.from, err)
+		return a, s.log.classifyPositionError(ctx, s.from, err)
 	}
 	s.begun = true
 	if a.IsEvent && strings.HasPrefix(a.Event.Stream, "$") {
@@ -74,10 +74,10 @@ func (s *Subscription) Next(ctx context.Context) (wire.Response, error) {
 
 // Subscribe opens a subscription to the log after a position. It returns ErrPositionInvalid if the
 // position is not in the log.
-func (s *Store) Subscribe(
-	ctx context.Context, from Position, filter Filter,
+func (l *Reader) Subscribe(
+	ctx context.Context, from eventlog.Position, filter eventlog.Filter,
 ) (*Subscription, error) {
-	head, err := s.Head(ctx)
+	head, err := l.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Store) Subscribe(
 		return nil, beyondEnd(head, from)
 	}
 	openCtx, cancel := context.WithCancelCause(ctx)
-	timeout := time.AfterFunc(s.cfg.AttemptTimeout, func() { cancel(eventlog.ErrNoAnswer) })
+	timeout := time.AfterFunc(l.cfg.AttemptTimeout, func() { cancel(eventlog.ErrNoAnswer) })
 	options := &streams.ReadReq_Options{
 		StreamOption: wire.FromPosition(from),
 		CountOption: &streams.ReadReq_Options_Subscription{
@@ -93,13 +93,13 @@ func (s *Store) Subscribe(
 		},
 	}
 	wire.ApplyFilter(filter, options)
-	opened, err := s.follow(openCtx, options)
+	opened, err := l.follow(openCtx, options)
 	if err == nil {
 		if _, err = opened.Next(); err != nil { // the confirmation of the subscription
-			err = s.classifyPositionError(openCtx, from, err)
+			err = l.classifyPositionError(openCtx, from, err)
 		}
 		if !timeout.Stop() && err == nil {
-			err = fmt.Errorf("%w: %w", ErrUnavailable, eventlog.ErrNoAnswer)
+			err = fmt.Errorf("%w: %w", eventlog.ErrUnavailable, eventlog.ErrNoAnswer)
 		}
 		if err != nil {
 			opened.Close()
@@ -110,5 +110,5 @@ func (s *Store) Subscribe(
 		cancel(err)
 		return nil, err
 	}
-	return &Subscription{follower: opened, store: s, from: from, Head: head}, nil
+	return &Subscription{follower: opened, log: l, from: from, Head: head}, nil
 }

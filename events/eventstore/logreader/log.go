@@ -1,4 +1,4 @@
-package eventstore
+package logreader
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/node"
 )
 
@@ -20,12 +21,12 @@ const (
 )
 
 // ReadLog is ReadWholeLog without the streams of the event store itself.
-func (s *Store) ReadLog(
-	ctx context.Context, behind, upTo Position, handle func([]Recorded) error,
+func (l *Reader) ReadLog(
+	ctx context.Context, behind, upTo eventlog.Position, handle func([]eventlog.Recorded) error,
 ) error {
-	return s.readLog(
+	return l.readLog(
 		ctx, behind, upTo, handle,
-		func(r Recorded) bool { return !strings.HasPrefix(r.Stream, "$") },
+		func(r eventlog.Recorded) bool { return !strings.HasPrefix(r.Stream, "$") },
 	)
 }
 
@@ -34,24 +35,24 @@ func (s *Store) ReadLog(
 // position is the start of the log. During an outage it retries until the context ends, and it
 // passes no event twice. It returns the error of handle, ErrPositionInvalid if one of the positions
 // is not in the log, ErrDenied, or ErrUnavailable if the context ended.
-func (s *Store) ReadWholeLog(
-	ctx context.Context, behind, upTo Position, handle func([]Recorded) error,
+func (l *Reader) ReadWholeLog(
+	ctx context.Context, behind, upTo eventlog.Position, handle func([]eventlog.Recorded) error,
 ) error {
-	return s.readLog(ctx, behind, upTo, handle, func(Recorded) bool { return true })
+	return l.readLog(ctx, behind, upTo, handle, func(eventlog.Recorded) bool { return true })
 }
 
-func (s *Store) readLog(
-	ctx context.Context, behind, upTo Position, handle func([]Recorded) error,
-	wanted func(Recorded) bool,
+func (l *Reader) readLog(
+	ctx context.Context, behind, upTo eventlog.Position, handle func([]eventlog.Recorded) error,
+	wanted func(eventlog.Recorded) bool,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.reads.Closed(), cancel)()
+	defer context.AfterFunc(l.cfg.Pages.Closed(), cancel)()
 	var handling error
-	_, err := node.Retry(ctx, s.cfg.Logger, s.answers, func(
+	_, err := node.Retry(ctx, l.cfg.Logger, l.cfg.Store, func(
 		ctx context.Context,
 	) (struct{}, error) {
-		err := s.readLogOnce(ctx, behind, upTo, wanted, func(batch []Recorded) error {
+		err := l.readLogOnce(ctx, behind, upTo, wanted, func(batch []eventlog.Recorded) error {
 			behind = batch[len(batch)-1].Position
 			handling = handle(batch)
 			return handling
@@ -72,26 +73,26 @@ func (s *Store) readLog(
 
 // readLogOnce reads over its own connection until something fails. It receives events while handle
 // runs.
-func (s *Store) readLogOnce(
-	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool,
-	handle func([]Recorded) error,
+func (l *Reader) readLogOnce(
+	ctx context.Context, behind, upTo eventlog.Position, wanted func(eventlog.Recorded) bool,
+	handle func([]eventlog.Recorded) error,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
-	batches := make(chan []Recorded, logBatches)
+	batches := make(chan []eventlog.Recorded, logBatches)
 	ended := make(chan error, 1)
 	go func() {
 		defer close(batches)
-		ended <- s.receiveLog(ctx, behind, upTo, wanted, batches)
+		ended <- l.receiveLog(ctx, behind, upTo, wanted, batches)
 	}()
 	defer func() { // ends the receiving goroutine and waits for it
 		cancel()
 		for range batches { // discarded
 		}
 	}()
-	stalled := time.NewTimer(s.cfg.AttemptTimeout)
+	stalled := time.NewTimer(l.cfg.AttemptTimeout)
 	defer stalled.Stop()
 	for {
-		stalled.Reset(s.cfg.AttemptTimeout)
+		stalled.Reset(l.cfg.AttemptTimeout)
 		select {
 		case batch, ok := <-batches:
 			if !ok {
@@ -104,32 +105,34 @@ func (s *Store) readLogOnce(
 				return err
 			}
 		case <-stalled.C:
-			return fmt.Errorf("%w: no event within %s", ErrUnavailable, s.cfg.AttemptTimeout)
+			return fmt.Errorf(
+				"%w: no event within %s", eventlog.ErrUnavailable, l.cfg.AttemptTimeout,
+			)
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+			return fmt.Errorf("%w: %w", eventlog.ErrUnavailable, ctx.Err())
 		}
 	}
 }
 
 // receiveLog sends received events to batches. Batches are bounded in events, bytes and time.
-func (s *Store) receiveLog(
-	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool,
-	batches chan<- []Recorded,
+func (l *Reader) receiveLog(
+	ctx context.Context, behind, upTo eventlog.Position, wanted func(eventlog.Recorded) bool,
+	batches chan<- []eventlog.Recorded,
 ) error {
-	log, err := s.openLog(ctx, behind)
+	log, err := l.openLog(ctx, behind)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	pending := logBatch{begun: time.Now()}
-	var at Position // of the last received event
+	var at eventlog.Position // of the last received event
 	for {
 		received, err := log.Next()
 		if errors.Is(err, io.EOF) {
-			return errors.Join(pending.send(ctx, batches), s.checkReadEnd(ctx, behind, upTo, at))
+			return errors.Join(pending.send(ctx, batches), l.checkReadEnd(ctx, behind, upTo, at))
 		}
-		if err != nil && at == (Position{}) {
-			return s.classifyPositionError(ctx, behind, err)
+		if err != nil && at == (eventlog.Position{}) {
+			return l.classifyPositionError(ctx, behind, err)
 		}
 		if err != nil {
 			return err
@@ -154,12 +157,12 @@ func (s *Store) receiveLog(
 
 // logBatch collects events.
 type logBatch struct {
-	events []Recorded
+	events []eventlog.Recorded
 	bytes  int
 	begun  time.Time
 }
 
-func (b *logBatch) add(event Recorded) {
+func (b *logBatch) add(event eventlog.Recorded) {
 	b.events = append(b.events, event)
 	b.bytes += len(event.Data) + len(event.Metadata)
 }
@@ -172,10 +175,10 @@ func (b *logBatch) due() bool {
 }
 
 // send sends the batch and starts a new one.
-func (b *logBatch) send(ctx context.Context, batches chan<- []Recorded) error {
+func (b *logBatch) send(ctx context.Context, batches chan<- []eventlog.Recorded) error {
 	select {
 	case batches <- b.events:
-		*b = logBatch{begun: time.Now(), events: make([]Recorded, 0, logBatchEvents)}
+		*b = logBatch{begun: time.Now(), events: make([]eventlog.Recorded, 0, logBatchEvents)}
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -1,10 +1,11 @@
-package eventstore
+package logreader
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/node"
 	"linkledger/events/eventstore/wire"
 )
@@ -13,13 +14,13 @@ import (
 type Following struct {
 	// First is the position of the first event that a filter selects; zero: there is none up to
 	// Head.
-	First Position
+	First eventlog.Position
 	At    time.Time // when that event was recorded
 	// Last is the position of the last event that the filter selects, or zero. If More is true,
 	// further ones may follow it.
-	Last Position
+	Last eventlog.Position
 	More bool
-	Head Position // the end of the log, read after the call began
+	Head eventlog.Position // the end of the log, read after the call began
 }
 
 // mostFollowing is how many events a call looks at. Read models that keep up lack fewer.
@@ -28,12 +29,12 @@ const mostFollowing = 64
 // Following finds the events that a filter selects after a position. It returns
 // ErrPositionInvalid if the position is not in the log, and ErrUnavailable if the context ended
 // during an outage.
-func (s *Store) Following(
-	ctx context.Context, behind Position, filter Filter,
+func (l *Reader) Following(
+	ctx context.Context, behind eventlog.Position, filter eventlog.Filter,
 ) (Following, error) {
-	found, err := node.Retry(ctx, s.cfg.Logger, s.answers,
+	found, err := node.Retry(ctx, l.cfg.Logger, l.cfg.Store,
 		func(ctx context.Context) (Following, error) {
-			return s.tryFollowing(ctx, behind, filter)
+			return l.tryFollowing(ctx, behind, filter)
 		},
 	)
 	if err != nil {
@@ -42,10 +43,10 @@ func (s *Store) Following(
 	return found, nil
 }
 
-func (s *Store) tryFollowing(
-	ctx context.Context, behind Position, filter Filter,
+func (l *Reader) tryFollowing(
+	ctx context.Context, behind eventlog.Position, filter eventlog.Filter,
 ) (f Following, err error) {
-	last, err := s.reads.Try(ctx, wire.LastOfLog())
+	last, err := l.cfg.Pages.Try(ctx, wire.LastOfLog())
 	if err != nil {
 		return Following{}, err
 	}
@@ -55,15 +56,15 @@ func (s *Store) tryFollowing(
 	if behind.After(f.Head) {
 		return Following{}, beyondEnd(f.Head, behind)
 	}
-	page, err := s.reads.Try(ctx, wire.SelectedFrom(behind, filter, mostFollowing))
+	page, err := l.cfg.Pages.Try(ctx, wire.SelectedFrom(behind, filter, mostFollowing))
 	if err != nil {
-		return Following{}, s.classifyPositionError(ctx, behind, err)
+		return Following{}, l.classifyPositionError(ctx, behind, err)
 	}
 	for _, r := range page { // the read includes the event at the position
 		if !r.Position.After(behind) {
 			continue
 		}
-		if f.First == (Position{}) {
+		if f.First == (eventlog.Position{}) {
 			f.First, f.At = r.Position, r.Time
 		}
 		f.Last = r.Position

@@ -1,4 +1,4 @@
-package eventstore
+package logreader
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/wire"
 )
 
@@ -21,11 +22,11 @@ type Backlog struct {
 // Backlog counts the events that a filter selects after a position. It reads at most limit
 // matching events, and estimates the rest from the position of the last one. Events that do not
 // match do not count.
-func (s *Store) Backlog(
-	ctx context.Context, behind Position, filter Filter, limit int,
+func (l *Reader) Backlog(
+	ctx context.Context, behind eventlog.Position, filter eventlog.Filter, limit int,
 ) (Backlog, error) {
 	var b Backlog
-	err := s.scan(ctx, behind, filter, func(a wire.Response, head Position) bool {
+	err := l.scan(ctx, behind, filter, func(a wire.Response, head eventlog.Position) bool {
 		if b.Events++; b.Events == 1 {
 			b.Oldest = a.Event.Time
 		}
@@ -44,10 +45,11 @@ func (s *Store) Backlog(
 // LogID returns an id that differs between logs, also between a log and its copy, and that changes
 // after a reset. It is derived from the first event of an account, its position and the time when
 // this event store recorded it. It is the zero id while there is no such event.
-func (s *Store) LogID(ctx context.Context) (uuid.UUID, error) {
+func (l *Reader) LogID(ctx context.Context) (uuid.UUID, error) {
 	var id uuid.UUID
-	accounts := Filter{Streams: []string{events.StreamUsername, events.StreamAccount}}
-	err := s.scan(ctx, Position{}, accounts, func(a wire.Response, _ Position) bool {
+	accounts := eventlog.Filter{Streams: []string{events.StreamUsername, events.StreamAccount}}
+	var start eventlog.Position
+	err := l.scan(ctx, start, accounts, func(a wire.Response, _ eventlog.Position) bool {
 		id = uuid.NewSHA1(
 			a.Event.ID, fmt.Appendf(nil, "%d %d", a.Event.Position.Commit, a.Stored.UnixNano()),
 		)
@@ -61,13 +63,13 @@ func (s *Store) LogID(ctx context.Context) (uuid.UUID, error) {
 
 // scan calls visit with the events that a filter selects after a position, until there are no more
 // or visit returns false.
-func (s *Store) scan(
-	ctx context.Context, behind Position, filter Filter,
-	visit func(a wire.Response, head Position) bool,
+func (l *Reader) scan(
+	ctx context.Context, behind eventlog.Position, filter eventlog.Filter,
+	visit func(a wire.Response, head eventlog.Position) bool,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	subscription, err := s.Subscribe(ctx, behind, filter)
+	subscription, err := l.Subscribe(ctx, behind, filter)
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func (s *Store) scan(
 
 // extrapolate estimates the number of events from one position to another, given the number in the
 // first part.
-func extrapolate(counted int, from, at, to Position) int {
+func extrapolate(counted int, from, at, to eventlog.Position) int {
 	if at.Commit <= from.Commit || to.Commit <= at.Commit {
 		return counted
 	}
