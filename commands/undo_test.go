@@ -13,6 +13,7 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/commands/domain/undo"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -31,7 +32,7 @@ func ownBatch(account string) domain.Request {
 }
 
 // undo undoes the changes of a batch to a link, in another batch.
-func (s *stack) undo(t *testing.T, batch, id string) URLOutcome {
+func (s *stack) undo(t *testing.T, batch, id string) linkwrite.Outcome {
 	t.Helper()
 	return s.Undo(t.Context(), toUndo(ownBatch("a"), batch), []string{id})[0]
 }
@@ -73,7 +74,7 @@ func TestUndoEveryKindOfChange(t *testing.T) {
 			return err
 		},
 		"deletion": func(s *stack, r domain.Request) error {
-			return s.DeleteURLs(t.Context(), r, ByHash("one"))[0].Err
+			return s.DeleteURLs(t.Context(), r, linkwrite.ByHash("one"))[0].Err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestUndoCreation(t *testing.T) {
 	wantChanged(t, s.undo(t, r.Batch, edited.ID), "note", "tags")
 }
 
-func wantChanged(t *testing.T, outcome URLOutcome, fields ...string) {
+func wantChanged(t *testing.T, outcome linkwrite.Outcome, fields ...string) {
 	t.Helper()
 	refused, ok := errors.AsType[*domain.Error](outcome.Err)
 	if !ok || refused.Kind != domain.URLChanged || !slices.Equal(refused.Fields, fields) || outcome.URL.ID == "" {
@@ -168,7 +169,7 @@ func TestUndoDeletionOfGivenHash(t *testing.T) {
 	s := newStack(t)
 	first := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	r := ownBatch("a")
-	s.DeleteURLs(t.Context(), r, ByHash("one"))
+	s.DeleteURLs(t.Context(), r, linkwrite.ByHash("one"))
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
 	outcome := s.undo(t, r.Batch, first.ID)
 	if refused, ok := errors.AsType[*domain.Error](outcome.Err); !ok || refused.Kind != domain.HashUnavailable ||
@@ -188,7 +189,7 @@ func TestUndoStatsReset(t *testing.T) {
 	made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	reset := func() domain.Request {
 		r := ownBatch("a")
-		if err := s.ResetStats(t.Context(), r, ByHash("one"))[0].Err; err != nil {
+		if err := s.ResetStats(t.Context(), r, linkwrite.ByHash("one"))[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		return r
@@ -230,7 +231,7 @@ func TestUndoBatchOf50(t *testing.T) {
 			LongURL: "https://example.com/", CustomHash: "h" + strconv.Itoa(i), Tags: []string{"old"},
 		}
 		edits[i] = EditURL{
-			Ref: Ref{Hash: creates[i].CustomHash}, Note: new("new"), Tags: []string{"-old"},
+			Ref: linkwrite.Ref{Hash: creates[i].CustomHash}, Note: new("new"), Tags: []string{"-old"},
 			SettingsChange: events.SettingsChange{Archived: new(true)},
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/proofs"
 	"linkledger/commands/streams"
 	"linkledger/events/archive"
@@ -111,7 +112,7 @@ func newStack(t *testing.T) *stack {
 		t.Fatal(created.Err)
 	}
 	s.link = created.URL
-	edit := commands.EditURL{Ref: commands.ByHash(s.link.Hash)[0], LongURL: commandstest.Ptr("https://example.com/2")}
+	edit := commands.EditURL{Ref: linkwrite.ByHash(s.link.Hash)[0], LongURL: commandstest.Ptr("https://example.com/2")}
 	request.Command = uuid.New()
 	if err := handler.EditURLs(t.Context(), request, []commands.EditURL{edit}).Items[0].Err; err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/events"
@@ -189,7 +190,7 @@ func (i *Installation) Edit(edits ...commands.EditURL) (batch string) {
 func (i *Installation) Delete(hash string) {
 	i.t.Helper()
 	i.changed(commands.URLsOutcome{Items: i.Links.DeleteURLs(
-		WithTimeout(i.t), i.ByAcme(), []commands.Ref{{Hash: hash}},
+		WithTimeout(i.t), i.ByAcme(), []linkwrite.Ref{{Hash: hash}},
 	)})
 }
 

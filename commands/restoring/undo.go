@@ -1,4 +1,4 @@
-package commands
+package restoring
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/commands/domain/undo"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventlog"
@@ -21,26 +22,26 @@ import (
 // A link is refused with URLChanged and the names of the fields if others have changed them since,
 // unless r.Undoes skips these fields.
 // A field that already has its value from before needs no event, so Undo may be repeated. It also
-// refuses as DeleteURLs and RestoreURL do.
-func (h *Handler) Undo(ctx context.Context, r domain.Request, ids []string) []URLOutcome {
-	refs := make([]Ref, len(ids))
+// refuses as commands.Handler.DeleteURLs and RestoreURL do.
+func (s *Restorer) Undo(ctx context.Context, r domain.Request, ids []string) []linkwrite.Outcome {
+	refs := make([]linkwrite.Ref, len(ids))
 	for i, id := range ids {
 		refs[i].ID = id
 	}
-	return h.eachURL(
+	return linkwrite.Each(
 		r, refs,
-		func(r domain.Request, ref Ref) (URLOutcome, error) {
-			return h.tryUndo(ctx, r, ref.ID)
+		func(r domain.Request, ref linkwrite.Ref) (linkwrite.Outcome, error) {
+			return s.tryUndo(ctx, r, ref.ID)
 		},
 	)
 }
 
-func (h *Handler) tryUndo(
+func (s *Restorer) tryUndo(
 	ctx context.Context, r domain.Request, id string,
-) (URLOutcome, error) {
-	loaded, err := h.streams.Load(ctx, events.LinkStream(id))
+) (linkwrite.Outcome, error) {
+	loaded, err := s.cfg.Streams.Load(ctx, events.LinkStream(id))
 	if err != nil && !eventlog.IsUndecoded(err) {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
 	url := domain.FoldLink(loaded.Events)
 	if r.Operator {
@@ -48,51 +49,53 @@ func (h *Handler) tryUndo(
 	}
 	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", id)
 	if url.ID == "" || url.Account != r.Account || err != nil && r.Bound != nil {
-		return URLOutcome{}, missing
+		return linkwrite.Outcome{}, missing
 	}
 	var changes *undo.Changes
 	if err == nil {
 		changes, err = changesToUndo(ctx, loaded, r.Undoes)
 	}
 	if err != nil {
-		return URLOutcome{URL: url}, err // callers name the link in the error
+		return linkwrite.Outcome{URL: url}, err // callers name the link in the error
 	}
-	if sees, err := h.sees(ctx, r, url); err != nil || !sees {
-		return URLOutcome{}, cmp.Or(err, missing)
+	attempt := s.cfg.Links.Attempt(r)
+	if sees, err := attempt.Sees(ctx, url); err != nil || !sees {
+		return linkwrite.Outcome{}, cmp.Or(err, missing)
 	}
 	if loaded.Has(r.Command, events.LinkStream(id)) {
-		return URLOutcome{URL: url, Position: loaded.Position()}, nil
+		return linkwrite.Outcome{URL: url, Position: loaded.Position()}, nil
 	}
-	outcome, err := h.undo(ctx, r, loaded, changes)
+	outcome, err := s.undo(ctx, r, attempt, loaded, changes)
 	if err != nil {
 		outcome.URL = url // callers name the link in the error
 	}
 	return outcome, err
 }
 
-func (h *Handler) undo(
-	ctx context.Context, r domain.Request, loaded streams.History, changes *undo.Changes,
-) (URLOutcome, error) {
+func (s *Restorer) undo(
+	ctx context.Context, r domain.Request, attempt *linkwrite.Attempt, loaded streams.History,
+	changes *undo.Changes,
+) (linkwrite.Outcome, error) {
 	url := changes.Link
 	was, resets, err := changes.Undo(r.Undoes.SkipChanged)
 	switch {
 	case err != nil:
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	case was.Deleted && url.Deleted:
-		return URLOutcome{URL: url, Position: loaded.Position()}, nil
+		return linkwrite.Outcome{URL: url, Position: loaded.Position()}, nil
 	case was.Deleted:
-		deletion, err := url.Delete(h.streams.Now())
+		deletion, err := url.Delete(s.cfg.Streams.Now())
 		if err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
-		return h.commit(ctx, r, url, loaded, deletion)
+		return attempt.Commit(ctx, url, loaded, deletion)
 	}
 	restored := make([]events.Event, len(resets))
 	for i, reset := range resets {
 		//nolint:gosec // the revision of a stored event is not negative
-		restored[i] = events.URLStatsRestored{Reset: uint64(reset), At: h.streams.Now()}
+		restored[i] = events.URLStatsRestored{Reset: uint64(reset), At: s.cfg.Streams.Now()}
 	}
-	return h.restoreTo(ctx, r, url, loaded, was, restored...)
+	return s.restoreTo(ctx, r, attempt, url, loaded, was, restored...)
 }
 
 // changesToUndo folds a link's stream into the changes to undo.

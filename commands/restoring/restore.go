@@ -1,4 +1,6 @@
-package commands
+// Package restoring brings links back as they were: it undoes deletions and the changes of calls.
+// It goes by the streams of the links, and reads no read model.
+package restoring
 
 import (
 	"context"
@@ -6,9 +8,11 @@ import (
 	"slices"
 
 	"linkledger/commands/accounts"
+	"linkledger/commands/destination"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
 	"linkledger/commands/linkquota"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -18,6 +22,23 @@ import (
 // maxRestorable is the maximum number of links that had the hash and are searched for the one to
 // restore, latest claims first.
 const maxRestorable = 100
+
+// Config configures a Restorer. Streams, Links and Hashes are required.
+type Config struct {
+	Streams *streams.Streams
+	Links   *linkwrite.Links
+	Hashes  *hashes.Claims
+	// Destinations say where links may lead to.
+	Destinations destination.Rules
+	// Quotas reserve the links of accounts with limits. If nil, Request.Plan must have no limits.
+	Quotas *linkquota.Quotas
+}
+
+// Restorer restores links. It is safe for concurrent use.
+type Restorer struct{ cfg Config }
+
+// New returns a Restorer.
+func New(cfg Config) *Restorer { return &Restorer{cfg} }
 
 // RestoreURL is a link to restore, identified by its hash, or its last hash if it is deleted.
 type RestoreURL struct {
@@ -35,28 +56,30 @@ type RestoreURL struct {
 // was deleted in it, HashUnavailable if another link has the hash now, URLLimitReached if the plan
 // allows no further link, and InvalidURL or URLNotAllowed if the destination is no longer allowed.
 // Operators may restore links to blocked hosts.
-func (h *Handler) RestoreURL(ctx context.Context, r domain.Request, restore RestoreURL) URLOutcome {
+func (s *Restorer) RestoreURL(
+	ctx context.Context, r domain.Request, restore RestoreURL,
+) linkwrite.Outcome {
 	outcome, err := eventstore.Retry(
-		func() (URLOutcome, error) { return h.tryRestoreURL(ctx, r, restore) },
+		func() (linkwrite.Outcome, error) { return s.tryRestoreURL(ctx, r, restore) },
 	)
 	if err != nil {
-		return URLOutcome{Err: err}
+		return linkwrite.Outcome{Err: err}
 	}
 	// The link is restored, and the labels are what the answer shows of it.
-	tags, err := h.streams.LoadReadable(ctx, events.StreamTags+outcome.URL.Account)
+	tags, err := s.cfg.Streams.LoadReadable(ctx, events.StreamTags+outcome.URL.Account)
 	if err != nil {
-		return URLOutcome{Err: err}
+		return linkwrite.Outcome{Err: err}
 	}
 	outcome.Labels = domain.FoldTags(tags.Events).Labels(outcome.URL.Tags)
 	return outcome
 }
 
-func (h *Handler) tryRestoreURL(
+func (s *Restorer) tryRestoreURL(
 	ctx context.Context, r domain.Request, restore RestoreURL,
-) (URLOutcome, error) {
-	lives, err := h.linksUnder(ctx, r, restore.Hash)
+) (linkwrite.Outcome, error) {
+	lives, err := s.linksUnder(ctx, r, restore.Hash)
 	if err != nil {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
 	loaded := lives[0]
 	url := domain.FoldLink(loaded.Events)
@@ -65,20 +88,20 @@ func (h *Handler) tryRestoreURL(
 	}
 	switch {
 	case loaded.Has(r.Command, events.LinkStream(url.ID)):
-		return URLOutcome{URL: url, Position: loaded.Position()}, nil
+		return linkwrite.Outcome{URL: url, Position: loaded.Position()}, nil
 	case restore.Version == nil && url.Live() && len(lives) > 1 && !wasRestored(loaded):
-		return URLOutcome{}, domain.ErrHashGivenAway(url.Hash)
+		return linkwrite.Outcome{}, domain.ErrHashGivenAway(url.Hash)
 	}
 	was, err := versionOf(loaded, restore.Version)
 	if err != nil {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
-	return h.restoreTo(ctx, r, url, loaded, was)
+	return s.restoreTo(ctx, r, s.cfg.Links.Attempt(r), url, loaded, was)
 }
 
 // linksUnder loads the links of the account whose hash this is, or was when they were deleted,
 // latest claims first.
-func (h *Handler) linksUnder(
+func (s *Restorer) linksUnder(
 	ctx context.Context, r domain.Request, hash string,
 ) ([]streams.History, error) {
 	if !hashes.Valid(hash) {
@@ -86,7 +109,7 @@ func (h *Handler) linksUnder(
 			domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -",
 		)
 	}
-	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
+	claims, err := s.cfg.Streams.Load(ctx, events.StreamHash+hash)
 	if err != nil && !eventlog.IsUndecoded(err) {
 		return nil, err
 	}
@@ -96,7 +119,7 @@ func (h *Handler) linksUnder(
 	}
 	var lives []streams.History
 	for _, link := range slices.Backward(links[max(0, len(links)-maxRestorable):]) {
-		loaded, err := h.hashes.LoadLink(ctx, hash, claims, link)
+		loaded, err := s.cfg.Hashes.LoadLink(ctx, hash, claims, link)
 		if err != nil {
 			return nil, err
 		}
@@ -141,56 +164,59 @@ func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	return url, nil
 }
 
-// restoreTo appends the events that make a link as it was, followed by further events.
-func (h *Handler) restoreTo(
-	ctx context.Context, r domain.Request, url domain.Link, loaded streams.History, was domain.Link,
-	further ...events.Event,
-) (URLOutcome, error) {
+// restoreTo appends the events that make a link as it was, followed by further events. attempt is
+// one of the request.
+func (s *Restorer) restoreTo(
+	ctx context.Context, r domain.Request, attempt *linkwrite.Attempt, url domain.Link,
+	loaded streams.History, was domain.Link, further ...events.Event,
+) (linkwrite.Outcome, error) {
 	if url.Deleted || was.LongURL != url.LongURL {
-		rules := h.cfg.Destinations
+		rules := s.cfg.Destinations
 		if r.Operator { // operators restore links to hosts that have been blocked since
 			rules.Blocked = nil
 		}
 		if err := rules.Check(was.LongURL, r.ShortHost); err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
 	}
 	if r.Operator { // only operators act for an erased account
-		owner, err := accounts.Load(ctx, h.streams, url.Account)
+		owner, err := accounts.Load(ctx, s.cfg.Streams, url.Account)
 		if err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
 		if owner.Erased { // an erased note stays erased
 			was.Note, was.Erased = url.Note, url.Erased
 		}
 	}
-	at := h.streams.Now()
-	if err := h.staysWithin(
-		ctx, r, url, func() []events.Event { return url.Restore(was, 0, at) },
+	at := s.cfg.Streams.Now()
+	if err := attempt.StaysWithin(
+		ctx, url, func() []events.Event { return url.Restore(was, 0, at) },
 	); err != nil {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
 	var reservation *linkquota.Reservation
 	if url.Deleted {
-		reservation = h.cfg.Quotas.ReserveToRestore(r)
+		reservation = s.cfg.Quotas.ReserveToRestore(r)
 		defer reservation.Release() // does nothing if the link was restored
 		var err error
 		if at, err = reservation.Take(ctx, url.ID, at); err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
 	}
 	var claim eventstore.Revision
 	if url.Deleted || was.Hash != url.Hash {
 		var err error
-		claim, err = h.hashes.Claim(ctx, r, was.Hash, url.ID, url.SpentRevision(was.Hash))
+		claim, err = s.cfg.Hashes.Claim(ctx, r, was.Hash, url.ID, url.SpentRevision(was.Hash))
 		if errors.Is(err, hashes.ErrTaken) {
-			return URLOutcome{}, domain.ErrHashGivenAway(was.Hash)
+			return linkwrite.Outcome{}, domain.ErrHashGivenAway(was.Hash)
 		}
 		if err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
 	}
-	outcome, err := h.commit(ctx, r, url, loaded, append(url.Restore(was, claim, at), further...))
+	outcome, err := attempt.Commit(
+		ctx, url, loaded, append(url.Restore(was, claim, at), further...),
+	)
 	if url.Deleted {
 		reservation.Finish(err)
 	}
