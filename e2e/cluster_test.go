@@ -214,7 +214,7 @@ func (f *fleet) compareCounters() {
 		f.t.Fatal(err)
 	}
 	f.eventually("the tables have all of the log", func() bool {
-		overviews, err := projections.Overviews(f.t.Context(), f.db, log)
+		overviews, err := status.Overviews(f.t.Context(), projections.All(), f.db, log)
 		return err == nil && !slices.ContainsFunc(
 			overviews, func(o status.Overview) bool { return o.Serving && o.LagEvents > 0 },
 		)

@@ -106,7 +106,7 @@ func (i *Installation) project() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(i.t.Context()))
 	ended := make(chan error, 1)
 	go func() {
-		ended <- projections.Run(ctx, engine.Config{
+		ended <- engine.Run(ctx, projections.All(), engine.Config{
 			DB: i.DB, Store: i.Store, Policy: engine.Park,
 		})
 	}()

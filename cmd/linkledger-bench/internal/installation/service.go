@@ -145,7 +145,7 @@ func (s *Service) settle(ctx context.Context, behind func(status.Overview) bool)
 	again := time.NewTicker(settlePoll)
 	defer again.Stop()
 	for {
-		all, err := projections.Overviews(ctx, s.db, s.Store)
+		all, err := status.Overviews(ctx, projections.All(), s.db, s.Store)
 		if err != nil {
 			return err
 		}
