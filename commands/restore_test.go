@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/commands/audit"
+	"linkledger/commands/destination"
 	"linkledger/commands/domain"
 	"linkledger/commands/domain/undo"
 	"linkledger/commands/hashes"
@@ -97,7 +98,9 @@ func TestRestoreRefuses(t *testing.T) {
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/3", CustomHash: "moved"})
 	s.mustEdit(t, "moved", EditURL{CustomHash: new("away")})
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/4", CustomHash: "moved"})
-	s.cfg.Destinations.Blocked = func(host string) bool { return host == "gone.example" }
+	s.build(Config{Destinations: destination.Rules{
+		Blocked: func(host string) bool { return host == "gone.example" },
+	}}, nil)
 	for name, test := range map[string]struct {
 		hash    string
 		version *int64
