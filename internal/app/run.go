@@ -112,7 +112,7 @@ func (s *Service) startParts(
 			return engine.Run(ctx, projections.All(), engine.Config{
 				DB: s.db, Store: s.Store, Logger: s.logger, OnCommit: s.Waiter.Committed,
 				Registry: &s.registry,
-				OnBatch:  s.metrics.Batch, Tracer: s.traces.Tracer(), Policy: s.cfg.PoisonEvents,
+				OnBatch:  s.metrics.Batch, Tracer: s.traces.Tracer(),
 			})
 		})
 	}

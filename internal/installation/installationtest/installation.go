@@ -107,7 +107,7 @@ func (i *Installation) project() {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- engine.Run(ctx, projections.All(), engine.Config{
-			DB: i.DB, Store: i.Store, Policy: engine.Park,
+			DB: i.DB, Store: i.Store, RetryInterval: time.Hour,
 		})
 	}()
 	i.StopProjections = sync.OnceFunc(func() {
