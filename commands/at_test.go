@@ -9,6 +9,7 @@ import (
 
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
@@ -81,7 +82,7 @@ func TestURLAt(t *testing.T) {
 	first := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	s.mustEdit(t, "one", EditURL{CustomHash: new("two")})
 	second := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
-	if err := s.DeleteURLs(ctx, request("a"), ByHash("one"))[0].Err; err != nil {
+	if err := s.DeleteURLs(ctx, request("a"), linkwrite.ByHash("one"))[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	when := func(link, eventType string) time.Time {

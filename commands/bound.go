@@ -8,46 +8,8 @@ import (
 	"linkledger/events"
 )
 
-// sees reports whether a link matches the bound of the caller. A bound that excludes the label of
-// no tag matches nothing: the tag may have been renamed, and its links are not to be seen. Neither
-// does any bound while the tags of the account are unknown.
-func (h *Handler) sees(ctx context.Context, r domain.Request, u domain.Link) (bool, error) {
-	if r.Bound == nil {
-		return true, nil
-	}
-	tags, err := h.streams.Load(ctx, events.StreamTags+r.Account)
-	if undecoded(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	of := domain.FoldTags(tags.Events)
-	return !of.Lacks(r.Bound.Excluded()) && u.Matches(r.Bound, func(label string) bool {
-		tag, ok := of.ByLabel(label)
-		return ok && slices.Contains(u.Tags, tag.ID)
-	}), nil
-}
-
-// staysWithin refuses a change by which a link would leave the bound of the caller.
-func (h *Handler) staysWithin(
-	ctx context.Context, r domain.Request, u domain.Link, change func() []events.Event,
-) error {
-	if r.Bound == nil {
-		return nil
-	}
-	after := u.Clone()
-	for _, e := range change() {
-		after.Apply(e)
-	}
-	if within, err := h.sees(ctx, r, after); err != nil || within {
-		return err
-	}
-	return domain.ErrLeavesBound
-}
-
 // boundTags returns the tags of the account if the bound of the caller names labels, and whether
-// the bound matches nothing, see sees.
+// the bound matches nothing, see linkwrite.Attempt.Sees.
 func (h *Handler) boundTags(
 	ctx context.Context, r domain.Request,
 ) (tags domain.Tags, matchesNothing bool, err error) {

@@ -10,6 +10,8 @@ import (
 
 	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
+	"linkledger/commands/linkwrite"
+	"linkledger/commands/restoring"
 	"linkledger/events"
 )
 
@@ -69,11 +71,11 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 			return s.Undo(ctx, toUndo(request("a"), "of nothing"), []string{id})[0].Err
 		}},
 		"restore": {events: changes, do: func(ctx context.Context, s *stack) error {
-			return s.RestoreURL(ctx, request("a"), RestoreURL{Hash: "one"}).Err
+			return s.RestoreURL(ctx, request("a"), restoring.RestoreURL{Hash: "one"}).Err
 		}},
 		"edit": {events: changes, do: func(ctx context.Context, s *stack) error {
 			return s.EditURLs(
-				ctx, request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: []string{"-tag 200"}}},
+				ctx, request("a"), []EditURL{{Ref: linkwrite.Ref{Hash: "one"}, Tags: []string{"-tag 200"}}},
 			).Items[0].Err
 		}},
 	} {

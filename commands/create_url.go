@@ -9,6 +9,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
 	"linkledger/commands/linkquota"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -30,27 +31,16 @@ type CreateURL struct {
 	Known []string
 }
 
-// URLOutcome is a link after a command, or the error.
-type URLOutcome struct {
-	URL      domain.Link
-	Labels   []string // of the link's tags; nil: not looked up
-	Position eventstore.Position
-	// Changed reports whether this call changed the link. It is false if the link already was as
-	// asked for, also by the call that this one repeats.
-	Changed bool
-	Err     error // a *domain.Error if the command was refused
-}
-
 // URLsOutcome has one outcome for each item of a batch, in the order of the items.
 type URLsOutcome struct {
-	Items []URLOutcome
+	Items []linkwrite.Outcome
 	Tags  eventstore.Position // last position of the account's tags, if the batch used tags
 }
 
 // CreateURLs creates links concurrently. An item that fails does not affect the others. Of two
 // items with the same custom hash the first gets it.
 func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []CreateURL) URLsOutcome {
-	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
+	outcome := URLsOutcome{Items: make([]linkwrite.Outcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
 	known, nothing, err := h.boundTags(ctx, r)
 	if err != nil {
@@ -129,17 +119,17 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL, known domain.Tag
 func (h *Handler) createURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
-) URLOutcome {
+) linkwrite.Outcome {
 	create := h.tryCreateURL
 	if item.Unique {
 		create = h.tryCreateUniqueURL
 	}
-	outcome, err := eventstore.Retry(func() (URLOutcome, error) {
+	outcome, err := eventstore.Retry(func() (linkwrite.Outcome, error) {
 		defer reservation.Release() // does nothing if the link was created
 		return create(ctx, r, item, tags, reservation)
 	})
 	if err != nil {
-		return URLOutcome{Err: err}
+		return linkwrite.Outcome{Err: err}
 	}
 	if !tags.Empty() {
 		outcome.Labels = tags.Labels(outcome.URL.Tags)
@@ -166,7 +156,7 @@ func (l newLink) stream() string { return events.LinkStream(l.id) }
 func (h *Handler) tryCreateURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
-) (URLOutcome, error) {
+) (linkwrite.Outcome, error) {
 	link, earlier, err := h.newURL(ctx, r, item.CustomHash)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
@@ -187,21 +177,21 @@ func (h *Handler) tryCreateURL(
 func (h *Handler) create(
 	ctx context.Context, r domain.Request, link newLink, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
-) (URLOutcome, error) {
+) (linkwrite.Outcome, error) {
 	if !link.generated {
 		if err := hashes.CheckNew(link.hash); err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
 	}
 	at, err := reservation.Take(ctx, link.id, h.streams.Now())
 	if err != nil {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
 	var claim eventstore.Revision
 	if !link.generated {
 		claim, err = h.hashes.Claim(ctx, r, link.hash, link.id, eventstore.NoStream)
 		if err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
 	}
 	created := events.URLCreated{
@@ -215,9 +205,9 @@ func (h *Handler) create(
 	)
 	reservation.Finish(err)
 	if err != nil {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
-	return URLOutcome{
+	return linkwrite.Outcome{
 		URL: domain.FoldLink([]events.Event{created}), Position: appended.Position, Changed: true,
 	}, nil
 }
@@ -226,22 +216,22 @@ func (h *Handler) create(
 // created. An empty hash is generated.
 func (h *Handler) newURL(
 	ctx context.Context, r domain.Request, customHash string,
-) (newLink, URLOutcome, error) {
+) (newLink, linkwrite.Outcome, error) {
 	switch {
 	case r.Repeated:
 		return h.derivedURL(ctx, r, customHash, h.streams.Load)
 	case customHash == "":
-		return newGenerated(hashes.Generate()), URLOutcome{}, nil
+		return newGenerated(hashes.Generate()), linkwrite.Outcome{}, nil
 	}
 	id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
-	return newLink{id: id.String(), hash: customHash}, URLOutcome{}, err
+	return newLink{id: id.String(), hash: customHash}, linkwrite.Outcome{}, err
 }
 
 // derivedURL is newURL for a command whose attempts share an id that derives from the command.
 func (h *Handler) derivedURL(
 	ctx context.Context, r domain.Request, customHash string,
 	load func(context.Context, string) (streams.History, error),
-) (newLink, URLOutcome, error) {
+) (newLink, linkwrite.Outcome, error) {
 	for attempt := range byte(eventstore.MaxAttempts) {
 		link := newGenerated(hashes.GenerateFor(r.Command, attempt))
 		if customHash != "" {
@@ -250,18 +240,18 @@ func (h *Handler) derivedURL(
 		}
 		loaded, err := load(ctx, link.stream())
 		if err != nil {
-			return newLink{}, URLOutcome{}, err
+			return newLink{}, linkwrite.Outcome{}, err
 		}
 		if len(loaded.Events) == 0 {
-			return link, URLOutcome{}, nil
+			return link, linkwrite.Outcome{}, nil
 		}
 		// Without a link, the stream has only an abandoned creation. The stream of a generated hash
 		// may have the link of another command.
 		url := domain.FoldLink(loaded.Events)
 		if url.ID != "" && (!link.generated ||
 			loaded.Has(r.Creating(link.hash, url.CreatedAt).Command, link.stream())) {
-			return link, URLOutcome{URL: url, Position: loaded.Position()}, nil
+			return link, linkwrite.Outcome{URL: url, Position: loaded.Position()}, nil
 		}
 	}
-	return newLink{}, URLOutcome{}, eventstore.ErrBusy
+	return newLink{}, linkwrite.Outcome{}, eventstore.ErrBusy
 }

@@ -14,6 +14,8 @@ import (
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/linkquota"
+	"linkledger/commands/linkwrite"
+	"linkledger/commands/restoring"
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
@@ -65,18 +67,18 @@ func editing(t *testing.T, s *cutStack) error {
 func editingByID(t *testing.T, s *cutStack) error {
 	t.Helper()
 	note := "note"
-	return s.EditURLs(t.Context(), request("a"), []EditURL{{Ref: Ref{ID: s.link.ID}, Note: &note}}).Items[0].Err
+	return s.EditURLs(t.Context(), request("a"), []EditURL{{Ref: linkwrite.Ref{ID: s.link.ID}, Note: &note}}).Items[0].Err
 }
 
 func deleting(t *testing.T, s *cutStack) error {
 	t.Helper()
-	return s.DeleteURLs(t.Context(), request("a"), ByHash("one"))[0].Err
+	return s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash("one"))[0].Err
 }
 
-func restoring(t *testing.T, s *cutStack) error {
+func restores(t *testing.T, s *cutStack) error {
 	t.Helper()
 	version := int64(0)
-	return s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: "one", Version: &version}).Err
+	return s.RestoreURL(t.Context(), request("a"), restoring.RestoreURL{Hash: "one", Version: &version}).Err
 }
 
 func readingHistory(t *testing.T, s *cutStack) error {
@@ -135,7 +137,7 @@ func TestCutHistories(t *testing.T) {
 	}{
 		"url": {
 			func(_ *testing.T, s *cutStack) string { return events.LinkStream(s.link.ID) },
-			[]attempt{editing, editingByID, deleting, restoring, readingHistory, readingAsOf, finding},
+			[]attempt{editing, editingByID, deleting, restores, readingHistory, readingAsOf, finding},
 		},
 		"url of a hash that it never left": {
 			func(t *testing.T, s *cutStack) string {
@@ -156,7 +158,7 @@ func TestCutHistories(t *testing.T) {
 		},
 		"hash": {
 			func(*testing.T, *cutStack) string { return events.StreamHash + "one" },
-			[]attempt{editing, deleting, restoring, readingHistory, readingAsOf, taking, finding},
+			[]attempt{editing, deleting, restores, readingHistory, readingAsOf, taking, finding},
 		},
 		"tags": {
 			func(*testing.T, *cutStack) string { return events.StreamTags + "a" },
@@ -178,7 +180,7 @@ func TestCutHistories(t *testing.T) {
 			const long = "https://example.com/unique"
 			for range 2 {
 				found := s.create(t, request("a"), CreateURL{LongURL: long, Unique: true})
-				if err := s.DeleteURLs(t.Context(), request("a"), ByHash(found.Hash))[0].Err; err != nil {
+				if err := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash(found.Hash))[0].Err; err != nil {
 					t.Fatal(err)
 				}
 			}

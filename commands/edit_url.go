@@ -8,13 +8,14 @@ import (
 	"linkledger/commands/batch"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
 // EditURL is a change of a link of the account. Nil fields stay as they are.
 type EditURL struct {
-	Ref
+	linkwrite.Ref
 	CustomHash *string // the new hash
 	LongURL    *string
 	Note       *string
@@ -25,15 +26,15 @@ type EditURL struct {
 // keys returns what the item competes for with others of its batch.
 func (e EditURL) keys() []string {
 	if e.CustomHash == nil {
-		return []string{e.key()}
+		return []string{e.Key()}
 	}
-	return []string{e.key(), *e.CustomHash}
+	return []string{e.Key(), *e.CustomHash}
 }
 
 // EditURLs edits links concurrently. Items that share a hash run in order. An item that fails does
 // not affect the others.
 func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditURL) URLsOutcome {
-	outcome := URLsOutcome{Items: make([]URLOutcome, len(edits))}
+	outcome := URLsOutcome{Items: make([]linkwrite.Outcome, len(edits))}
 	attach := make([][]string, len(edits))
 	for i, edit := range edits {
 		if outcome.Items[i].Err = h.CheckEdit(r, edit); outcome.Items[i].Err == nil {
@@ -88,16 +89,16 @@ func (o URLsOutcome) failed(err error) URLsOutcome {
 
 func (h *Handler) editURL(
 	ctx context.Context, r domain.Request, edit EditURL, tags domain.Tags,
-) URLOutcome {
+) linkwrite.Outcome {
 	change, err := h.linkChange(r, edit, tags)
 	if err != nil {
-		return URLOutcome{Err: err}
+		return linkwrite.Outcome{Err: err}
 	}
 	outcome, err := eventstore.Retry(
-		func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change, tags) },
+		func() (linkwrite.Outcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change, tags) },
 	)
 	if err != nil {
-		return URLOutcome{Err: err}
+		return linkwrite.Outcome{Err: err}
 	}
 	outcome.Labels = tags.Labels(outcome.URL.Tags)
 	return outcome
@@ -164,32 +165,34 @@ func (h *Handler) linkChange(
 }
 
 func (h *Handler) tryEditURL(
-	ctx context.Context, r domain.Request, ref Ref, change domain.LinkChange, tags domain.Tags,
-) (URLOutcome, error) {
-	url, loaded, err := h.find(ctx, r, whole, ref)
+	ctx context.Context, r domain.Request, ref linkwrite.Ref, change domain.LinkChange,
+	tags domain.Tags,
+) (linkwrite.Outcome, error) {
+	attempt := h.links.Attempt(r)
+	url, loaded, err := attempt.Find(ctx, linkwrite.Whole, ref)
 	if err != nil {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
 	if loaded.Has(r.Command, events.LinkStream(url.ID)) {
-		return URLOutcome{URL: url, Position: loaded.Position()}, nil
+		return linkwrite.Outcome{URL: url, Position: loaded.Position()}, nil
 	}
 	if change, err = h.withinTagBound(ctx, url, change, tags); err != nil {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
-	if err := h.staysWithin(ctx, r, url, func() []events.Event {
+	if err := attempt.StaysWithin(ctx, url, func() []events.Event {
 		return url.Edit(change, h.streams.Now())
 	}); err != nil {
-		return URLOutcome{}, err
+		return linkwrite.Outcome{}, err
 	}
 	if change.Hash != nil && *change.Hash != url.Hash {
 		if err := hashes.CheckNew(*change.Hash); err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
 		if change.Claim, err = h.hashes.Claim(
 			ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash),
 		); err != nil {
-			return URLOutcome{}, err
+			return linkwrite.Outcome{}, err
 		}
 	}
-	return h.commit(ctx, r, url, loaded, url.Edit(change, h.streams.Now()))
+	return attempt.Commit(ctx, url, loaded, url.Edit(change, h.streams.Now()))
 }

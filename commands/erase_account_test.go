@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/restoring"
 	"linkledger/commands/streams"
 	"linkledger/events"
 )
@@ -113,7 +114,7 @@ func TestRestoreWithoutErasedNotes(t *testing.T) {
 	}
 	operator := ownBatch("")
 	operator.Operator = true
-	outcome := fresh.RestoreURL(t.Context(), operator, RestoreURL{Hash: "one", Version: new(int64(0))})
+	outcome := fresh.RestoreURL(t.Context(), operator, restoring.RestoreURL{Hash: "one", Version: new(int64(0))})
 	if outcome.Err != nil || outcome.URL.LongURL != "https://example.com/1" {
 		t.Fatalf("restored: %+v", outcome)
 	}

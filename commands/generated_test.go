@@ -9,6 +9,8 @@ import (
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/linkwrite"
+	"linkledger/commands/restoring"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -17,7 +19,7 @@ const generatedDestination = "https://example.com/generated"
 
 func (s *stack) delete(t *testing.T, hash string) {
 	t.Helper()
-	if err := s.DeleteURLs(t.Context(), request("a"), []Ref{{Hash: hash}})[0].Err; err != nil {
+	if err := s.DeleteURLs(t.Context(), request("a"), []linkwrite.Ref{{Hash: hash}})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -31,7 +33,7 @@ func TestGeneratedHash(t *testing.T) {
 	hash := first.Hash
 	s.wantTypes(t, "hash-"+hash, "url.created.v2")
 	s.wantTypes(t, "url-"+first.ID)
-	take := func(account string) URLOutcome {
+	take := func(account string) linkwrite.Outcome {
 		return s.CreateURLs(
 			t.Context(), request(account), []CreateURL{{LongURL: generatedDestination, CustomHash: hash}},
 		).Items[0]
@@ -55,7 +57,7 @@ func TestGeneratedHash(t *testing.T) {
 	wantTaken("b")
 	s.mustEdit(t, "away", EditURL{CustomHash: &hash})
 	s.delete(t, hash)
-	restored := s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: hash})
+	restored := s.RestoreURL(t.Context(), request("a"), restoring.RestoreURL{Hash: hash})
 	if restored.Err != nil || restored.URL.ID != first.ID || !restored.URL.Live() || restored.URL.Hash != hash {
 		t.Fatalf("restored: %+v", restored)
 	}

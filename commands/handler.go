@@ -6,7 +6,9 @@ import (
 	"linkledger/commands/destination"
 	"linkledger/commands/hashes"
 	"linkledger/commands/linkquota"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/longurls"
+	"linkledger/commands/restoring"
 	"linkledger/commands/streams"
 )
 
@@ -21,9 +23,13 @@ type Config struct {
 	Quotas *linkquota.Quotas
 }
 
-// Handler runs commands. It is safe for concurrent use.
+// Handler runs commands. Its Restorer restores links and undoes changes. It is safe for concurrent
+// use.
 type Handler struct {
+	*restoring.Restorer
+
 	cfg      Config
+	links    *linkwrite.Links
 	streams  *streams.Streams
 	hashes   *hashes.Claims
 	longURLs *longurls.Claims
@@ -35,8 +41,13 @@ func NewHandler(cfg Config) *Handler {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	claims := hashes.New(cfg.Streams)
+	links := linkwrite.New(cfg.Streams, claims, cfg.Logger)
 	return &Handler{
-		cfg: cfg, streams: cfg.Streams, hashes: claims,
+		Restorer: restoring.New(restoring.Config{
+			Streams: cfg.Streams, Links: links, Hashes: claims,
+			Destinations: cfg.Destinations, Quotas: cfg.Quotas,
+		}),
+		cfg: cfg, links: links, streams: cfg.Streams, hashes: claims,
 		longURLs: longurls.New(cfg.Streams, claims),
 	}
 }

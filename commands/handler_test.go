@@ -9,11 +9,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/access"
 	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -231,7 +233,7 @@ func TestEditAndDelete(t *testing.T) {
 	if _, err := s.edit(t, request("a"), "one", EditURL{}); domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("the old hash: %v", err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; domain.KindOf(err) != domain.URLProtected {
+	if err := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash("two"))[0].Err; domain.KindOf(err) != domain.URLProtected {
 		t.Errorf("protected: %v", err)
 	}
 	if _, err := s.edit(
@@ -239,10 +241,10 @@ func TestEditAndDelete(t *testing.T) {
 	); err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; err != nil {
+	if err := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash("two"))[0].Err; err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; domain.KindOf(err) != domain.URLNotFound {
+	if err := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash("two"))[0].Err; domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("deleted: %v", err)
 	}
 	taken := s.CreateURLs(
@@ -264,10 +266,10 @@ func TestBatches(t *testing.T) {
 		)
 	}
 	edited := s.EditURLs(t.Context(), request("a"), []EditURL{
-		{Ref: Ref{Hash: "one"}, Tags: []string{"-x", "+y"}},
-		{Ref: Ref{Hash: "two"}, Tags: []string{`+a"b`}},
-		{Ref: Ref{Hash: "none"}},
-		{Ref: Ref{Hash: "one"}, Tags: []string{"x"}},
+		{Ref: linkwrite.Ref{Hash: "one"}, Tags: []string{"-x", "+y"}},
+		{Ref: linkwrite.Ref{Hash: "two"}, Tags: []string{`+a"b`}},
+		{Ref: linkwrite.Ref{Hash: "none"}},
+		{Ref: linkwrite.Ref{Hash: "one"}, Tags: []string{"x"}},
 	})
 	if got := edited.Items[3].Labels; edited.Items[0].Err != nil || !slices.Equal(got, []string{"y", "x"}) {
 		t.Errorf("edited: %+v", edited.Items)
@@ -276,7 +278,7 @@ func TestBatches(t *testing.T) {
 		domain.KindOf(edited.Items[2].Err) != domain.URLNotFound || edited.Tags.Commit == 0 {
 		t.Errorf("refused: %+v", edited)
 	}
-	reset, refs := request("a"), ByHash("one", "none", "two")
+	reset, refs := request("a"), linkwrite.ByHash("one", "none", "two")
 	for range 2 {
 		outcomes := s.ResetStats(t.Context(), reset, refs)
 		if outcomes[0].Err != nil || domain.KindOf(outcomes[1].Err) != domain.URLNotFound || outcomes[2].Err != nil {
@@ -287,7 +289,7 @@ func TestBatches(t *testing.T) {
 		t, events.LinkStream(edited.Items[0].URL.ID), "url.created.v1", "url.tagged.v1", "url.untagged.v1", "url.tagged.v1",
 		"url.stats_reset.v1",
 	)
-	deleted := s.DeleteURLs(t.Context(), request("a"), ByHash("one", "two", "one"))
+	deleted := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash("one", "two", "one"))
 	if deleted[0].Err != nil || deleted[1].Err != nil || domain.KindOf(deleted[2].Err) != domain.URLNotFound {
 		t.Errorf("deleted: %+v", deleted)
 	}
@@ -337,7 +339,7 @@ func TestCommandsAreRepeatable(t *testing.T) {
 	}
 	remove := request("a")
 	for range 3 {
-		if outcome := s.DeleteURLs(t.Context(), remove, ByHash("three"))[0]; outcome.Err != nil {
+		if outcome := s.DeleteURLs(t.Context(), remove, linkwrite.ByHash("three"))[0]; outcome.Err != nil {
 			t.Errorf("repeated deletion: %v", outcome.Err)
 		}
 	}
@@ -467,7 +469,7 @@ func TestTags(t *testing.T) {
 // opens reports whether a key is one of the account and not revoked.
 func opens(a accounts.Account, key string) bool {
 	return slices.ContainsFunc(a.Keys, func(k accounts.Key) bool {
-		return k.RevokedAt.IsZero() && accounts.SameKey(accounts.HashKey(key), k.Hash)
+		return k.RevokedAt.IsZero() && access.SameKey(access.HashKey(key), k.Hash)
 	})
 }
 

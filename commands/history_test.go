@@ -16,6 +16,7 @@ import (
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -91,9 +92,9 @@ func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.mustEdit(t, "two", EditURL{Tags: []string{"-Rot"}})
-	for _, change := range []func() []URLOutcome{
-		func() []URLOutcome { return s.ResetStats(ctx, request("a"), []Ref{{Hash: "two"}}) },
-		func() []URLOutcome { return s.DeleteURLs(ctx, request("a"), []Ref{{Hash: "two"}}) },
+	for _, change := range []func() []linkwrite.Outcome{
+		func() []linkwrite.Outcome { return s.ResetStats(ctx, request("a"), []linkwrite.Ref{{Hash: "two"}}) },
+		func() []linkwrite.Outcome { return s.DeleteURLs(ctx, request("a"), []linkwrite.Ref{{Hash: "two"}}) },
 	} {
 		if err := change()[0].Err; err != nil {
 			t.Fatal(err)

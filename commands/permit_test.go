@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/permit"
+	"linkledger/commands/restoring"
 	"linkledger/events/eventstore"
 )
 
@@ -26,7 +28,7 @@ func TestNoCommandGoesOnWithoutItsPermit(t *testing.T) {
 		},
 		"edit": func(ctx context.Context, s *permitted) []error {
 			return errorsOf(s.EditURLs(ctx, request("a"), []EditURL{
-				{Ref: Ref{Hash: "one"}, Note: new("x")}, {Ref: Ref{Hash: "two"}, CustomHash: new("three")},
+				{Ref: linkwrite.Ref{Hash: "one"}, Note: new("x")}, {Ref: linkwrite.Ref{Hash: "two"}, CustomHash: new("three")},
 			}).Items)
 		},
 		"tag": func(ctx context.Context, s *permitted) []error {
@@ -42,13 +44,13 @@ func TestNoCommandGoesOnWithoutItsPermit(t *testing.T) {
 			return []error{err}
 		},
 		"delete": func(ctx context.Context, s *permitted) []error {
-			return errorsOf(s.DeleteURLs(ctx, request("a"), ByHash("one", "two")))
+			return errorsOf(s.DeleteURLs(ctx, request("a"), linkwrite.ByHash("one", "two")))
 		},
 		"reset": func(ctx context.Context, s *permitted) []error {
-			return errorsOf(s.ResetStats(ctx, request("a"), ByHash("one", "two")))
+			return errorsOf(s.ResetStats(ctx, request("a"), linkwrite.ByHash("one", "two")))
 		},
 		"restore": func(ctx context.Context, s *permitted) []error {
-			return []error{s.RestoreURL(ctx, request("a"), RestoreURL{Hash: "gone"}).Err}
+			return []error{s.RestoreURL(ctx, request("a"), restoring.RestoreURL{Hash: "gone"}).Err}
 		},
 		"undo": func(ctx context.Context, s *permitted) []error {
 			return errorsOf(s.Undo(ctx, toUndo(ownBatch("a"), "batch"), []string{s.one}))
@@ -60,7 +62,7 @@ func TestNoCommandGoesOnWithoutItsPermit(t *testing.T) {
 			s.one = s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Tags: []string{"t"}}).ID
 			s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "two"})
 			s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "gone"})
-			if err := s.DeleteURLs(t.Context(), request("a"), ByHash("gone"))[0].Err; err != nil {
+			if err := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash("gone"))[0].Err; err != nil {
 				t.Fatal(err)
 			}
 			before := s.head(t)
@@ -142,7 +144,7 @@ func (s *stack) head(t *testing.T) eventstore.Position {
 	return head
 }
 
-func errorsOf(outcomes []URLOutcome) []error {
+func errorsOf(outcomes []linkwrite.Outcome) []error {
 	errs := make([]error, len(outcomes))
 	for i, outcome := range outcomes {
 		errs[i] = outcome.Err

@@ -18,6 +18,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
 	"linkledger/commands/linkquota"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -155,7 +156,7 @@ func TestQuotasRace(t *testing.T) {
 				}
 			}
 			if client%3 == 0 && len(mine) > 1 {
-				for _, deleted := range node.DeleteURLs(t.Context(), limited(plan), ByHash(mine[:len(mine)/2]...)) {
+				for _, deleted := range node.DeleteURLs(t.Context(), limited(plan), linkwrite.ByHash(mine[:len(mine)/2]...)) {
 					if deleted.Err != nil {
 						t.Error(deleted.Err)
 					}
@@ -230,7 +231,7 @@ func TestQuotasWaitForTheReadModel(t *testing.T) {
 	old := node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].URL
 	l.live(t)
 	l.stale.Store(math.MaxInt64)
-	if deleted := node.DeleteURLs(t.Context(), limited(plan), ByHash(old.Hash))[0]; deleted.Err != nil {
+	if deleted := node.DeleteURLs(t.Context(), limited(plan), linkwrite.ByHash(old.Hash))[0]; deleted.Err != nil {
 		t.Fatal(deleted.Err)
 	}
 	if got := domain.KindOf(

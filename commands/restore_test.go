@@ -10,28 +10,32 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/commands/audit"
+	"linkledger/commands/destination"
 	"linkledger/commands/domain"
+	"linkledger/commands/domain/undo"
 	"linkledger/commands/hashes"
+	"linkledger/commands/linkwrite"
+	"linkledger/commands/restoring"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
 func (s *stack) restore(t *testing.T, hash string, version *int64) (domain.Link, error) {
 	t.Helper()
-	outcome := s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: hash, Version: version})
+	outcome := s.RestoreURL(t.Context(), request("a"), restoring.RestoreURL{Hash: hash, Version: version})
 	return outcome.URL, outcome.Err
 }
 
 func (s *stack) mustDelete(t *testing.T, hash string) {
 	t.Helper()
-	if err := s.DeleteURLs(t.Context(), request("a"), ByHash(hash))[0].Err; err != nil {
+	if err := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash(hash))[0].Err; err != nil {
 		t.Fatal(err)
 	}
 }
 
 // recordOf returns the fields of a link that clients see, except the times.
 func recordOf(u domain.Link) map[string]any {
-	fields := domain.FieldsOf(u)
+	fields := undo.FieldsOf(u)
 	fields["tags"] = slices.Concat([]string{}, u.Tags)
 	return fields
 }
@@ -63,7 +67,7 @@ func TestRestoreDeleted(t *testing.T) {
 		t.Fatalf("edit of a deleted link: %v", err)
 	}
 	for range 2 { // the second call has nothing to do
-		outcome := s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: "one"})
+		outcome := s.RestoreURL(t.Context(), request("a"), restoring.RestoreURL{Hash: "one"})
 		if outcome.Err != nil || outcome.Position.Commit == 0 || !slices.Equal(outcome.Labels, []string{"red"}) {
 			t.Fatalf("restored: %+v", outcome)
 		}
@@ -94,7 +98,9 @@ func TestRestoreRefuses(t *testing.T) {
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/3", CustomHash: "moved"})
 	s.mustEdit(t, "moved", EditURL{CustomHash: new("away")})
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/4", CustomHash: "moved"})
-	s.cfg.Destinations.Blocked = func(host string) bool { return host == "gone.example" }
+	s.build(Config{Destinations: destination.Rules{
+		Blocked: func(host string) bool { return host == "gone.example" },
+	}}, nil)
 	for name, test := range map[string]struct {
 		hash    string
 		version *int64
@@ -113,7 +119,7 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := s.RestoreURL(t.Context(), request("b"), RestoreURL{Hash: "blocked"}).Err; domain.KindOf(
+	if err := s.RestoreURL(t.Context(), request("b"), restoring.RestoreURL{Hash: "blocked"}).Err; domain.KindOf(
 		err,
 	) != domain.URLNotFound {
 		t.Errorf("by another account: %v", err)
@@ -143,7 +149,7 @@ func TestRestoreByOperator(t *testing.T) {
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	s.mustDelete(t, "one")
 	r := domain.Request{Operator: true, Command: uuid.New()}
-	if outcome := s.RestoreURL(t.Context(), r, RestoreURL{Hash: "one"}); outcome.Err != nil ||
+	if outcome := s.RestoreURL(t.Context(), r, restoring.RestoreURL{Hash: "one"}); outcome.Err != nil ||
 		outcome.URL.Account != "a" {
 		t.Fatalf("restored: %+v", outcome)
 	}
@@ -225,7 +231,7 @@ func TestRestoredIsTheVersion(t *testing.T) {
 		}
 		var position eventstore.Position
 		for again := range 2 {
-			outcome := s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: hash, Version: &version})
+			outcome := s.RestoreURL(t.Context(), request("a"), restoring.RestoreURL{Hash: hash, Version: &version})
 			if outcome.Err != nil {
 				rt.Fatal(outcome.Err)
 			}

@@ -7,6 +7,8 @@ import (
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/linkwrite"
+	"linkledger/commands/restoring"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/internal/soak"
@@ -25,7 +27,7 @@ func TestRestoredLinksNeedReservations(t *testing.T) {
 		hashes = append(hashes, item.URL.Hash)
 	}
 	var deleted []string
-	for _, outcome := range l.nodes[0].DeleteURLs(t.Context(), batch, ByHash(hashes[:6]...)) {
+	for _, outcome := range l.nodes[0].DeleteURLs(t.Context(), batch, linkwrite.ByHash(hashes[:6]...)) {
 		deleted = append(deleted, outcome.URL.ID)
 	}
 	commandstest.Together(8, func(i int) {
@@ -35,7 +37,7 @@ func TestRestoredLinksNeedReservations(t *testing.T) {
 		case i < 4:
 			err = node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err
 		default:
-			err = node.RestoreURL(t.Context(), limited(plan), RestoreURL{Hash: hashes[i-4]}).Err
+			err = node.RestoreURL(t.Context(), limited(plan), restoring.RestoreURL{Hash: hashes[i-4]}).Err
 		}
 		if err != nil && domain.KindOf(err) != domain.URLLimitReached {
 			t.Error(err)
@@ -52,7 +54,7 @@ func TestRestoredLinksNeedReservations(t *testing.T) {
 	if got := l.live(t); got != 10 || refused != 4 {
 		t.Fatalf("%d links, and %d of 6 were not restored", got, refused)
 	}
-	for _, outcome := range l.nodes[0].DeleteURLs(t.Context(), limited(plan), ByHash(hashes[6:]...)) {
+	for _, outcome := range l.nodes[0].DeleteURLs(t.Context(), limited(plan), linkwrite.ByHash(hashes[6:]...)) {
 		if outcome.Err != nil {
 			t.Fatal(outcome.Err)
 		}
@@ -76,7 +78,7 @@ func TestReservationOfALateRestoration(t *testing.T) {
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 1}
 	old := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].URL
-	if err := l.nodes[0].DeleteURLs(t.Context(), limited(plan), ByHash(old.Hash))[0].Err; err != nil {
+	if err := l.nodes[0].DeleteURLs(t.Context(), limited(plan), linkwrite.ByHash(old.Hash))[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	killed := l.nodes[0].cfg.Quotas

@@ -10,6 +10,8 @@ import (
 
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
+	"linkledger/commands/restoring"
 	"linkledger/events"
 	"linkledger/internal/soak"
 )
@@ -99,7 +101,7 @@ func TestDeletedTagsDoNotCount(t *testing.T) {
 	_, err := s.edit(t, request("a"), "one", EditURL{Tags: labels("new ", 11)})
 	wantTooMany(t, err, linkIsFull)
 	outcome := s.EditURLs(
-		t.Context(), request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: labels("new ", 10)}},
+		t.Context(), request("a"), []EditURL{{Ref: linkwrite.Ref{Hash: "one"}, Tags: labels("new ", 10)}},
 	).Items[0]
 	if outcome.Err != nil || len(outcome.Labels) != domain.MaxLinkTags || len(outcome.URL.Tags) != domain.MaxLinkTags {
 		t.Errorf("%d labels of %d tags, %v", len(outcome.Labels), len(outcome.URL.Tags), outcome.Err)
@@ -132,12 +134,12 @@ func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 	if outcome := s.undo(t, r.Batch, id); outcome.Err != nil || len(outcome.URL.Tags) != 150 {
 		t.Errorf("undone: %d tags, %v", len(outcome.URL.Tags), outcome.Err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("one"))[0].Err; err != nil {
+	if err := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash("one"))[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	for _, version := range []*int64{nil, new(int64(0))} {
 		if outcome := s.RestoreURL(
-			t.Context(), request("a"), RestoreURL{Hash: "one", Version: version},
+			t.Context(), request("a"), restoring.RestoreURL{Hash: "one", Version: version},
 		); outcome.Err != nil || len(outcome.Labels) != 150 {
 			t.Errorf("restored: %d labels, %v", len(outcome.Labels), outcome.Err)
 		}
@@ -196,7 +198,7 @@ func TestAccountHasAtMost10000Tags(t *testing.T) {
 		}
 	}
 	edits := s.EditURLs(ctx, request("a"), []EditURL{
-		{Ref: Ref{Hash: "one"}, Tags: []string{"+new 5"}}, {Ref: Ref{Hash: "one"}, Tags: []string{"+tag 7", "-tag 0"}},
+		{Ref: linkwrite.Ref{Hash: "one"}, Tags: []string{"+new 5"}}, {Ref: linkwrite.Ref{Hash: "one"}, Tags: []string{"+tag 7", "-tag 0"}},
 	}).Items
 	wantTooMany(t, edits[0].Err, accountIsFull)
 	if edits[1].Err != nil || !slices.Equal(edits[1].Labels, []string{"tag 7"}) {

@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/commands/domain"
+	"linkledger/commands/domain/undo"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -30,7 +32,7 @@ func ownBatch(account string) domain.Request {
 }
 
 // undo undoes the changes of a batch to a link, in another batch.
-func (s *stack) undo(t *testing.T, batch, id string) URLOutcome {
+func (s *stack) undo(t *testing.T, batch, id string) linkwrite.Outcome {
 	t.Helper()
 	return s.Undo(t.Context(), toUndo(ownBatch("a"), batch), []string{id})[0]
 }
@@ -72,7 +74,7 @@ func TestUndoEveryKindOfChange(t *testing.T) {
 			return err
 		},
 		"deletion": func(s *stack, r domain.Request) error {
-			return s.DeleteURLs(t.Context(), r, ByHash("one"))[0].Err
+			return s.DeleteURLs(t.Context(), r, linkwrite.ByHash("one"))[0].Err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestUndoCreation(t *testing.T) {
 	wantChanged(t, s.undo(t, r.Batch, edited.ID), "note", "tags")
 }
 
-func wantChanged(t *testing.T, outcome URLOutcome, fields ...string) {
+func wantChanged(t *testing.T, outcome linkwrite.Outcome, fields ...string) {
 	t.Helper()
 	refused, ok := errors.AsType[*domain.Error](outcome.Err)
 	if !ok || refused.Kind != domain.URLChanged || !slices.Equal(refused.Fields, fields) || outcome.URL.ID == "" {
@@ -167,7 +169,7 @@ func TestUndoDeletionOfGivenHash(t *testing.T) {
 	s := newStack(t)
 	first := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	r := ownBatch("a")
-	s.DeleteURLs(t.Context(), r, ByHash("one"))
+	s.DeleteURLs(t.Context(), r, linkwrite.ByHash("one"))
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
 	outcome := s.undo(t, r.Batch, first.ID)
 	if refused, ok := errors.AsType[*domain.Error](outcome.Err); !ok || refused.Kind != domain.HashUnavailable ||
@@ -187,7 +189,7 @@ func TestUndoStatsReset(t *testing.T) {
 	made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	reset := func() domain.Request {
 		r := ownBatch("a")
-		if err := s.ResetStats(t.Context(), r, ByHash("one"))[0].Err; err != nil {
+		if err := s.ResetStats(t.Context(), r, linkwrite.ByHash("one"))[0].Err; err != nil {
 			t.Fatal(err)
 		}
 		return r
@@ -229,7 +231,7 @@ func TestUndoBatchOf50(t *testing.T) {
 			LongURL: "https://example.com/", CustomHash: "h" + strconv.Itoa(i), Tags: []string{"old"},
 		}
 		edits[i] = EditURL{
-			Ref: Ref{Hash: creates[i].CustomHash}, Note: new("new"), Tags: []string{"-old"},
+			Ref: linkwrite.Ref{Hash: creates[i].CustomHash}, Note: new("new"), Tags: []string{"-old"},
 			SettingsChange: events.SettingsChange{Archived: new(true)},
 		}
 	}
@@ -277,7 +279,7 @@ func TestUndoOfAnyCall(t *testing.T) {
 			t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a"}},
 		)
 		var batches []string
-		states := []map[string]any{domain.FieldsOf(made)}
+		states := []map[string]any{undo.FieldsOf(made)}
 		for range rapid.IntRange(1, 6).Draw(rt, "calls") {
 			r := ownBatch("a")
 			var edit EditURL
@@ -296,7 +298,7 @@ func TestUndoOfAnyCall(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			batches, states = append(batches, r.Batch), append(states, domain.FieldsOf(url))
+			batches, states = append(batches, r.Batch), append(states, undo.FieldsOf(url))
 		}
 		n := rapid.IntRange(0, len(batches)-1).Draw(rt, "undone")
 		before, after, now := states[n], states[n+1], states[len(states)-1]
@@ -328,8 +330,8 @@ func TestUndoOfAnyCall(t *testing.T) {
 		if conflicts != (domain.KindOf(err) == domain.URLChanged) || err != nil && !conflicts {
 			rt.Fatalf("undone with %v, conflicts: %v", err, conflicts)
 		}
-		if url, _ := s.mustLoad(t, made.ID); !reflect.DeepEqual(domain.FieldsOf(url), want) {
-			rt.Fatalf("the link is\n%v, want\n%v", domain.FieldsOf(url), want)
+		if url, _ := s.mustLoad(t, made.ID); !reflect.DeepEqual(undo.FieldsOf(url), want) {
+			rt.Fatalf("the link is\n%v, want\n%v", undo.FieldsOf(url), want)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
 	"linkledger/commands/linkquota"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/longurls"
 )
 
@@ -17,7 +18,7 @@ type createdLinks struct {
 	ids map[string][]string
 }
 
-func (m *createdLinks) add(outcome URLOutcome) {
+func (m *createdLinks) add(outcome linkwrite.Outcome) {
 	if outcome.Err != nil {
 		return
 	}
@@ -41,7 +42,7 @@ func (m *createdLinks) leadingTo(longURL string) []string {
 func (h *Handler) tryCreateUniqueURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
-) (URLOutcome, error) {
+) (linkwrite.Outcome, error) {
 	load := h.streams.LoadToAppend // the stream is new, unless the command is a repeat
 	if r.Repeated {
 		load = h.streams.Load
@@ -76,6 +77,6 @@ func (h *Handler) tryCreateUniqueURL(
 	return h.create(ctx, r, link, item, tags, reservation)
 }
 
-func outcomeOf(found longurls.Found) URLOutcome {
-	return URLOutcome{URL: found.URL, Position: found.Position}
+func outcomeOf(found longurls.Found) linkwrite.Outcome {
+	return linkwrite.Outcome{URL: found.URL, Position: found.Position}
 }

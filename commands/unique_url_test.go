@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/longurls"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -14,7 +15,7 @@ import (
 
 const longDestination = "https://example.com/same"
 
-func (s *stack) unique(t *testing.T, account, hash string, known ...string) URLOutcome {
+func (s *stack) unique(t *testing.T, account, hash string, known ...string) linkwrite.Outcome {
 	t.Helper()
 	return s.CreateURLs(t.Context(), request(account), []CreateURL{
 		{LongURL: longDestination, CustomHash: hash, Unique: true, Known: known},

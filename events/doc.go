@@ -1,5 +1,5 @@
-// Package events defines the contracts of the log: one struct per event, and the codec between the
-// structs and their stored JSON.
+// Package events defines the contracts of the log: one struct per event, with the names of its
+// stored JSON. Package codec reads and writes them. Package events MUST NOT import its users.
 //
 // Stored events never change. The type of an event is a literal string with a version
 // ("url.created.v1"). A field may be added if its zero value means the same as its absence. Any

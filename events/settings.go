@@ -107,7 +107,7 @@ func (s *Settings) Apply(c SettingsChange) {
 	}
 }
 
-// From returns what of the change differs from the current settings, and whether anything does.
+// From removes unchanged settings from the change and reports whether any remain.
 func (c SettingsChange) From(current Settings) (difference SettingsChange, changed bool) {
 	for _, setting := range AllSettings {
 		changed = setting.clearUnchanged(&c, &current) || changed

@@ -1,30 +1,12 @@
 package events
 
+// Which texts events have: PostgreSQL cannot store NUL, and terminals obey control characters.
+
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-// TextError refuses an event with a text that cannot be stored and shown everywhere: a text with a
-// control character, such as NUL or ESC, or a text that is not valid UTF-8. PostgreSQL cannot store
-// NUL, and terminals obey control characters.
-type TextError struct {
-	EventType string
-	Field     string // name of the field in the body of the event
-}
-
-// Error implements error.
-func (e *TextError) Error() string {
-	return fmt.Sprintf(
-		"%s: %s has a control character, or is not valid UTF-8", e.EventType, e.Field,
-	)
-}
 
 // IsText reports whether an event may have a text: the text is valid UTF-8 and has no control
 // characters (Unicode category Cc).
@@ -44,85 +26,4 @@ func CleanText(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, replacement))
-}
-
-// checkTexts returns a *TextError if the JSON of an event has a text that IsText refuses. It looks
-// at the JSON and not at the fields, so that no field can be forgotten.
-func checkTexts(eventType string, body []byte) error {
-	if !hasOddText(body) {
-		return nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if hasOddText(fields[name]) {
-			return &TextError{EventType: eventType, Field: name}
-		}
-	}
-	return &TextError{EventType: eventType, Field: "a name"}
-}
-
-// escapedNUL is NUL in a JSON text, and escapedReplacement the character that replaces it.
-var escapedNUL, escapedReplacement = []byte(`\u0000`), []byte(`\ufffd`)
-
-// withoutNUL returns a JSON text with U+FFFD in place of NUL.
-func withoutNUL(body []byte) []byte {
-	if !bytes.Contains(body, escapedNUL) {
-		return body
-	}
-	clean := bytes.Clone(body)
-	for i := 0; i+1 < len(clean); i++ {
-		if clean[i] != '\\' {
-			continue
-		}
-		if bytes.HasPrefix(clean[i:], escapedNUL) {
-			copy(clean[i:], escapedReplacement)
-		}
-		i++ // past the escaped character, which may be a backslash
-	}
-	return clean
-}
-
-// hasOddText reports whether the output of encoding/json has a text that IsText refuses.
-// encoding/json escapes C0 controls, and writes \ufffd for an invalid byte, but not for U+FFFD
-// itself. It writes DEL and C1 controls as they are.
-func hasOddText(body []byte) bool {
-	const del, c1 = 0x7f, 0xc2 // U+0080 to U+009F begin with the byte C2
-	if bytes.IndexByte(body, del) >= 0 {
-		return true
-	}
-	for rest := body; ; rest = rest[1:] {
-		i := bytes.IndexByte(rest, c1)
-		if i < 0 {
-			break
-		}
-		if rest = rest[i:]; len(rest) > 1 && rest[1] < 0xa0 {
-			return true
-		}
-	}
-	return hasOddEscape(body)
-}
-
-// hasOddEscape reports whether a JSON text has an escaped control character, or the escape of an
-// invalid byte.
-func hasOddEscape(body []byte) bool {
-	for {
-		i := bytes.IndexByte(body, '\\')
-		if i < 0 || i+1 == len(body) {
-			return false
-		}
-		switch body[i+1] {
-		case 'b', 'f', 'n', 'r', 't':
-			return true
-		case 'u':
-			digits := body[i+2:]
-			if bytes.HasPrefix(digits, []byte("00")) && len(digits) > 2 && digits[2] < '2' ||
-				bytes.HasPrefix(digits, []byte("fffd")) {
-				return true
-			}
-		}
-		body = body[i+2:]
-	}
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/restoring"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/response"
 	"linkledger/queries"
@@ -56,7 +56,7 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	byOperator := uuid.New()
 	if changed := s.commands.RestoreURL(
 		withTimeout(t), domain.Request{Operator: true, Command: byOperator, Batch: byOperator.String()},
-		commands.RestoreURL{Hash: "one", Version: new(int64(0))},
+		restoring.RestoreURL{Hash: "one", Version: new(int64(0))},
 	); changed.Err != nil {
 		t.Fatal(changed.Err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/projections"
 	"linkledger/queries/accountlist"
@@ -39,7 +40,7 @@ func TestPagesWithoutAnIssuer(t *testing.T) {
 func (s *stack) act(t *testing.T, owner *client, hash, batch, note string) {
 	t.Helper()
 	r := domain.Request{Account: owner.id, Batch: batch, Command: uuid.New()}
-	done := s.commands.EditURLs(withTimeout(t), r, []commands.EditURL{{Ref: commands.Ref{Hash: hash}, Note: &note}})
+	done := s.commands.EditURLs(withTimeout(t), r, []commands.EditURL{{Ref: linkwrite.Ref{Hash: hash}, Note: &note}})
 	if done.Items[0].Err != nil {
 		t.Fatal(done.Items[0].Err)
 	}

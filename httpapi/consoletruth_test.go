@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/projections"
+	"linkledger/projections/engine/status"
 	"linkledger/queries/accountlist"
 )
 
@@ -20,9 +21,9 @@ func (s *stack) awaitLevel(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		for {
-			generations, err := projections.Generations(withTimeout(t), s.db)
+			generations, err := status.Generations(withTimeout(t), s.db)
 			if err == nil {
-				err = projections.AddLag(withTimeout(t), s.store, generations)
+				err = status.AddLag(withTimeout(t), projections.All(), s.store, generations)
 			}
 			if err != nil {
 				t.Fatal(err)

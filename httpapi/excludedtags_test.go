@@ -14,6 +14,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/access"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
@@ -151,7 +152,7 @@ func TestReadsAndChangesAgreeOnBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 			edited := s.commands.EditURLs(t.Context(), domain.Request{Account: owner.id, Command: uuid.New(), Bound: bound},
-				[]commands.EditURL{{Ref: commands.Ref{Hash: hash}}}).Items[0].Err
+				[]commands.EditURL{{Ref: linkwrite.Ref{Hash: hash}}}).Items[0].Err
 			seen := len(listed.Links) == 1
 			if (edited == nil) != seen || edited != nil && !apierror.RefusedAs(edited, domain.URLNotFound) {
 				t.Fatalf("%s: %s is listed: %t, and an edit says %v", text, hash, seen, edited)

@@ -99,7 +99,7 @@ func quoteJSON(text string) string {
 // neverStopped fails the test if a projection has met an event that it cannot apply.
 func (s *stack) neverStopped(t testing.TB, what string) {
 	t.Helper()
-	all, err := projections.Generations(withTimeout(t), s.db)
+	all, err := status.Generations(withTimeout(t), s.db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func (s *stack) applied(t testing.TB, what string) {
 	t.Helper()
 	ctx := withTimeout(t)
 	for {
-		all, err := projections.Overviews(ctx, s.db, s.store)
+		all, err := status.Overviews(ctx, projections.All(), s.db, s.store)
 		if err != nil {
 			t.Fatalf("after %s: %v", what, err)
 		}

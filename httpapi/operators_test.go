@@ -31,11 +31,11 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// newOperators returns the console of operators of a stack, whose projections park what they cannot apply. Its pages
-// wait so long for the event store.
+// newOperators returns the console of operators of a stack, whose projections try dead letters again only when they
+// begin. Its pages wait so long for the event store.
 func newOperators(t *testing.T, patience time.Duration) (*stack, *operators.Handler) {
 	t.Helper()
-	return newOperatorsThat(t, engine.Config{Policy: engine.Park}, patience)
+	return newOperatorsThat(t, engine.Config{RetryInterval: time.Hour}, patience)
 }
 
 func newOperatorsThat(
@@ -317,7 +317,7 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 // TestOperatorsSample looks at a projection until its page has more samples than it was looked at.
 func TestOperatorsSample(t *testing.T) {
 	t.Parallel()
-	s, h := newOperatorsThat(t, engine.Config{Policy: engine.Park}, testTimeout, func(cfg *operators.Config) {
+	s, h := newOperatorsThat(t, engine.Config{RetryInterval: time.Hour}, testTimeout, func(cfg *operators.Config) {
 		cfg.Interval = time.Millisecond
 	})
 	b := s.operator(t, h)

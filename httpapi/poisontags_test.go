@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -77,10 +78,10 @@ func (c *client) hides(hash, asOf string) {
 // nothing until the labels are those of the log again, and that changes of tags are not answered as done.
 func TestBoundsWhileTagsAreSetAside(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []engine.Policy{engine.Stop, engine.Park} {
-		t.Run(string(policy), func(t *testing.T) {
+	for name, interval := range map[string]time.Duration{"tried": time.Minute, "left": time.Hour} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStackThat(t, engine.Config{Policy: policy}, eventstoretest.Serve(t))
+			s := newStackThat(t, engine.Config{RetryInterval: interval}, eventstoretest.Serve(t))
 			s.syncClock()
 			owner, other := s.client(t, "owner"), s.client(t, "other")
 			owner.create(`"long_url":"https://example.com/","custom_hash":"both","tags":["public","plain"]`)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/restoring"
 	"linkledger/events/archive"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
@@ -49,7 +49,7 @@ func TestProofs(t *testing.T) {
 	// What others did is left out. They cannot prove the link at all.
 	outcome := s.commands.RestoreURL(
 		withTimeout(t), domain.Request{Operator: true, Command: uuid.New(), ID: uuid.NewString()},
-		commands.RestoreURL{Hash: "one", Version: new(int64(0))},
+		restoring.RestoreURL{Hash: "one", Version: new(int64(0))},
 	)
 	if outcome.Err != nil {
 		t.Fatal(outcome.Err)

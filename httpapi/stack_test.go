@@ -135,7 +135,7 @@ func newStackThat(
 	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
 		projecting.DB, projecting.Store, projecting.OnCommit = s.db, s.store, s.waiter.Committed
-		return projections.Run(ctx, projecting)
+		return engine.Run(ctx, projections.All(), projecting)
 	})
 	cfg := Config{
 		API: true, Redirects: true, Writes: parts.Writes, Reads: parts.Reads, Visits: parts.Visits,

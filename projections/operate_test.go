@@ -30,7 +30,7 @@ func TestPauseAndOverview(t *testing.T) {
 	}
 	_, at = w.Link(account, "b")
 	progress.Wait(t, at, projections.Tree, projections.History, projections.Activity)
-	overviews, err := projections.Overviews(ctx, db, store)
+	overviews, err := status.Overviews(ctx, projections.All(), db, store)
 	if err != nil || len(overviews) != len(projections.Names()) {
 		t.Fatalf("%+v, %v", overviews, err)
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections/accounts"
@@ -75,14 +73,15 @@ func Judging() (names []string) {
 func Names() []string { return All().Names() }
 
 // Prepare creates what the database lacks: the control schema, and for each projection its tables,
-// views and checkpoint. It updates the schema of keys if there is one: see CreateKeys. Several
+// views and checkpoint. It updates the schema of keys if there is one, and creates none. Several
 // processes may call it at once.
 func Prepare(ctx context.Context, db *readmodel.DB) error {
 	return generation.Prepare(ctx, db, Names())
 }
 
 // CheckNoLinks returns keystore.ErrMissing if the log has links already, which were written with
-// keys that the database lacks.
+// keys that the database lacks. A service MUST call it before it creates the schema of keys, unless
+// the keys of an earlier database are given up.
 func CheckNoLinks(ctx context.Context, store *eventstore.Store) error {
 	links := projection.Streams(events.StreamURL, events.StreamHash)
 	found, err := store.Backlog(ctx, eventstore.Position{}, links, 1)
@@ -90,12 +89,6 @@ func CheckNoLinks(ctx context.Context, store *eventstore.Store) error {
 		err = keystore.ErrMissing
 	}
 	return err
-}
-
-// CreateKeys creates the schema of keys. The caller MUST have called CheckNoLinks, unless the keys
-// of an earlier database are given up.
-func CreateKeys(ctx context.Context, db *readmodel.DB) error {
-	return db.Locked(ctx, db.Keys.Create)
 }
 
 // CreateWithoutKeys creates the schema of keys for a log that was written with keys that are lost,
@@ -121,9 +114,6 @@ func RestoreKeys(
 	return restored, done, err
 }
 
-// Run keeps the projections up to date until ctx ends, as engine.Run does.
-func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, All(), cfg) }
-
 // Rebuild builds the next generation of projections beside those that serve, as rebuild.Run does.
 // It returns ErrOtherLog if the database belongs to another log.
 func Rebuild(
@@ -142,12 +132,6 @@ func RebuildJudged(
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	return rebuild.Run(ctx, All(), cfg, names, words, report)
-}
-
-// BeginRebuild begins to build the next generation of a projection, as rebuild.Begin does. The
-// caller MUST have called CheckLog.
-func BeginRebuild(ctx context.Context, db *readmodel.DB, name string) error {
-	return rebuild.Begin(ctx, All(), db, name)
 }
 
 // EstimateRebuild returns what the next build of a projection takes, as rebuild.EstimateBuild does.
@@ -178,12 +162,6 @@ func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 		return 0, err
 	}
 	return rebuild.Prune(ctx, db, name)
-}
-
-// AwaitShape waits until the generations that serve have the tables that this version of the
-// program expects. Until then another version's generations serve, or none.
-func AwaitShape(ctx context.Context, db *readmodel.DB) error {
-	return rebuild.AwaitShapes(ctx, db, Names())
 }
 
 // ErrNothingCompared means that a verification had nothing to compare although the log has events.
@@ -220,25 +198,6 @@ func DeadLetters(
 		return nil, err
 	}
 	return deadletter.List(ctx, db, name)
-}
-
-// ParkedStreams returns the streams that a projection has set aside, as deadletter.Streams does.
-func ParkedStreams(
-	ctx context.Context, db *readmodel.DB, name string, limit int,
-) ([]deadletter.Stream, error) {
-	return deadletter.Streams(ctx, db, name, limit)
-}
-
-// SetAside returns what the projections have set aside, as deadletter.Summaries does.
-func SetAside(ctx context.Context, db *readmodel.DB) ([]deadletter.Summary, error) {
-	return deadletter.Summaries(ctx, db)
-}
-
-// DeadLettersOf returns the dead letters of an event, as deadletter.Of does.
-func DeadLettersOf(
-	ctx context.Context, db *readmodel.DB, event uuid.UUID,
-) ([]readmodel.DeadLetter, error) {
-	return deadletter.Of(ctx, db, event)
 }
 
 // Followers returns the names of the projections that follow an event.
@@ -302,23 +261,4 @@ func RestoreDiscarded(ctx context.Context, db *readmodel.DB, name, stream string
 		return 0, err
 	}
 	return deadletter.Restore(ctx, db, name, stream)
-}
-
-// Overviews returns the state of all projections, from the tables of the database and the log of
-// the event store.
-func Overviews(
-	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
-) ([]status.Overview, error) {
-	return status.Overviews(ctx, All(), db, store)
-}
-
-// Generations returns the state of all projections from the tables of the database, without their
-// lag.
-func Generations(ctx context.Context, db *readmodel.DB) ([]status.Overview, error) {
-	return status.Generations(ctx, db)
-}
-
-// AddLag adds to overviews how far each projection lags behind the log of the event store.
-func AddLag(ctx context.Context, store *eventstore.Store, overviews []status.Overview) error {
-	return status.AddLag(ctx, All(), store, overviews)
 }

@@ -19,6 +19,7 @@ import (
 	"linkledger/cmd/linkledger-bench/internal/load"
 	"linkledger/cmd/linkledger-bench/internal/report"
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore"
 )
 
@@ -185,7 +186,7 @@ func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
 		}
 		event.Clicks = append(event.Clicks, click)
 		if size == 0 {
-			body, err := events.Encode(event)
+			body, err := codec.Encode(event)
 			if err != nil {
 				return report.Figures{}, err
 			}

@@ -82,7 +82,7 @@ func newHostileLog(t *testing.T) *hostileLog {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() {
-		ended <- projections.Run(ctx, engine.Config{DB: db, Store: h.store})
+		ended <- engine.Run(ctx, projections.All(), engine.Config{DB: db, Store: h.store})
 	}()
 	t.Cleanup(func() {
 		stop()

@@ -148,3 +148,43 @@ func networksWithin(networks, others []string) bool {
 		})
 	})
 }
+
+// Excluded returns the labels that the tag expression of terms excludes. It returns none if was,
+// the terms before a change, has the same expression.
+func Excluded(terms, was events.KeyTerms) []string {
+	if terms.Tags == "" || terms.Tags == was.Tags {
+		return nil
+	}
+	bound, err := Bound(terms.Tags)
+	if err != nil { // Checked has refused it
+		return nil
+	}
+	return bound.Excluded()
+}
+
+// TermsChange is a change of the terms of a key. Nil fields stay as they are.
+type TermsChange struct {
+	Name     *string
+	Scopes   *[]string
+	Tags     *string
+	Networks *[]string
+	Expires  *string
+}
+
+// Apply returns the terms with the change, without what no event takes now of the former ones. A
+// former version may have stored it, and a change of other terms MUST NOT fail for it.
+func (c TermsChange) Apply(terms events.KeyTerms) events.KeyTerms {
+	terms.Name, terms.Tags = events.CleanText(terms.Name), events.CleanText(terms.Tags)
+	set(&terms.Name, c.Name)
+	set(&terms.Scopes, c.Scopes)
+	set(&terms.Tags, c.Tags)
+	set(&terms.Networks, c.Networks)
+	set(&terms.Expires, c.Expires)
+	return terms
+}
+
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}

@@ -32,14 +32,16 @@ func fold(history []events.Event) Account {
 		switch e := e.(type) {
 		case events.AccountOpened:
 			a = Account{ID: e.Account, Username: e.Username, Plan: e.Plan, Active: true}
-			a.addKey(Key{ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At})
+			a.Keys = append(a.Keys, Key{ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At})
 		case events.KeyRotated:
 			for i := range a.Keys {
 				a.Keys[i].revoke(e.At)
 			}
-			a.addKey(Key{ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At})
+			a.Keys = append(a.Keys, Key{ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At})
 		case events.KeyAdded:
-			a.addKey(Key{KeyTerms: e.KeyTerms, ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At})
+			a.Keys = append(
+				a.Keys, Key{KeyTerms: e.KeyTerms, ID: e.KeyID, Hash: e.KeyHash, AddedAt: e.At},
+			)
 		case events.KeyChanged:
 			if key := a.key(e.KeyID); key != nil {
 				key.KeyTerms = e.KeyTerms
@@ -67,20 +69,6 @@ func fold(history []events.Event) Account {
 	return a
 }
 
-func (a Account) deactivate(at time.Time) []events.Event {
-	if !a.Active && !a.unsure {
-		return nil
-	}
-	return []events.Event{events.AccountDeactivated{At: at}}
-}
-
-func (a Account) reactivate(at time.Time) []events.Event {
-	if a.Active {
-		return nil
-	}
-	return []events.Event{events.AccountReactivated{At: at}}
-}
-
 // Change is a change of an account. Nil fields stay as they are.
 type Change struct {
 	Plan           *string
@@ -98,11 +86,4 @@ func (a Account) edit(edit Change, at time.Time) []events.Event {
 		)
 	}
 	return changes
-}
-
-func (a Account) erase(at time.Time) []events.Event {
-	if a.Erased {
-		return nil
-	}
-	return []events.Event{events.AccountErased{At: at}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/access"
 	"linkledger/commands/domain"
 	"linkledger/commands/streams"
 	"linkledger/events"
@@ -18,11 +19,18 @@ import (
 type Accounts struct {
 	streams *streams.Streams
 	keys    streams.SealingKeys // nil: no note is sealed
+
+	whole loader
+	// ending leaves out events that cannot be decoded. It is for commands that only end rights:
+	// they MUST NOT depend on what these events say.
+	ending loader
 }
 
 // New returns Accounts. keys are those of sealed notes; if nil, no account can be erased.
 func New(streams *streams.Streams, keys streams.SealingKeys) *Accounts {
-	return &Accounts{streams: streams, keys: keys}
+	return &Accounts{
+		streams: streams, keys: keys, whole: streams.Load, ending: streams.LoadReadable,
+	}
 }
 
 // Outcome is an account after a command.
@@ -50,9 +58,9 @@ func (s *Accounts) Open(
 		len(loaded.Events) > 0 {
 		return Outcome{}, cmp.Or(err, taken)
 	}
-	key := newAPIKey(r.Command)
+	key := access.MakeKey(r.Command)
 	opened := events.AccountOpened{
-		Account: id, Username: username, Plan: plan, KeyID: key.id, KeyHash: key.hash,
+		Account: id, Username: username, Plan: plan, KeyID: key.ID, KeyHash: key.Hash,
 		At: s.streams.Now(),
 	}
 	r.Command = uuid.New() // each try has a key of its own, so none may pass for another
@@ -64,7 +72,7 @@ func (s *Accounts) Open(
 		return Outcome{}, err
 	}
 	return Outcome{
-		Account: fold([]events.Event{opened}), Key: key.key, Position: appended.Position,
+		Account: fold([]events.Event{opened}), Key: key.Secret, Position: appended.Position,
 	}, nil
 }
 
@@ -132,19 +140,19 @@ func LoadSealed(ctx context.Context, streams *streams.Streams, account string) (
 func (s *Accounts) RotateKey(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
-	key := newAPIKey(r.Command)
-	outcome, err := s.change(ctx, r, ending, username, func(a Account) ([]events.Event, error) {
+	key := access.MakeKey(r.Command)
+	outcome, err := s.change(ctx, r, s.ending, username, func(a Account) ([]events.Event, error) {
 		if a.Erased {
 			return nil, erasedError(username)
 		}
 		return []events.Event{
-			events.KeyRotated{KeyID: key.id, KeyHash: key.hash, At: s.streams.Now()},
+			events.KeyRotated{KeyID: key.ID, KeyHash: key.Hash, At: s.streams.Now()},
 		}, nil
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	outcome.Key = key.key
+	outcome.Key = key.Secret
 	return outcome, nil
 }
 
@@ -158,20 +166,24 @@ func erasedError(username string) error {
 func (s *Accounts) Deactivate(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
-	return s.change(
-		ctx, r, ending, username,
-		func(a Account) ([]events.Event, error) { return a.deactivate(s.streams.Now()), nil },
-	)
+	return s.change(ctx, r, s.ending, username, func(a Account) ([]events.Event, error) {
+		if !a.Active && !a.unsure {
+			return nil, nil
+		}
+		return []events.Event{events.AccountDeactivated{At: s.streams.Now()}}, nil
+	})
 }
 
 // Reactivate undoes Deactivate. It refuses with AccountNotFound.
 func (s *Accounts) Reactivate(
 	ctx context.Context, r domain.Request, username string,
 ) (Outcome, error) {
-	return s.change(
-		ctx, r, whole, username,
-		func(a Account) ([]events.Event, error) { return a.reactivate(s.streams.Now()), nil },
-	)
+	return s.change(ctx, r, s.whole, username, func(a Account) ([]events.Event, error) {
+		if a.Active {
+			return nil, nil
+		}
+		return []events.Event{events.AccountReactivated{At: s.streams.Now()}}, nil
+	})
 }
 
 // Edit changes an account. It refuses with AccountNotFound and InvalidDate.
@@ -184,29 +196,13 @@ func (s *Accounts) Edit(
 		}
 	}
 	return s.change(
-		ctx, r, whole, username,
+		ctx, r, s.whole, username,
 		func(a Account) ([]events.Event, error) { return a.edit(edit, s.streams.Now()), nil },
 	)
 }
 
-// reading is how a command reads the stream of an account.
-type reading bool
-
-const (
-	whole reading = true
-	// ending leaves out events that cannot be decoded. It is for commands that only end rights:
-	// they MUST NOT depend on what these events say.
-	ending reading = false
-)
-
-func (s *Accounts) load(
-	ctx context.Context, read reading, account string,
-) (streams.History, error) {
-	if read == whole {
-		return s.streams.Load(ctx, events.StreamAccount+account)
-	}
-	return s.streams.LoadReadable(ctx, events.StreamAccount+account)
-}
+// loader reads a stream.
+type loader func(ctx context.Context, stream string) (streams.History, error)
 
 // foldLoaded folds the stream of an account as far as its events can be decoded.
 func foldLoaded(id string, loaded streams.History) Account {
@@ -224,14 +220,14 @@ func foldLoaded(id string, loaded streams.History) Account {
 }
 
 func (s *Accounts) change(
-	ctx context.Context, r domain.Request, read reading, username string,
+	ctx context.Context, r domain.Request, load loader, username string,
 	decide func(Account) ([]events.Event, error),
 ) (Outcome, error) {
 	id, err := s.ID(ctx, username)
 	if err != nil {
 		return Outcome{}, err
 	}
-	outcome, err := s.changeByID(ctx, r, read, id, func(account Account) ([]events.Event, error) {
+	outcome, err := s.changeByID(ctx, r, load, id, func(account Account) ([]events.Event, error) {
 		if account.ID == "" {
 			return nil, domain.Refuse(
 				domain.AccountNotFound, "There is no account %q", username,
@@ -244,11 +240,11 @@ func (s *Accounts) change(
 }
 
 func (s *Accounts) changeByID(
-	ctx context.Context, r domain.Request, read reading, id string,
+	ctx context.Context, r domain.Request, load loader, id string,
 	decide func(Account) ([]events.Event, error),
 ) (Outcome, error) {
 	return eventstore.Retry(func() (Outcome, error) {
-		loaded, err := s.load(ctx, read, id)
+		loaded, err := load(ctx, events.StreamAccount+id)
 		if err != nil {
 			return Outcome{}, err
 		}

@@ -6,10 +6,9 @@ import (
 	"linkledger/events"
 )
 
-// caller returns what the caller of a command may do now, by the stream of the account. The login
-// of the caller may not have known yet that a key is revoked or that a member is removed, and
-// caller refuses then with AccessDenied. An operator may do everything, and somebody who is neither
-// operator nor key nor person nothing.
+// caller returns what the caller of a command may do now. The cached login may be stale, so caller
+// checks the stream of the account again. It refuses with AccessDenied a revoked key, a removed
+// member, and a caller that is neither operator, key nor person. An operator may do everything.
 func (a *Account) caller(r domain.Request) (events.KeyTerms, error) {
 	switch {
 	case r.Operator:

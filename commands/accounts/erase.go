@@ -21,10 +21,12 @@ func (s *Accounts) Erase(ctx context.Context, r domain.Request, username string)
 	if s.keys == nil {
 		return Outcome{}, ErrNothingSealed
 	}
-	outcome, err := s.change(
-		ctx, r, ending, username,
-		func(a Account) ([]events.Event, error) { return a.erase(s.streams.Now()), nil },
-	)
+	outcome, err := s.change(ctx, r, s.ending, username, func(a Account) ([]events.Event, error) {
+		if a.Erased {
+			return nil, nil
+		}
+		return []events.Event{events.AccountErased{At: s.streams.Now()}}, nil
+	})
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -27,18 +27,6 @@ import (
 //
 // Where a label is that of no tag all the same, as in logs of before, the bound matches nothing.
 
-// excluded returns the labels that the bound of terms excludes, without those of was.
-func excluded(terms, was events.KeyTerms) []string {
-	if terms.Tags == "" || terms.Tags == was.Tags {
-		return nil
-	}
-	bound, err := access.Bound(terms.Tags)
-	if err != nil { // access.Checked has refused it
-		return nil
-	}
-	return bound.Excluded()
-}
-
 // MayLose refuses with AccessDenied that the tag with a label gets another one or is deleted if a
 // working key excludes it. It names the keys to callers who may list them.
 func (a *Account) MayLose(r domain.Request, label string) error {
@@ -62,7 +50,7 @@ func (a *Account) MayLose(r domain.Request, label string) error {
 // excluding returns id and name of the key if it works and excludes a label.
 func (k *Key) excluding(label string) []string {
 	if !k.RevokedAt.IsZero() || !slices.ContainsFunc(
-		excluded(k.KeyTerms, events.KeyTerms{}), func(other string) bool {
+		access.Excluded(k.KeyTerms, events.KeyTerms{}), func(other string) bool {
 			return domain.PlainLabel(other) == domain.PlainLabel(label)
 		},
 	) {

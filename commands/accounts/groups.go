@@ -13,7 +13,7 @@ import (
 func (s *Accounts) SetGroupRole(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (eventstore.Position, error) {
-	outcome, err := s.changeByID(ctx, r, whole, account, func(a Account) ([]events.Event, error) {
+	outcome, err := s.changeByID(ctx, r, s.whole, account, func(a Account) ([]events.Event, error) {
 		known := a.member(m.User)
 		if a.ID == "" || a.Erased || known != nil && (known.Group == "" || *known == m) {
 			return nil, nil
@@ -27,7 +27,9 @@ func (s *Accounts) SetGroupRole(
 func (s *Accounts) EndGroupRole(
 	ctx context.Context, r domain.Request, account, user string,
 ) (eventstore.Position, error) {
-	outcome, err := s.changeByID(ctx, r, ending, account, func(a Account) ([]events.Event, error) {
+	outcome, err := s.changeByID(ctx, r, s.ending, account, func(
+		a Account,
+	) ([]events.Event, error) {
 		if known := a.member(user); a.Erased || known == nil || known.Group == "" {
 			return nil, nil
 		}

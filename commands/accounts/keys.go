@@ -31,14 +31,14 @@ func (s *Accounts) AddKey(
 	if err != nil {
 		return KeyOutcome{}, err
 	}
-	leftOut := excluded(terms, events.KeyTerms{})
+	leftOut := access.Excluded(terms, events.KeyTerms{})
 	if _, _, err := needTags(ctx, s.streams, account, leftOut); err != nil {
 		return KeyOutcome{}, err
 	}
-	key := newAPIKey(r.Command)
+	key := access.MakeKey(r.Command)
 	// Two calls of one command make two keys, so neither may pass for the other.
-	r.Command = uuid.NewSHA1(r.Command, []byte(key.hash))
-	outcome, err := s.changeByID(ctx, r, whole, account, func(a Account) ([]events.Event, error) {
+	r.Command = uuid.NewSHA1(r.Command, []byte(key.Hash))
+	outcome, err := s.changeByID(ctx, r, s.whole, account, func(a Account) ([]events.Event, error) {
 		if a.ID == "" || a.Erased {
 			return nil, erasedError(a.Username)
 		}
@@ -50,12 +50,12 @@ func (s *Accounts) AddKey(
 	ctx = permit.Without(ctx)                                    // for what completes the addition
 	if err := s.holdTags(ctx, r, account, leftOut); err != nil { // the key is given to nobody
 		r.Command, r.Repeated = uuid.New(), false
-		_, revoking := s.RevokeKey(ctx, r, account, key.id)
+		_, revoking := s.RevokeKey(ctx, r, account, key.ID)
 		return KeyOutcome{}, cmp.Or(revoking, err)
 	}
-	added := KeyOutcome{Key: *outcome.Account.key(key.id), Position: outcome.Position}
-	if added.Key.Hash == key.hash {
-		added.Secret = key.key
+	added := KeyOutcome{Key: *outcome.Account.key(key.ID), Position: outcome.Position}
+	if added.Key.Hash == key.Hash {
+		added.Secret = key.Secret
 	}
 	return added, nil
 }
@@ -63,7 +63,7 @@ func (s *Accounts) AddKey(
 // ChangeKey changes the terms of an API key. A caller can only give what it has, and only change a
 // key that may do no more. It refuses with KeyNotFound, InvalidValue, InvalidDate and AccessDenied.
 func (s *Accounts) ChangeKey(
-	ctx context.Context, r domain.Request, account, id string, change KeyChange,
+	ctx context.Context, r domain.Request, account, id string, change access.TermsChange,
 ) (KeyOutcome, error) {
 	var leftOut []string
 	decide := func(a Account) ([]events.Event, error) {
@@ -71,18 +71,18 @@ func (s *Accounts) ChangeKey(
 		if err != nil {
 			return nil, err
 		}
-		terms, err := access.Checked(change.Apply(cleaned(key.KeyTerms)))
+		terms, err := access.Checked(change.Apply(key.KeyTerms))
 		if err != nil {
 			return nil, err
 		}
-		if err := a.mayChangeKey(r, *key); err != nil {
+		if err := a.mayGrant(r, access.Keys, key.KeyTerms); err != nil {
 			return nil, err
 		}
 		err = a.mayGrant(r, access.Keys, terms)
 		if err != nil || reflect.DeepEqual(terms, key.KeyTerms) {
 			return nil, err
 		}
-		leftOut = excluded(terms, key.KeyTerms)
+		leftOut = access.Excluded(terms, key.KeyTerms)
 		if _, _, err := needTags(ctx, s.streams, account, leftOut); err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (s *Accounts) ChangeKey(
 			events.KeyChanged{KeyID: id, KeyTerms: terms, At: s.streams.Now()},
 		}, nil
 	}
-	outcome, err := s.changeKey(ctx, r, whole, account, id, decide)
+	outcome, err := s.changeKey(ctx, r, s.whole, account, id, decide)
 	if err == nil { // else the bound of the key matches nothing
 		// The change may have taken rights from its own caller.
 		err = s.holdTags(permit.Without(ctx), r, account, leftOut)
@@ -98,19 +98,12 @@ func (s *Accounts) ChangeKey(
 	return outcome, err
 }
 
-// cleaned returns stored terms without what no event takes now. A former version may have stored
-// it, and a change of other terms must not fail for it.
-func cleaned(terms events.KeyTerms) events.KeyTerms {
-	terms.Name, terms.Tags = events.CleanText(terms.Name), events.CleanText(terms.Tags)
-	return terms
-}
-
 // RevokeKey ends an API key for ever. A caller can only revoke a key that may do no more than the
 // caller. It refuses with KeyNotFound and AccessDenied.
 func (s *Accounts) RevokeKey(
 	ctx context.Context, r domain.Request, account, id string,
 ) (KeyOutcome, error) {
-	return s.changeKey(ctx, r, ending, account, id, func(a Account) ([]events.Event, error) {
+	return s.changeKey(ctx, r, s.ending, account, id, func(a Account) ([]events.Event, error) {
 		key := a.key(id)
 		if key == nil {
 			return nil, ErrNoKey(id)
@@ -118,7 +111,7 @@ func (s *Accounts) RevokeKey(
 		if !key.RevokedAt.IsZero() {
 			return nil, nil
 		}
-		if err := a.mayChangeKey(r, *key); err != nil {
+		if err := a.mayGrant(r, access.Keys, key.KeyTerms); err != nil {
 			return nil, err
 		}
 		return []events.Event{events.KeyRevoked{KeyID: id, At: s.streams.Now()}}, nil
@@ -126,10 +119,10 @@ func (s *Accounts) RevokeKey(
 }
 
 func (s *Accounts) changeKey(
-	ctx context.Context, r domain.Request, read reading, account, id string,
+	ctx context.Context, r domain.Request, load loader, account, id string,
 	decide func(Account) ([]events.Event, error),
 ) (KeyOutcome, error) {
-	outcome, err := s.changeByID(ctx, r, read, account, decide)
+	outcome, err := s.changeByID(ctx, r, load, account, decide)
 	if err != nil {
 		return KeyOutcome{}, err
 	}

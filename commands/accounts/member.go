@@ -54,8 +54,3 @@ func (a *Account) set(m Member, at time.Time) ([]events.Event, error) {
 		User: m.User, Role: string(m.Role), Group: m.Group, At: at,
 	}}, nil
 }
-
-// mayChangeMember refuses with AccessDenied if the caller may do less than the member may.
-func (a *Account) mayChangeMember(r domain.Request, m Member) error {
-	return a.mayGrant(r, access.Members, m.Role.Terms())
-}

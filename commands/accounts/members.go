@@ -3,16 +3,11 @@ package accounts
 import (
 	"context"
 
+	"linkledger/commands/access"
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
-
-// MemberOutcome is a membership after a command.
-type MemberOutcome struct {
-	Member   Member
-	Position eventstore.Position
-}
 
 // SetMember gives a person a role in an account. The person MUST exist. A caller can only give a
 // role that may do no more than the caller, and only change a member who may do no more. A person
@@ -21,17 +16,17 @@ type MemberOutcome struct {
 // InvalidValue, AccessDenied and AccountGone.
 func (s *Accounts) SetMember(
 	ctx context.Context, r domain.Request, account string, m Member,
-) (MemberOutcome, error) {
-	outcome, err := s.changeByID(ctx, r, whole, account, func(a Account) ([]events.Event, error) {
+) (eventstore.Position, error) {
+	outcome, err := s.changeByID(ctx, r, s.whole, account, func(a Account) ([]events.Event, error) {
 		if a.ID == "" || a.Erased {
 			return nil, erasedError(a.Username)
 		}
-		if err := a.mayChangeMember(r, m); err != nil {
+		if err := a.mayGrant(r, access.Members, m.Role.Terms()); err != nil {
 			return nil, err
 		}
 		known := a.member(m.User)
 		if known != nil {
-			if err := a.mayChangeMember(r, *known); err != nil || *known == m {
+			if err := a.mayGrant(r, access.Members, known.Role.Terms()); err != nil || *known == m {
 				return nil, err
 			}
 		}
@@ -42,7 +37,7 @@ func (s *Accounts) SetMember(
 		}
 		return a.set(m, s.streams.Now())
 	})
-	return MemberOutcome{Member: m, Position: outcome.Position}, err
+	return outcome.Position, err
 }
 
 var errOwnRole = domain.Refuse(
@@ -54,9 +49,10 @@ var errOwnRole = domain.Refuse(
 // may do no more than the caller. It refuses with MemberNotFound and AccessDenied.
 func (s *Accounts) RemoveMember(
 	ctx context.Context, r domain.Request, account, user string,
-) (MemberOutcome, error) {
-	var member Member
-	outcome, err := s.changeByID(ctx, r, ending, account, func(a Account) ([]events.Event, error) {
+) (eventstore.Position, error) {
+	outcome, err := s.changeByID(ctx, r, s.ending, account, func(
+		a Account,
+	) ([]events.Event, error) {
 		known := a.member(user)
 		if a.Erased {
 			return nil, nil // the erasure has ended all memberships
@@ -64,11 +60,10 @@ func (s *Accounts) RemoveMember(
 		if known == nil {
 			return nil, domain.Refuse(domain.MemberNotFound, "There is no member %q", user)
 		}
-		if err := a.mayChangeMember(r, *known); err != nil {
+		if err := a.mayGrant(r, access.Members, known.Role.Terms()); err != nil {
 			return nil, err
 		}
-		member = *known
 		return []events.Event{events.MemberRemoved{User: user, At: s.streams.Now()}}, nil
 	})
-	return MemberOutcome{Member: member, Position: outcome.Position}, err
+	return outcome.Position, err
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands/accounts"
+	"linkledger/commands/access"
 	"linkledger/commands/domain"
 	"linkledger/events"
 )
@@ -32,7 +32,7 @@ func TestTextsOfAccounts(t *testing.T) {
 				return err
 			},
 			"name of a change": func() error {
-				_, err := o.ChangeKey(t.Context(), operator(), o.id, added.Key.ID, accounts.KeyChange{Name: &odd})
+				_, err := o.ChangeKey(t.Context(), operator(), o.id, added.Key.ID, access.TermsChange{Name: &odd})
 				return err
 			},
 			"plan": func() error {

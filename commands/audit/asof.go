@@ -11,6 +11,7 @@ import (
 	"linkledger/commands/hashes"
 	"linkledger/commands/streams"
 	"linkledger/events"
+	"linkledger/events/eventstore/eventlog"
 )
 
 // AsOfQuery asks which link lived under a hash at a time.
@@ -38,7 +39,7 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 		)
 	}
 	claims, err := a.streams.Load(ctx, events.StreamHash+q.Hash)
-	if err != nil && !undecoded(err) {
+	if err != nil && !eventlog.IsUndecoded(err) {
 		return AsOf{}, err
 	}
 	if err != nil && (q.Account == "" || len(hashes.Claimants(claims.Events, q.Account)) > 0) {

@@ -15,6 +15,8 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
+	"linkledger/events/sealing"
 )
 
 // Reader reads the history of links from the log. It is safe for concurrent use.
@@ -51,7 +53,7 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		)
 	}
 	loaded, err := a.streams.Load(ctx, events.StreamHash+of.Hash)
-	if err != nil && !undecoded(err) {
+	if err != nil && !eventlog.IsUndecoded(err) {
 		return History{}, err
 	}
 	links := hashes.Claimants(loaded.Events, of.Account)
@@ -87,12 +89,6 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 	return history, reading.nameActors(ctx, history.Entries)
 }
 
-// undecoded reports whether an error is about an event that cannot be decoded.
-func undecoded(err error) bool {
-	_, ok := errors.AsType[*eventstore.DecodeError](err)
-	return ok
-}
-
 // historyReader reads the links of one history. It holds the events of one link at a time.
 type historyReader struct {
 	*Reader
@@ -119,7 +115,7 @@ func (r *historyReader) nameActors(ctx context.Context, entries []Entry) error {
 		if !known {
 			person, err := people.Load(ctx, r.streams, actor.User)
 			if err != nil && !errors.Is(err, streams.ErrNoKey) &&
-				!errors.Is(err, streams.ErrNoKeys) && !undecoded(err) {
+				!errors.Is(err, streams.ErrNoKeys) && !eventlog.IsUndecoded(err) {
 				return err
 			}
 			name = cmp.Or(person.Name, person.Mail)
@@ -303,7 +299,7 @@ func accountAndTags(history []events.Event) (account string, tags []string) {
 // withoutNotes erases the notes in the events of a link, also those that were never sealed.
 func withoutNotes(all []streams.RecordedEvent) []streams.RecordedEvent {
 	for i := range all {
-		all[i].Body = events.Erase(all[i].Body)
+		all[i].Body = sealing.Erase(all[i].Body)
 	}
 	return all
 }

@@ -18,6 +18,7 @@ import (
 	"linkledger/commands/clicks/spool"
 	"linkledger/commands/commandstest"
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/soak"
@@ -125,7 +126,7 @@ func appends(t testing.TB, server *eventstoretest.Server) (seen map[string]int, 
 		if !strings.HasPrefix(e.Event.StreamID, events.StreamClicks) || strings.HasPrefix(e.Event.EventType, "$") {
 			continue
 		}
-		decoded, err := events.Decode(e.Event.EventType, e.Event.Data)
+		decoded, err := codec.Decode(e.Event.EventType, e.Event.Data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore"
 )
 
@@ -36,7 +37,7 @@ type pendingAppend struct {
 // encode returns the append in the form of the spool: a line with the JSON of the append without
 // its clicks, and the event.
 func (w pendingAppend) encode() ([]byte, error) {
-	event, err := events.Encode(w.event())
+	event, err := codec.Encode(w.event())
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func decodeSpooled(body []byte) (w pendingAppend, err error) {
 	if err := json.Unmarshal(header, &w); err != nil || !separate {
 		return w, err
 	}
-	decoded, err := events.Decode(events.ClicksRecorded{}.EventType(), event)
+	decoded, err := codec.Decode(events.ClicksRecorded{}.EventType(), event)
 	if err != nil {
 		return pendingAppend{}, err
 	}

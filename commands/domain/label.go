@@ -16,18 +16,15 @@ const maxLabel = 50 // code points
 // autotags are labels with a meaning of their own in tag expressions.
 var autotags = []string{"archived", "visited", "ping", "email_stats", "protected"}
 
-// labelKey returns the same key for all labels that are the same: see typed.Fold.
-func labelKey(label string) string { return typed.Fold(trimLabel(label)) }
-
-// PlainLabel returns the same text for all spellings of a label.
-func PlainLabel(label string) string { return labelKey(label) }
+// PlainLabel returns the same text for all labels that are the same: see typed.Fold.
+func PlainLabel(label string) string { return typed.Fold(strings.TrimSpace(label)) }
 
 // DistinctLabels returns labels as they are stored, each once in its first spelling.
 func DistinctLabels(labels []string) []string {
 	distinct := make([]string, 0, len(labels))
 	seen := make(map[string]bool, len(labels))
 	for _, label := range labels {
-		if key := labelKey(label); !seen[key] {
+		if key := PlainLabel(label); !seen[key] {
 			seen[key] = true
 			distinct = append(distinct, storedLabel(label))
 		}
@@ -35,12 +32,10 @@ func DistinctLabels(labels []string) []string {
 	return distinct
 }
 
-func trimLabel(label string) string { return strings.TrimSpace(label) }
-
 // storedLabel returns a label as it is stored: trimmed, with one kind of blanks, and in the normal
 // form in which letters and their marks are composed.
 func storedLabel(label string) string {
-	label = trimLabel(label)
+	label = strings.TrimSpace(label)
 	if typed.IsASCII(label) {
 		return label
 	}

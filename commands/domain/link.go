@@ -54,6 +54,17 @@ type spentClaim struct {
 	Abandoned bool
 }
 
+// Clone returns a copy that shares no memory with the link.
+func (u Link) Clone() Link {
+	u.Tags = slices.Clone(u.Tags)
+	spent := u.Spent
+	u.Spent = nil
+	for hash, claim := range spent {
+		u.markSpent(hash, claim)
+	}
+	return u
+}
+
 // Live reports whether the link was created and is not deleted.
 func (u Link) Live() bool { return u.ID != "" && !u.Deleted }
 

@@ -76,3 +76,23 @@ func (r Request) Creating(hash string, at time.Time) Request {
 	r.Command = uuid.NewSHA1(r.Command, fmt.Append(nil, hash, " ", at.UnixMicro()))
 	return r
 }
+
+// Undone says which events an undo takes back: those of a call, or those of an API key since a
+// time.
+type Undone struct {
+	Batch string
+	Key   string
+	Since time.Time // by the clock of the event store
+
+	// SkipChanged leaves the fields as they are that others have changed since, in place of a
+	// refusal, and takes back the rest.
+	SkipChanged bool
+}
+
+// Includes reports whether the undo takes back an event.
+func (u Undone) Includes(m events.Metadata, recorded time.Time) bool {
+	if u.Key != "" {
+		return m.Key == u.Key && !recorded.Before(u.Since)
+	}
+	return u.Batch != "" && m.BatchID == u.Batch
+}

@@ -32,7 +32,7 @@ func (t Tags) Create(
 			continue
 		}
 		for _, label := range missing {
-			known[labelKey(label)] = true
+			known[PlainLabel(label)] = true
 			id := uuid.NewSHA1(command, []byte(label)).String()
 			created = append(
 				created, events.TagCreated{TagID: id, Account: account, Label: label, At: at},
@@ -52,7 +52,7 @@ func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) 
 	seen := make(map[string]bool)
 	for _, label := range labels {
 		label := storedLabel(label)
-		key := labelKey(label)
+		key := PlainLabel(label)
 		if _, exists := t.byLabel[key]; exists || known[key] || seen[key] {
 			continue
 		}
@@ -84,7 +84,7 @@ func CheckTagCount(labels []string) error {
 	}
 	different := make(map[string]bool)
 	for _, label := range labels {
-		different[labelKey(label)] = true
+		different[PlainLabel(label)] = true
 	}
 	if len(different) > MaxLinkTags {
 		return ErrTooManyTags(len(different))

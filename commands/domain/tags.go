@@ -21,7 +21,7 @@ type Tag struct {
 // not depend on their number.
 type Tags struct {
 	byID map[string]Tag
-	// byLabel has the ids of tags by labelKey, in the order of creation. They are several only if
+	// byLabel has the ids of tags by PlainLabel, in the order of creation. They are several only if
 	// the tags are from before labels were compared as they are now.
 	byLabel map[string][]string
 	created int
@@ -78,7 +78,7 @@ func (t *Tags) put(tag Tag) {
 		tag.number = t.created
 	}
 	t.byID[tag.ID] = tag
-	key := labelKey(tag.Label)
+	key := PlainLabel(tag.Label)
 	ids := append(slices.Clone(t.byLabel[key]), tag.ID)
 	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Compare(t.byID[a].number, t.byID[b].number)
@@ -88,7 +88,7 @@ func (t *Tags) put(tag Tag) {
 
 func (t *Tags) remove(tag Tag) {
 	delete(t.byID, tag.ID)
-	key := labelKey(tag.Label)
+	key := PlainLabel(tag.Label)
 	ids := slices.DeleteFunc(t.byLabel[key], func(id string) bool { return id == tag.ID })
 	if t.byLabel[key] = ids; len(ids) == 0 {
 		delete(t.byLabel, key)
@@ -106,7 +106,7 @@ func (t Tags) Empty() bool { return len(t.byID) == 0 }
 
 // ByLabel returns the tag that a label means: see typed.Fold and typed.Meant.
 func (t Tags) ByLabel(label string) (Tag, bool) {
-	ids := t.byLabel[labelKey(label)]
+	ids := t.byLabel[PlainLabel(label)]
 	labels := make([]string, len(ids))
 	for i, id := range ids {
 		labels[i] = t.byID[id].Label

@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 )
 
 // Claims claims and releases hashes of links. It is safe for concurrent use.
@@ -118,7 +119,7 @@ func (c *Claims) checkFree(
 // OrTaken returns ErrTaken in place of an error about an event that cannot be decoded: what has the
 // hash is unknown, and anybody may ask for it.
 func OrTaken(err error) error {
-	if _, ok := errors.AsType[*eventstore.DecodeError](err); ok {
+	if eventlog.IsUndecoded(err) {
 		return ErrTaken
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/longurls"
 	"linkledger/commands/streams"
 	"linkledger/events"
@@ -59,7 +60,7 @@ func (s *stack) edit(t *testing.T, hash string, edit commands.EditURL) {
 	}
 }
 
-func (s *stack) unique(t *testing.T, account, hash string, known ...string) commands.URLOutcome {
+func (s *stack) unique(t *testing.T, account, hash string, known ...string) linkwrite.Outcome {
 	t.Helper()
 	return s.CreateURLs(t.Context(), request(account), []commands.CreateURL{
 		{LongURL: longDestination, CustomHash: hash, Unique: true, Known: known},
@@ -112,7 +113,7 @@ func TestUniqueURLIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	first := s.mustUnique(t, "a", "")
-	if err := s.DeleteURLs(t.Context(), request("a"), commands.ByHash(first.Hash))[0].Err; err != nil {
+	if err := s.DeleteURLs(t.Context(), request("a"), linkwrite.ByHash(first.Hash))[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	second := s.mustUnique(t, "a", "", first.ID)
@@ -165,7 +166,7 @@ func TestOneLinkPerLongURL(t *testing.T) {
 		t.Run("hash "+hash, func(t *testing.T) {
 			t.Parallel()
 			s := newStack(t)
-			outcomes := make([]commands.URLOutcome, 64)
+			outcomes := make([]linkwrite.Outcome, 64)
 			commandstest.Together(len(outcomes), func(i int) { outcomes[i] = s.unique(t, "a", hash) })
 			for _, outcome := range outcomes {
 				if outcome.Err != nil || outcome.URL.ID != outcomes[0].URL.ID {

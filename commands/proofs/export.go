@@ -17,11 +17,11 @@ type Exported struct {
 	Last    uint64 // commit position of the last event
 	Root    string // hash of the Merkle tree over the events, in base64
 
-	leaves []leaf
+	leaves []treeLeaf
 }
 
-// leaf is the position and the hash of an event.
-type leaf struct {
+// treeLeaf is the position and the hash of an event.
+type treeLeaf struct {
 	at   archive.Position
 	hash tlog.Hash
 }
@@ -34,10 +34,10 @@ func IsExport(file string) bool {
 // ReadExport reads a file of exported events. It returns an error of which IsUnproven is true if
 // the file is not as its manifest says.
 func ReadExport(file string) (Exported, error) {
-	var leaves []leaf
+	var leaves []treeLeaf
 	header, sum, err := archive.CheckEach(
 		strings.NewReader(file), func(at archive.Position, hash tlog.Hash) {
-			leaves = append(leaves, leaf{at, hash})
+			leaves = append(leaves, treeLeaf{at, hash})
 		},
 	)
 	return Exported{

@@ -16,12 +16,14 @@ import (
 	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/proofs"
 	"linkledger/commands/streams"
 	"linkledger/events/archive"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 )
 
 func TestMain(m *testing.M) { eventstoretest.Main(m) }
@@ -45,10 +47,10 @@ func (r *tree) read(t *testing.T, store *eventstore.Store) {
 	if n := len(r.log); n > 0 {
 		behind = r.log[n-1].Position
 	}
-	var hasher proof.Hasher
+	var hasher leaf.Hasher
 	err = store.ReadLog(t.Context(), behind, end, func(batch []eventstore.Recorded) error {
 		for _, event := range batch {
-			hashes, err := tlog.StoredHashesForRecordHash(int64(len(r.log)), hasher.Leaf(event), r.hashes())
+			hashes, err := tlog.StoredHashesForRecordHash(int64(len(r.log)), hasher.Hash(event), r.hashes())
 			if err != nil {
 				return err
 			}
@@ -76,10 +78,10 @@ func (r *tree) Hashes(context.Context) tlog.HashReader { return r.hashes() }
 func (r *tree) LeafIndexes(
 	_ context.Context, commit, _ []uint64, leaves []tlog.Hash,
 ) (indexes []int64, err error) {
-	var hasher proof.Hasher
+	var hasher leaf.Hasher
 	for i, at := range commit {
 		index := slices.IndexFunc(r.log, func(event eventstore.Recorded) bool {
-			return event.Position.Commit == at && hasher.Leaf(event) == leaves[i]
+			return event.Position.Commit == at && hasher.Hash(event) == leaves[i]
 		})
 		if index < 0 {
 			return nil, errNoLeaf
@@ -110,7 +112,7 @@ func newStack(t *testing.T) *stack {
 		t.Fatal(created.Err)
 	}
 	s.link = created.URL
-	edit := commands.EditURL{Ref: commands.ByHash(s.link.Hash)[0], LongURL: commandstest.Ptr("https://example.com/2")}
+	edit := commands.EditURL{Ref: linkwrite.ByHash(s.link.Hash)[0], LongURL: commandstest.Ptr("https://example.com/2")}
 	request.Command = uuid.New()
 	if err := handler.EditURLs(t.Context(), request, []commands.EditURL{edit}).Items[0].Err; err != nil {
 		t.Fatal(err)

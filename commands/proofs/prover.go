@@ -81,7 +81,7 @@ func (p *Prover) Select(ctx context.Context, of audit.HistoryQuery) (Selection, 
 			selected.LeftOut++
 		}
 	}
-	selected.recorded, err = audit.Recorded(ctx, own, p.cfg.Store.Load)
+	selected.recorded, err = Recorded(ctx, own, p.cfg.Store.Load)
 	return selected, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 )
 
 // Tree reads the stored Merkle tree over the log. In the service it is a logtree.Reader. What it
@@ -87,10 +88,10 @@ func indexesOf(
 ) ([]int64, error) {
 	n := len(recorded)
 	commit, prepare, leaves := make([]uint64, n), make([]uint64, n), make([]tlog.Hash, n)
-	var hasher proof.Hasher
+	var hasher leaf.Hasher
 	for i, r := range recorded {
 		commit[i], prepare[i] = r.Position.Commit, r.Position.Prepare
-		leaves[i] = hasher.Leaf(r)
+		leaves[i] = hasher.Hash(r)
 	}
 	return tree.LeafIndexes(ctx, commit, prepare, leaves)
 }

@@ -11,6 +11,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/sealing"
 )
 
 // SealingKeys are the keys that seal the notes of accounts and the details of people in the log. An
@@ -56,16 +57,16 @@ type personalCipher struct {
 	seals bool
 
 	mu    sync.Mutex
-	known map[string]*events.SealingKey // by account; nil: erased
-	since time.Time                     // the oldest of them was looked up then, or later
+	known map[string]*sealing.Key // by account; nil: erased
+	since time.Time               // the oldest of them was looked up then, or later
 }
 
 func (c *personalCipher) key(
 	ctx context.Context, account string, lookUp func(context.Context, string) ([]byte, error),
-) (*events.SealingKey, error) {
+) (*sealing.Key, error) {
 	c.mu.Lock()
 	if now := time.Now(); len(c.known) >= maxCachedKeys || now.Sub(c.since) > keyLifetime {
-		c.known, c.since = make(map[string]*events.SealingKey), now
+		c.known, c.since = make(map[string]*sealing.Key), now
 	}
 	key, ok := c.known[account]
 	// If the cache is emptied during the look-up, the key goes to the former map, which is garbage.
@@ -76,7 +77,7 @@ func (c *personalCipher) key(
 	}
 	secret, err := lookUp(ctx, account)
 	if err == nil && secret != nil {
-		key, err = events.NewSealingKey(secret)
+		key, err = sealing.NewKey(secret)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w of account %s: %w", ErrNoKey, account, err)
@@ -96,13 +97,13 @@ func (c *personalCipher) sealAll(
 	}
 	var sealed []events.Event
 	for i, e := range plain {
-		if !events.HasPersonal(e) {
+		if !sealing.HasPersonal(e) {
 			continue
 		}
 		if sealed == nil {
 			sealed = append(sealed, plain...)
 		}
-		owner := events.KeyOwner(e, account)
+		owner := sealing.KeyOwner(e, account)
 		key, err := c.key(ctx, owner, c.keys.MakeAccountKey)
 		if err != nil {
 			return nil, err
@@ -110,7 +111,7 @@ func (c *personalCipher) sealAll(
 		if key == nil {
 			return nil, errErased
 		}
-		if sealed[i], err = events.Seal(e, key, owner, stream); err != nil {
+		if sealed[i], err = sealing.Seal(e, key, owner, stream); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +125,7 @@ func (c *personalCipher) sealAll(
 func (c *personalCipher) open(
 	ctx context.Context, e events.Event, stream string,
 ) (events.Event, error) {
-	sealed := events.SealedOf(e)
+	sealed := sealing.SealedOf(e)
 	if sealed == nil {
 		return e, nil
 	}
@@ -135,7 +136,7 @@ func (c *personalCipher) open(
 	if err != nil {
 		return nil, err
 	}
-	return events.Open(e, key, stream)
+	return sealing.Open(e, key, stream)
 }
 
 // isLost reports whether an event could not be opened because its key is lost.
@@ -146,7 +147,7 @@ func (c *personalCipher) isLost(
 		return false
 	}
 	lost, err := c.keys.IsLost(
-		ctx, events.SealedOf(e).Account, position, errors.Is(cause, events.ErrUnreadable),
+		ctx, sealing.SealedOf(e).Account, position, errors.Is(cause, sealing.ErrUnreadable),
 	)
 	return err == nil && lost
 }
@@ -157,7 +158,7 @@ func (c *personalCipher) openAll(
 	ctx context.Context, stored []events.Event, recorded []eventstore.Recorded, stream string,
 ) (opened []events.Event, failed int, err error) {
 	for i, e := range stored {
-		if events.SealedOf(e) == nil {
+		if sealing.SealedOf(e) == nil {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -170,7 +171,7 @@ func (c *personalCipher) openAll(
 			if !c.isLost(ctx, e, recorded[i].Position.Commit, err) {
 				return nil, i, err
 			}
-			opened[i] = events.Lose(e)
+			opened[i] = sealing.Lose(e)
 		}
 	}
 	if opened == nil {

@@ -8,7 +8,9 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/permit"
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore"
+	"linkledger/events/sealing"
 )
 
 // Config of Streams.
@@ -58,7 +60,7 @@ func (s *Streams) Append(
 	all ...events.Event,
 ) (eventstore.Appended, error) {
 	appended, err := s.append(ctx, r, stream, expected, all)
-	if odd, ok := errors.AsType[*events.TextError](err); ok {
+	if odd, ok := errors.AsType[*codec.TextError](err); ok {
 		return appended, domain.Refuse(
 			domain.InvalidValue,
 			"%s must not have control characters, and must be valid UTF-8", odd.Field,
@@ -136,7 +138,7 @@ func (s *Streams) open(ctx context.Context, stream string, loaded History) (Hist
 	opened, at, err := s.personal.openAll(
 		ctx, loaded.Events, loaded.Recorded, stream,
 	)
-	if errors.Is(err, events.ErrUnreadable) {
+	if errors.Is(err, sealing.ErrUnreadable) {
 		undecoded := loaded.Recorded[at].Undecoded(err)
 		loaded.Undecoded = append(loaded.Undecoded, undecoded)
 		return loaded, undecoded

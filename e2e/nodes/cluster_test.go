@@ -216,7 +216,7 @@ func (f *fleet) compareCounters() {
 		f.T.Fatal(err)
 	}
 	f.Eventually("the tables have all of the log", func() bool {
-		overviews, err := projections.Overviews(f.T.Context(), f.db, log)
+		overviews, err := status.Overviews(f.T.Context(), projections.All(), f.db, log)
 		return err == nil && !slices.ContainsFunc(
 			overviews, func(o status.Overview) bool { return o.Serving && o.LagEvents > 0 },
 		)

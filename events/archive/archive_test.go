@@ -23,6 +23,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 	"linkledger/internal/soak"
 )
 
@@ -337,7 +338,7 @@ func TestLinesKeepStoredBytes(t *testing.T) {
 			Stream:   rapid.StringMatching(`[ -~ü]{1,9}`).Draw(t, "stream"),
 			Type:     "x", ID: uuid.New(), Data: stored.Draw(t, "data"), Metadata: stored.Draw(t, "metadata"),
 		}
-		leaf := proof.AppendLine(nil, r)
+		leaf := leaf.Append(nil, r)
 		line, err := appendCSV(nil, r)
 		if err != nil {
 			t.Fatal(err)

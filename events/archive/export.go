@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events/eventstore"
-	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 )
 
 // Progress is called during an export.
@@ -133,7 +133,7 @@ func (e *Export) selection() func(eventstore.Recorded) (bool, error) {
 }
 
 func (e *Export) write(r eventstore.Recorded) error {
-	e.line = proof.AppendLine(e.line[:0], r)
+	e.line = leaf.Append(e.line[:0], r)
 	if err := e.add(Position(r.Position), e.line); err != nil {
 		return err
 	}

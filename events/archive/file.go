@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 )
 
 // Format is the encoding of events in a file.
@@ -185,7 +186,7 @@ func (c *content) checkMark(line []byte, mark any) (err error) {
 }
 
 func (c *content) addEvent(line []byte) error {
-	leaf := line
+	hashed := line
 	if c.header.Format == CSV {
 		reader := csv.NewReader(bytes.NewReader(line))
 		reader.FieldsPerRecord = columnCount
@@ -193,9 +194,9 @@ func (c *content) addEvent(line []byte) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		leaf = leafOfCSV(fields)
+		hashed = leafOfCSV(fields)
 	}
-	r, err := proof.ParseLine(leaf)
+	r, err := leaf.Parse(hashed)
 	if err != nil {
 		return fmt.Errorf("%w: this is not an event: %w", ErrDamaged, err)
 	}
@@ -208,11 +209,11 @@ func (c *content) addEvent(line []byte) error {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 	}
-	return c.add(Position(r.Position), leaf)
+	return c.add(Position(r.Position), hashed)
 }
 
 // add counts and hashes the next event.
-func (c *content) add(at Position, leaf []byte) error {
+func (c *content) add(at Position, line []byte) error {
 	if c.summary.Count > 0 && !at.after(c.summary.Last) {
 		return fmt.Errorf(
 			"%w: position %d does not follow %d", ErrDamaged, at.Commit, c.summary.Last.Commit,
@@ -223,7 +224,7 @@ func (c *content) add(at Position, leaf []byte) error {
 	}
 	c.summary.Count++
 	c.summary.Last = at
-	hash := tlog.RecordHash(leaf)
+	hash := tlog.RecordHash(line)
 	c.tree.Add(hash)
 	if c.each != nil {
 		c.each(at, hash)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"linkledger/events/eventstore"
-	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 )
 
 // fileOf returns a complete file with one event.
@@ -20,7 +20,7 @@ func fileOf(f *testing.F, format Format) []byte {
 	if err != nil {
 		f.Fatal(err)
 	}
-	leaf := proof.AppendLine(nil, r)
+	leaf := leaf.Append(nil, r)
 	if format == CSV {
 		file = append(file, columns+"\n"...)
 		if file, err = appendCSV(file, r); err != nil {

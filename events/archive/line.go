@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"linkledger/events/eventstore"
-	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 )
 
 // Position is a place in the log.
@@ -51,7 +51,7 @@ func appendCSV(line []byte, r eventstore.Recorded) ([]byte, error) {
 		switch {
 		case len(stored) == 0:
 			line = append(line, ',')
-		case proof.Verbatim(stored):
+		case leaf.Verbatim(stored):
 			line = append(appendQuoted(line, string(stored)), ',')
 		default:
 			line = append(line, ',')
@@ -73,13 +73,13 @@ func leafOfCSV(fields []string) []byte {
 	line = append(line, `,"prepare":`...)
 	line = append(line, fields[1]...)
 	line = append(line, `},"stream":`...)
-	line = proof.AppendString(line, fields[2])
+	line = leaf.AppendString(line, fields[2])
 	line = append(line, `,"revision":`...)
 	line = append(line, fields[3]...)
 	line = append(line, `,"id":"`...)
 	line = append(line, fields[4]...)
 	line = append(line, `","type":`...)
-	line = proof.AppendString(line, fields[5])
+	line = leaf.AppendString(line, fields[5])
 	line = append(line, `,"time":"`...)
 	line = append(line, fields[6]...)
 	line = append(line, '"')

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/embedded"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/logcopy"
@@ -92,7 +93,7 @@ func BenchmarkAppend(b *testing.B) {
 	url, ctx := onDisk(b), b.Context()
 	store, client := bothClients(b, url)
 	event := events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)}
-	body, err := events.Encode(event)
+	body, err := codec.Encode(event)
 	if err != nil {
 		b.Fatal(err)
 	}

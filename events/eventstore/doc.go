@@ -16,8 +16,8 @@
 //
 // Package eventlog defines the elements of a log, metadata the metadata that EventStoreDB keeps of
 // a stream, and wire the requests and responses. Package node connects. Packages pipeline and pages
-// append and read over connections that callers share. Packages subscription and logcopy use a
-// Store.
+// append and read streams over connections that callers share, logreader reads and follows the log.
+// Packages subscription and logcopy use a Store.
 //
 // Package wire decodes events without protobuf structs, which would cost more than all other work
 // on an event.

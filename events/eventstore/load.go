@@ -28,7 +28,7 @@ func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, error) {
 	var all []Recorded
 	for {
-		page, err := s.read(ctx, "read", wire.EventsOf(stream, Revision(len(all)), loadPage))
+		page, err := s.read(ctx, wire.EventsOf(stream, Revision(len(all)), loadPage))
 		if errors.Is(err, ErrNotFound) && len(all) == 0 {
 			return nil, nil
 		}
@@ -55,7 +55,7 @@ func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, er
 
 // First returns the first readable event of a stream, or ErrNotFound if there is none.
 func (s *Store) First(ctx context.Context, stream string) (Recorded, error) {
-	page, err := s.read(ctx, "read", wire.EventsOf(stream, 0, 1))
+	page, err := s.read(ctx, wire.EventsOf(stream, 0, 1))
 	if err == nil && len(page) == 0 {
 		err = ErrNotFound
 	}
@@ -68,7 +68,7 @@ func (s *Store) First(ctx context.Context, stream string) (Recorded, error) {
 // Last returns the last event of a stream, or ErrNotFound if the stream was never written. It
 // returns ErrCut if that event cannot be read. It does not detect missing earlier events.
 func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
-	page, err := s.read(ctx, "read", wire.LastOf(stream))
+	page, err := s.read(ctx, wire.LastOf(stream))
 	if errors.Is(err, ErrNotFound) {
 		if cut := s.checkNeverWritten(ctx, stream); cut != nil {
 			return Recorded{}, cut
@@ -86,7 +86,7 @@ func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 // checkNeverWritten returns ErrCut if a stream that does not exist was deleted. A read does not
 // distinguish the two, but a deletion leaves metadata.
 func (s *Store) checkNeverWritten(ctx context.Context, stream string) error {
-	page, err := s.read(ctx, "read", wire.LastOf(metadata.StreamOf(stream)))
+	page, err := s.read(ctx, wire.LastOf(metadata.StreamOf(stream)))
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil
@@ -107,7 +107,7 @@ func (s *Store) checkNeverWritten(ctx context.Context, stream string) error {
 func (s *Store) LoadFrom(ctx context.Context, stream string, from Revision) ([]Recorded, error) {
 	var all []Recorded
 	for {
-		page, err := s.read(ctx, "read", wire.EventsOf(stream, from+Revision(len(all)), loadPage))
+		page, err := s.read(ctx, wire.EventsOf(stream, from+Revision(len(all)), loadPage))
 		if errors.Is(err, ErrNotFound) {
 			return nil, nil
 		}
@@ -126,7 +126,7 @@ func (s *Store) LoadFrom(ctx context.Context, stream string, from Revision) ([]R
 func (s *Store) Page(
 	ctx context.Context, stream string, from Revision, limit uint64,
 ) ([]Recorded, error) {
-	page, err := s.read(ctx, "read", wire.EventsOf(stream, from, limit))
+	page, err := s.read(ctx, wire.EventsOf(stream, from, limit))
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

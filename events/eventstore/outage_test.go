@@ -282,3 +282,21 @@ func TestSilentStoreIsLost(t *testing.T) {
 		}
 	}
 }
+
+func TestReadLogAcrossOutages(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	positions := eventstoretest.Fill(t, eventstoretest.Open(t, server.URL()), 2500)
+	network := newNetwork(t, server.Address())
+	store := eventstoretest.Open(t, network.url())
+	var all []eventstore.Recorded
+	err := store.ReadLog(t.Context(), eventstore.Position{}, positions[2499], func(batch []eventstore.Recorded) error {
+		all = append(all, batch...)
+		network.cut()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventstoretest.WantCounted(t, all, 0, 2499)
+}

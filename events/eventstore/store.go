@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events"
+	"linkledger/events/codec"
+	"linkledger/events/eventstore/logreader"
 	"linkledger/events/eventstore/node"
 	"linkledger/events/eventstore/pages"
 	"linkledger/events/eventstore/pipeline"
@@ -65,9 +67,11 @@ type Config struct {
 	Logger *slog.Logger // nil discards
 }
 
-// Store appends to and reads from an EventStoreDB. It is safe for concurrent use.
+// Store appends to and reads from an EventStoreDB. Its Reader reads the log of all streams. It is
+// safe for concurrent use.
 type Store struct {
-	node     node.Node
+	*logreader.Reader
+
 	appender *pipeline.Pipeline
 	bulk     *pipeline.Pipeline // of AppendJoined, over its own connection
 	reads    *pages.Pages
@@ -95,7 +99,7 @@ func Open(cfg Config) (*Store, error) {
 	}
 	leader := node.New(config, cfg.Dial)
 	s := &Store{
-		node: leader, cfg: cfg,
+		cfg:      cfg,
 		appender: pipeline.New(leader, cfg.AttemptTimeout, cfg.Logger),
 		bulk:     pipeline.New(leader, cfg.AttemptTimeout, cfg.Logger),
 	}
@@ -105,6 +109,11 @@ func Open(cfg Config) (*Store, error) {
 	})
 	s.reads = pages.New(leader, cfg.AttemptTimeout, s.answers, cfg.Logger)
 	s.tries = pages.New(leader, cfg.AttemptTimeout, s.answers, cfg.Logger)
+	s.Reader = logreader.New(logreader.Config{
+		Node: leader, Pages: s.reads, Store: s.answers, AttemptTimeout: cfg.AttemptTimeout,
+		OnHead: func(took time.Duration, err error) { cfg.OnCall("head", took, err) },
+		Logger: cfg.Logger,
+	})
 	return s, nil
 }
 
@@ -237,13 +246,13 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	if w.Command == uuid.Nil {
 		return nil, fmt.Errorf("append to %s: no command id", w.Stream)
 	}
-	metadata, err := events.EncodeMetadata(w.Metadata)
+	metadata, err := codec.EncodePart("metadata", w.Metadata)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}
 	proposed := make([]*streams.BatchAppendReq_ProposedMessage, len(w.Events))
 	for i, e := range w.Events {
-		body, err := events.Encode(e)
+		body, err := codec.Encode(e)
 		if err != nil {
 			return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 		}
@@ -265,7 +274,7 @@ func appendSize(proposed []*streams.BatchAppendReq_ProposedMessage) (bytes int) 
 func (s *Store) positionOf(
 	ctx context.Context, stream string, revision Revision,
 ) (Position, error) {
-	page, err := s.read(ctx, "read", wire.EventsOf(stream, revision, 1))
+	page, err := s.read(ctx, wire.EventsOf(stream, revision, 1))
 	if err != nil {
 		return Position{}, fmt.Errorf("position of event %d of %s: %w", revision, stream, err)
 	}
@@ -275,18 +284,6 @@ func (s *Store) positionOf(
 		)
 	}
 	return page[0].Position, nil
-}
-
-// Head returns the position of the last event of the log.
-func (s *Store) Head(ctx context.Context) (Position, error) {
-	last, err := s.read(ctx, "head", wire.LastOfLog())
-	if err != nil {
-		return Position{}, fmt.Errorf("head of the log: %w", err)
-	}
-	if len(last) == 0 {
-		return Position{}, nil
-	}
-	return last[0].Position, nil
 }
 
 // Date returns the time of the event store, to the second. It is zero if the event store does not
@@ -299,12 +296,10 @@ func (s *Store) Date(ctx context.Context) (time.Time, error) {
 	return date, nil
 }
 
-// read reads one page and reports the call to Config.OnCall under a name.
-func (s *Store) read(
-	ctx context.Context, name string, wanted *streams.ReadReq_Options,
-) ([]Recorded, error) {
+// read reads one page of a stream and reports the call to Config.OnCall.
+func (s *Store) read(ctx context.Context, wanted *streams.ReadReq_Options) ([]Recorded, error) {
 	began := time.Now()
 	page, err := s.reads.Read(ctx, wanted)
-	s.cfg.OnCall(name, time.Since(began), err)
+	s.cfg.OnCall("read", time.Since(began), err)
 	return page, err
 }

@@ -10,30 +10,12 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
 
-	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 )
 
 func TestMain(m *testing.M) {
 	eventstoretest.Main(m)
-}
-
-func labels(t *testing.T, recorded []eventstore.Recorded) string {
-	t.Helper()
-	var all []string
-	for _, r := range recorded {
-		e, err := r.Event()
-		if err != nil {
-			t.Fatal(err)
-		}
-		created, ok := e.(events.TagCreated)
-		if !ok {
-			t.Fatalf("event of type %s", e.EventType())
-		}
-		all = append(all, created.Label)
-	}
-	return strings.Join(all, " ")
 }
 
 func TestAppendAndLoad(t *testing.T) {
@@ -52,7 +34,7 @@ func TestAppendAndLoad(t *testing.T) {
 		t.Fatalf("second append: %+v after %+v, %v", second, first, err)
 	}
 	loaded, err := store.Load(ctx, "tags-a")
-	if err != nil || labels(t, loaded) != "a b c" {
+	if err != nil || eventstoretest.Labels(t, loaded) != "a b c" {
 		t.Fatalf("loaded %v, %v", loaded, err)
 	}
 	if loaded[2].Position != second.Position || loaded[1].Position != first.Position {
@@ -117,7 +99,7 @@ func TestRepeatedAppendIsOne(t *testing.T) {
 	if err != nil || again != first {
 		t.Fatalf("repeated: %+v, first: %+v, %v", again, first, err)
 	}
-	if loaded, err := store.Load(ctx, "tags-a"); err != nil || labels(t, loaded) != "a b" {
+	if loaded, err := store.Load(ctx, "tags-a"); err != nil || eventstoretest.Labels(t, loaded) != "a b" {
 		t.Fatalf("loaded %v, %v", loaded, err)
 	}
 }

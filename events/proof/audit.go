@@ -10,6 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/proof/leaf"
 )
 
 // StoredTree is the tree that a projection stores. It may have been altered together with the log,
@@ -84,7 +85,7 @@ type Findings struct {
 // two heads.
 type Audit struct {
 	kept       StoredTree
-	hasher     Hasher
+	hasher     leaf.Hasher
 	log        treeCheck
 	last       Place           // the last event so far
 	afterHeads map[int64]Place // the first event, and the first event after each head, by index
@@ -118,8 +119,8 @@ func NewAudit(kept StoredTree, heads []Head) *Audit {
 }
 
 // add adds a leaf and reports whether there are heads of the new size.
-func (c *treeCheck) add(leaf tlog.Hash) bool {
-	c.Add(leaf)
+func (c *treeCheck) add(hash tlog.Hash) bool {
+	c.Add(hash)
 	return c.checkHeads()
 }
 
@@ -141,7 +142,7 @@ func (c *treeCheck) clone() treeCheck {
 // without those of the event store itself.
 func (a *Audit) Add(ctx context.Context, batch []eventstore.Recorded) error {
 	for _, r := range batch {
-		leaf, index := a.hasher.Leaf(r), a.log.leaves
+		hash, index := a.hasher.Hash(r), a.log.leaves
 		kept, ok, err := a.storedLeaf(ctx, index)
 		if err != nil {
 			return err
@@ -154,16 +155,16 @@ func (a *Audit) Add(ctx context.Context, batch []eventstore.Recorded) error {
 		if index == 0 || a.log.next > 0 && a.log.heads[a.log.next-1].N == index {
 			a.afterHeads[index] = a.last
 		}
-		if a.divergence == nil && (ok && kept != leaf || !ok && !r.Position.After(a.kept.UpTo)) {
+		if a.divergence == nil && (ok && kept != hash || !ok && !r.Position.After(a.kept.UpTo)) {
 			a.diverge(a.last)
 			if index > 0 {
 				a.fork.agreed = &before
 			}
 		}
 		if a.divergence != nil {
-			a.fork.addLog(leaf)
+			a.fork.addLog(hash)
 		}
-		if a.log.add(leaf) {
+		if a.log.add(hash) {
 			a.headEnds[a.log.leaves] = a.last
 		}
 		if a.divergence != nil && ok && a.stored.leaves == index {
@@ -274,18 +275,18 @@ func (a *Audit) treeAlteration() *Alteration {
 }
 
 // storedLeaf returns a leaf of the stored tree. It returns false if the tree has no such leaf.
-func (a *Audit) storedLeaf(ctx context.Context, index int64) (leaf tlog.Hash, ok bool, err error) {
+func (a *Audit) storedLeaf(ctx context.Context, index int64) (hash tlog.Hash, ok bool, err error) {
 	if index >= a.kept.Size {
-		return leaf, false, nil
+		return hash, false, nil
 	}
 	offset := (index - a.chunkAt) * tlog.HashSize
 	if offset < 0 || offset+tlog.HashSize > int64(len(a.chunk)) {
 		if a.chunk, err = a.kept.Leaves(ctx, index); err != nil {
-			return leaf, false, fmt.Errorf("leaves of the tree from %d on: %w", index, err)
+			return hash, false, fmt.Errorf("leaves of the tree from %d on: %w", index, err)
 		}
 		a.chunkAt, offset = index, 0
 		if len(a.chunk) < tlog.HashSize {
-			return leaf, false, nil
+			return hash, false, nil
 		}
 	}
 	return tlog.Hash(a.chunk[offset : offset+tlog.HashSize]), true, nil

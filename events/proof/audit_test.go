@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/proof/leaf"
 )
 
 var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
@@ -36,11 +37,11 @@ func newLog(n int) []eventstore.Recorded {
 func treeOf(log []eventstore.Recorded) (tlog.Tree, []byte) {
 	var (
 		tree   Tree
-		hasher Hasher
+		hasher leaf.Hasher
 		leaves []byte
 	)
 	for _, r := range log {
-		leaf := hasher.Leaf(r)
+		leaf := hasher.Hash(r)
 		tree.Add(leaf)
 		leaves = append(leaves, leaf[:]...)
 	}

@@ -15,6 +15,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/eventstore/subscription"
+	"linkledger/events/proof/leaf"
 )
 
 var auditEvents = flag.Int("audit-events", 1_000_000, "events of the log that BenchmarkAudit reads")
@@ -49,7 +50,7 @@ func BenchmarkAudit(b *testing.B) {
 	store := eventstoretest.Open(b, eventstoretest.ServeFolder(b, b.TempDir()).URL())
 	end, n := fillLog(b, store, *auditEvents), *auditEvents
 	var tree Tree
-	var hasher Hasher
+	var hasher leaf.Hasher
 	var leaves []byte
 	read := func(handle func([]eventstore.Recorded) error) time.Duration {
 		began := time.Now()
@@ -60,7 +61,7 @@ func BenchmarkAudit(b *testing.B) {
 	}
 	read(func(batch []eventstore.Recorded) error {
 		for _, r := range batch {
-			leaf := hasher.Leaf(r)
+			leaf := hasher.Hash(r)
 			tree.Add(leaf)
 			leaves = append(leaves, leaf[:]...)
 		}
@@ -123,19 +124,4 @@ func memoryInUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
-}
-
-// BenchmarkLeaf hashes an event.
-func BenchmarkLeaf(b *testing.B) {
-	id := uuid.NewString()
-	r := newLog(1)[0]
-	r.Metadata = fmt.Appendf(
-		nil, `{"$correlationId":%q,"$causationId":%q,"account":%q,"key":"5f0c1a2b","request":%q,"batch":%q}`, id, id,
-		id, id, id,
-	)
-	r.Data = fmt.Appendf(nil, `{"note":"a note that somebody has written","at":%q}`, noon)
-	var h Hasher
-	for b.Loop() {
-		h.Leaf(r)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/proof/leaf"
 )
 
 // maxLine is the maximum length of a line of a file of proofs. The largest event in base64 is far
@@ -91,7 +92,7 @@ func (w *Writer) Since(older Head) error {
 func (l sinceLine) check(head, older Head) error {
 	if older.N == 0 {
 		if l.Proof == nil || len(l.Proof) > 0 {
-			return fmt.Errorf("%w: %w", ErrUnproven, errNotCanonical)
+			return fmt.Errorf("%w: %w", ErrUnproven, leaf.ErrNotCanonical)
 		}
 		return nil
 	}
@@ -112,7 +113,7 @@ func (w *Writer) Event(r eventstore.Recorded, index int64) error {
 			"event at position %s: %w: the tree has no leaf %d", r.Position, ErrUnproven, index,
 		)
 	}
-	w.line = AppendLine(w.line[:0], r)
+	w.line = leaf.Append(w.line[:0], r)
 	found, err := tlog.ProveRecord(w.head.N, index, w.tree)
 	if err != nil {
 		return fmt.Errorf("event at position %s: %w", r.Position, err)
@@ -211,7 +212,7 @@ func singleHead(text, public string) (Head, error) {
 	}
 	if len(heads) != 1 || heads[0].Signed != text {
 		return Head{}, fmt.Errorf(
-			"%w: the head has more than the signature of the key: %w", ErrUnproven, errNotCanonical,
+			"%w: the head has more than the signature of the key: %w", ErrUnproven, leaf.ErrNotCanonical,
 		)
 	}
 	return heads[0], nil
@@ -224,7 +225,7 @@ func (p *Proven) addEvent(line []byte) error {
 	}
 	written, err := read.append(nil)
 	if err == nil && (read.Proof == nil || !bytes.Equal(written, line)) {
-		err = errNotCanonical
+		err = leaf.ErrNotCanonical
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnproven, err)
@@ -240,7 +241,7 @@ func (p *Proven) addEvent(line []byte) error {
 			p.Events[n-1].Index,
 		)
 	}
-	recorded, err := ParseLine(read.Event)
+	recorded, err := leaf.Parse(read.Event)
 	if err != nil {
 		return fmt.Errorf("%w: event %d: %w", ErrUnproven, read.Index, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/proof/leaf"
 )
 
 func newKey(t interface{ Fatal(...any) }) (private, public string) {
@@ -45,7 +46,7 @@ func hashesOf(log []eventstore.Recorded) tlog.HashReader {
 		return hashes, nil
 	})
 	for n, r := range log {
-		hashes, _ := tlog.StoredHashes(int64(n), AppendLine(nil, r), reader) // never fails
+		hashes, _ := tlog.StoredHashes(int64(n), leaf.Append(nil, r), reader) // never fails
 		stored = append(stored, hashes...)
 	}
 	return reader

@@ -195,17 +195,3 @@ func TestAnyByteCounts(t *testing.T) {
 		}
 	})
 }
-
-// FuzzParseLine checks that ParseLine accepts a line only if AppendLine writes the same line.
-func FuzzParseLine(f *testing.F) {
-	for _, r := range newLog(4) {
-		f.Add(AppendLine(nil, r))
-	}
-	f.Add([]byte(`{"position":{"commit":1,"prepare":1},"stream":"s","stream":"t"}`))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		r, err := ParseLine(line)
-		if err == nil && !bytes.Equal(AppendLine(nil, r), line) {
-			t.Errorf("%q is read as %q", line, AppendLine(nil, r))
-		}
-	})
-}

@@ -3,7 +3,9 @@ package proof
 // A log that was restored from an older backup and then written on is told from one in which events
 // were altered: what follows the first difference is new, and nothing of it was in the log before.
 
-import "golang.org/x/mod/sumdb/tlog"
+import (
+	"golang.org/x/mod/sumdb/tlog"
+)
 
 // forkWindow is how many events after the first difference are compared. Where an event was
 // changed, removed or inserted, those that follow it are the same, at most shifted by some places.
@@ -16,23 +18,23 @@ type fork struct {
 	stored []tlog.Hash        // the first leaves of the stored tree
 }
 
-func (f *fork) addLog(leaf tlog.Hash) {
+func (f *fork) addLog(hash tlog.Hash) {
 	if len(f.log) < forkWindow {
-		f.log[leaf] = true
+		f.log[hash] = true
 	}
 }
 
-func (f *fork) addStored(leaf tlog.Hash) {
+func (f *fork) addStored(hash tlog.Hash) {
 	if len(f.stored) < forkWindow {
-		f.stored = append(f.stored, leaf)
+		f.stored = append(f.stored, hash)
 	}
 }
 
 // is reports whether log and tree have no event in common after the difference. Where one event
 // differs from one other, nothing tells, and it is not.
 func (f *fork) is() bool {
-	for _, leaf := range f.stored {
-		if f.log[leaf] {
+	for _, hash := range f.stored {
+		if f.log[hash] {
 			return false
 		}
 	}

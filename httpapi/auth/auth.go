@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/access"
-	"linkledger/commands/accounts"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/request"
@@ -71,7 +70,7 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 		}
 	}
 	began := time.Now()
-	hash, address := accounts.HashKey(key), a.cfg.Sessions.Guard.Address(c)
+	hash, address := access.HashKey(key), a.cfg.Sessions.Guard.Address(c)
 	found, refused, err := a.identify(c.Context(), username, hash)
 	if err != nil {
 		return apierror.Unavailable(err)
@@ -173,7 +172,7 @@ type known struct {
 // keyOf returns the key with a hash. It compares all keys of the account, each in constant time.
 func keyOf(of accountlist.Login, hash string) (found known, ok bool) {
 	for _, key := range of.Keys {
-		if accounts.SameKey(hash, key.Hash) {
+		if access.SameKey(hash, key.Hash) {
 			found, ok = known{of.Account, key}, true
 		}
 	}

@@ -197,7 +197,7 @@ func (e *eraser) person(ctx context.Context, id uuid.UUID) (eventstore.Position,
 		if err != nil {
 			return last, err
 		}
-		last = removed.Position
+		last = removed
 	}
 	return last, e.db.Keys.EndSessionsOf(ctx, id)
 }

@@ -83,10 +83,10 @@ func SetMember(
 		if err != nil {
 			return done{}, err
 		}
-		outcome, err := known.SetMember(
+		position, err := known.SetMember(
 			ctx, r, account, accounts.Member{User: person.ID, Role: checked},
 		)
-		return memberDone(account, id, string(checked), outcome.Position), err
+		return memberDone(account, id, string(checked), position), err
 	})
 	if err != nil {
 		return err
@@ -110,8 +110,8 @@ func RemoveMember(ctx context.Context, o installation.Operator, username, user s
 		if err != nil {
 			return done{}, err
 		}
-		outcome, err := a.RemoveMember(ctx, r, account, id.String())
-		return memberDone(account, id, "", outcome.Position), err
+		position, err := a.RemoveMember(ctx, r, account, id.String())
+		return memberDone(account, id, "", position), err
 	})
 	if err != nil {
 		return err

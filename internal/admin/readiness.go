@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"linkledger/projections"
+	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/status"
 )
@@ -170,7 +171,9 @@ func (s *Service) check(
 	ask(func(ctx context.Context) { overviews, generations = s.settledGenerations(ctx) })
 	asking.Wait()
 	if store == nil {
-		ask(func(ctx context.Context) { lag = projections.AddLag(ctx, s.Store, overviews) })
+		ask(func(ctx context.Context) {
+			lag = status.AddLag(ctx, projections.All(), s.Store, overviews)
+		})
 		asking.Wait()
 	}
 	checks = map[string]error{"eventstore": store, "database": database}
@@ -272,7 +275,7 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 	if says := s.lostKeys(ctx); says != "" {
 		degraded["keys"] = says
 	}
-	summaries, err := projections.SetAside(ctx, s.DB)
+	summaries, err := deadletter.Summaries(ctx, s.DB)
 	if err != nil { // the database does not answer, which the probe says itself
 		return degraded
 	}
@@ -348,7 +351,7 @@ func (s *Service) problem(o status.Overview) error {
 func (s *Service) settledGenerations(ctx context.Context) ([]status.Overview, error) {
 	grace := time.After(ownerGrace)
 	for {
-		overviews, err := projections.Generations(ctx, s.DB)
+		overviews, err := status.Generations(ctx, s.DB)
 		if err != nil || !slices.ContainsFunc(overviews, unowned) {
 			return overviews, err
 		}

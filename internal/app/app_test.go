@@ -69,7 +69,7 @@ func newProcess(t *testing.T) *process {
 			CacheSize: 1, Spool: filepath.Join(t.TempDir(), "spool"), SpoolSize: 1,
 			ClickPatience: time.Second, VisitorKey: "visitor",
 		},
-		Projecting: config.Projecting{PoisonEvents: "stop", ReadyMaxLag: testTimeout, WaitTimeout: 8 * time.Second},
+		Projecting: config.Projecting{ReadyMaxLag: testTimeout, WaitTimeout: 8 * time.Second},
 		Roles:      []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector},
 		Logger:     logger, LostLines: func() uint64 { return 0 }, Getenv: func(string) string { return "" },
 	}}

@@ -17,6 +17,7 @@ import (
 	"linkledger/internal/telemetry"
 	"linkledger/projections"
 	"linkledger/projections/engine"
+	"linkledger/projections/engine/rebuild"
 )
 
 // Run serves until ctx ends or a part fails. Then it stops the parts in the order of their
@@ -108,17 +109,17 @@ func (s *Service) startParts(
 			case <-ctx.Done():
 				return nil
 			}
-			return projections.Run(ctx, engine.Config{
+			return engine.Run(ctx, projections.All(), engine.Config{
 				DB: s.db, Store: s.Store, Logger: s.logger, OnCommit: s.Waiter.Committed,
 				Registry: &s.registry,
-				OnBatch:  s.metrics.Batch, Tracer: s.traces.Tracer(), Policy: s.cfg.PoisonEvents,
+				OnBatch:  s.metrics.Batch, Tracer: s.traces.Tracer(),
 			})
 		})
 	}
 	// If this version needs tables of a new shape, they are built first. Meanwhile requests are
 	// refused.
 	parts.Go(func() error {
-		if err := projections.AwaitShape(background, s.db); err == nil {
+		if err := rebuild.AwaitShapes(background, s.db, projections.Names()); err == nil {
 			close(s.served)
 		}
 		return nil // an error means that the service was stopped before

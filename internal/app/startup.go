@@ -206,7 +206,7 @@ func (s *Service) createKeys(ctx context.Context) error {
 			}))
 	}
 	return await(ctx, "database", connection.Unavailable, func(ctx context.Context) error {
-		return projections.CreateKeys(ctx, s.db)
+		return s.db.Locked(ctx, s.db.Keys.Create)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"linkledger/commands"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
@@ -105,7 +106,7 @@ func TestProofs(t *testing.T) {
 	i, key := installationtest.New(t), newKeys(t)
 	i.Create(installationtest.Link("one"), installationtest.Link("two"))
 	first := i.Run(checkpoint(key.private)).Has("sho.rt")
-	i.Edit(commands.EditURL{Ref: commands.Ref{Hash: "one"}, CustomHash: new("uno")})
+	i.Edit(commands.EditURL{Ref: linkwrite.Ref{Hash: "one"}, CustomHash: new("uno")})
 	second := i.Run(checkpoint(key.private)).Has()
 	if first == second {
 		t.Error("the head of a longer log is the same")
@@ -327,7 +328,7 @@ func TestCutStreams(t *testing.T) {
 // renamed creates a link, changes its hash and changes it back. It returns the id.
 func renamed(i *installationtest.Installation, hash string) string {
 	link := i.Create(installationtest.Link(hash))[0]
-	i.Edit(commands.EditURL{Ref: commands.Ref{Hash: hash}, CustomHash: new(hash + "x")})
-	i.Edit(commands.EditURL{Ref: commands.Ref{Hash: hash + "x"}, CustomHash: &hash})
+	i.Edit(commands.EditURL{Ref: linkwrite.Ref{Hash: hash}, CustomHash: new(hash + "x")})
+	i.Edit(commands.EditURL{Ref: linkwrite.Ref{Hash: hash + "x"}, CustomHash: &hash})
 	return link.ID
 }

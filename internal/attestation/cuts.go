@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"linkledger/events/eventstore"
-	"linkledger/events/proof"
+	"linkledger/events/proof/streamcheck"
 	"linkledger/internal/console"
 )
 
@@ -26,10 +26,10 @@ type printedCuts struct {
 
 // printedCut is a finding about one stream.
 type printedCut struct {
-	Kind     proof.CutKind `json:"kind"`
-	Stream   string        `json:"stream"`
-	Position uint64        `json:"position"` // position of the event that shows it
-	Details  string        `json:"details"`
+	Kind     streamcheck.Kind `json:"kind"`
+	Stream   string           `json:"stream"`
+	Position uint64           `json:"position"` // position of the event that shows it
+	Details  string           `json:"details"`
 	// Log and Readable are the revisions that the log has and that readers get: "0-9", or "none".
 	Log      string `json:"log,omitempty"`
 	Readable string `json:"readable,omitempty"`
@@ -37,7 +37,7 @@ type printedCut struct {
 
 // newPrintedCuts returns the findings, with what the event store gives readers of these streams.
 func newPrintedCuts(
-	ctx context.Context, store *eventstore.Store, streams *proof.Streams,
+	ctx context.Context, store *eventstore.Store, streams *streamcheck.Check,
 ) (printedCuts, error) {
 	cuts, more := streams.Cuts()
 	view := printedCuts{
@@ -52,7 +52,7 @@ func newPrintedCuts(
 			if last := streams.Last(cut.Stream); last != eventstore.NoStream {
 				line.Log = fmt.Sprintf("0-%d", last)
 			}
-			if cut.Kind == proof.Missing {
+			if cut.Kind == streamcheck.Missing {
 				line.Log = "with gaps"
 			}
 			readable, err := readableRange(ctx, store, cut.Stream)

@@ -123,7 +123,7 @@ func recordedOf(
 	if err != nil {
 		return nil, nil, err
 	}
-	recorded, err = audit.Recorded(ctx, history.Entries, load)
+	recorded, err = proofs.Recorded(ctx, history.Entries, load)
 	return recorded, cut, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
+	"linkledger/events/proof/streamcheck"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
@@ -56,7 +57,7 @@ func Verify(
 func auditLog(
 	ctx context.Context, o installation.Operator, q *logtree.Reader, store *eventstore.Store,
 	heads []proof.Head,
-) (proof.Findings, *proof.Streams, error) {
+) (proof.Findings, *streamcheck.Check, error) {
 	tree, err := q.Tree(ctx)
 	if err != nil {
 		return proof.Findings{}, nil, err
@@ -67,7 +68,7 @@ func auditLog(
 	}
 	upTo := eventstore.Position{Commit: tree.Commit, Prepare: tree.Prepare}
 	audit := proof.NewAudit(proof.StoredTree{Size: tree.Size, UpTo: upTo, Leaves: q.Leaves}, heads)
-	streams := proof.NewStreams()
+	streams := streamcheck.New()
 	show, ended := console.Progress(o.Stderr)
 	events := int64(0)
 	err = store.ReadWholeLog(ctx, eventstore.Position{}, end, func(

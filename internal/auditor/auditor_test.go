@@ -16,6 +16,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/audit"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/auditor"
@@ -50,7 +51,7 @@ func undo(batch string) installationtest.Command {
 }
 
 // byHash returns an edit of a link.
-func byHash(hash string) commands.EditURL { return commands.EditURL{Ref: commands.Ref{Hash: hash}} }
+func byHash(hash string) commands.EditURL { return commands.EditURL{Ref: linkwrite.Ref{Hash: hash}} }
 
 func noted(hash, note string) commands.EditURL {
 	edit := byHash(hash)

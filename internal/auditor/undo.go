@@ -9,6 +9,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/restoring"
 	"linkledger/events/eventstore"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
@@ -34,7 +35,7 @@ func Restore(
 			return err
 		}
 		outcome := handler.RestoreURL(
-			ctx, installation.NewRequest(), commands.RestoreURL{Hash: hash, Version: revision},
+			ctx, installation.NewRequest(), restoring.RestoreURL{Hash: hash, Version: revision},
 		)
 		if outcome.Err != nil {
 			return outcome.Err

@@ -20,7 +20,6 @@ import (
 	"linkledger/httpapi/openid"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
-	"linkledger/projections/engine"
 	"linkledger/projections/keystore/keyfile"
 )
 
@@ -103,9 +102,8 @@ func (r Redirecting) WithSpool(spool string) Redirecting {
 
 // Projecting configures how projections run and how long calls wait for them.
 type Projecting struct {
-	PoisonEvents engine.Policy `help:"${poison_events}" default:"stop" validate:"policy"`
-	ReadyMaxLag  time.Duration `help:"${ready_max_lag}" default:"30s" validate:"min=1s"`
-	WaitTimeout  time.Duration `help:"${wait_timeout}" default:"1s" validate:"min=1ms,max=8s"`
+	ReadyMaxLag time.Duration `help:"${ready_max_lag}" default:"30s" validate:"min=1s"`
+	WaitTimeout time.Duration `help:"${wait_timeout}" default:"1s" validate:"min=1ms,max=8s"`
 }
 
 // BackingUp configures when backups are made.
@@ -179,9 +177,6 @@ var rules = map[string]func(string) bool{
 	},
 	"issuer":  func(issuer string) bool { return openid.CheckIssuer(issuer) == nil },
 	"origins": func(list string) bool { return Origins(list).Valid() },
-	"policy": func(policy string) bool {
-		return policy == string(engine.Stop) || policy == string(engine.Park)
-	},
 	"base_url": func(base string) bool {
 		u, err := url.Parse(base)
 		if _, unusable := destination.ShortHost(base); unusable != nil {
@@ -194,7 +189,6 @@ var rules = map[string]func(string) bool{
 
 // expectations have the advice for each validator tag that can fail.
 var expectations = map[string]string{
-	"policy":     "choose from stop, park",
 	"key_name":   "give 1 to 64 letters, digits, dots, dashes and underscores",
 	"master_key": "give 32 bytes in base64, as openssl rand -base64 32 makes them",
 	"nefield":    "give another key than the current one",

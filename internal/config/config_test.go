@@ -63,7 +63,6 @@ func TestFlags(t *testing.T) {
 		"click-patience":     {[]string{"1ms", "5s"}, []string{"999us", "5001ms"}},
 		"visitor-key":        {[]string{"a", strings.Repeat("Z", 64), "9._-"}, []string{"", "a b", strings.Repeat("Z", 65)}},
 		"former-visitor-key": {[]string{"", "old"}, []string{"visitor", "a b"}},
-		"poison-events":      {[]string{"stop", "park"}, []string{"skip"}},
 		"ready-max-lag":      {[]string{"1s"}, []string{"999ms"}},
 		"wait-timeout":       {[]string{"1ms", "8s"}, []string{"999us", "8001ms"}},
 		"backup-every":       {[]string{"0s", "8760h"}, []string{"-1s", "8761h"}},

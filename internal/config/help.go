@@ -119,9 +119,6 @@ var helpTexts = HelpTexts{
 		"Forwarded where there is none, such as 10.0.0.0/8.",
 
 	// Projecting.
-	"poison_events": "When a projection tries an event again that it cannot apply and has set " +
-		"aside, with what follows in its stream: every minute (stop), or when an operator says " +
-		"so (park).",
 	"ready_max_lag": "Largest lag of a projection with which /health/ready succeeds.",
 	"wait_timeout": "Longest time, up to 8s, that a call waits for the read models to show what " +
 		"was written. After that the call is answered anyway.",

@@ -14,6 +14,8 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
+	"linkledger/commands/restoring"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/config"
@@ -61,7 +63,7 @@ func TestHandlerHasTheRulesOfTheService(t *testing.T) {
 				}
 				owner := domain.Request{Account: "a", Command: uuid.New()}
 				made := free.CreateURLs(ctx, owner, []commands.CreateURL{{LongURL: "https://sho.rt/x", CustomHash: "one"}})
-				gone := free.DeleteURLs(ctx, owner, commands.ByHash("one"))
+				gone := free.DeleteURLs(ctx, owner, linkwrite.ByHash("one"))
 				if err := errors.Join(made.Items[0].Err, gone[0].Err); err != nil {
 					return err
 				}
@@ -70,7 +72,7 @@ func TestHandlerHasTheRulesOfTheService(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				return bound.RestoreURL(ctx, installation.NewRequest(), commands.RestoreURL{Hash: "one"}).Err
+				return bound.RestoreURL(ctx, installation.NewRequest(), restoring.RestoreURL{Hash: "one"}).Err
 			})
 			if domain.KindOf(err) != test.want || usage.Is(err) != (err != nil) {
 				t.Error(err)

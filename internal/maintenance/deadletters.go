@@ -11,6 +11,7 @@ import (
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/projections"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
 
@@ -74,7 +75,7 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 
 // servingGenerations returns the generation of each projection that readers use.
 func servingGenerations(ctx context.Context, db *readmodel.DB) (map[string]int, error) {
-	found, err := projections.Generations(ctx, db)
+	found, err := status.Generations(ctx, db)
 	serving := make(map[string]int, len(found))
 	for _, overview := range found {
 		if overview.Serving {

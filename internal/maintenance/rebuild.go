@@ -15,6 +15,7 @@ import (
 	"linkledger/internal/usage"
 	"linkledger/projections"
 	"linkledger/projections/engine"
+	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 	"linkledger/robots"
@@ -68,7 +69,7 @@ func Rebuild(ctx context.Context, o installation.Operator, cfg RebuildConfig) er
 func warnOfSetAside(
 	ctx context.Context, o installation.Operator, db *readmodel.DB, names []string,
 ) error {
-	summaries, err := projections.SetAside(ctx, db)
+	summaries, err := deadletter.Summaries(ctx, db)
 	for _, of := range summaries {
 		if slices.Contains(names, of.Name) {
 			o.Logger.WarnContext(ctx, "built, but events that cannot be applied are set aside: "+

@@ -43,7 +43,7 @@ func overviews(
 ) ([]printedGeneration, error) {
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
-	found, err := projections.Overviews(ctx, db, store)
+	found, err := status.Overviews(ctx, projections.All(), db, store)
 	views := make([]printedGeneration, len(found))
 	for i, o := range found {
 		views[i] = newPrintedGeneration(o)

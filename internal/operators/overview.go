@@ -10,6 +10,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/console/page"
 	"linkledger/projections"
+	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/status"
 )
 
@@ -68,7 +69,7 @@ type state struct {
 
 // read reads the state of all projections. An event store that does not answer is part of it.
 func (h *Handler) read(ctx context.Context) (s state, err error) {
-	found, err := projections.Generations(ctx, h.DB)
+	found, err := status.Generations(ctx, h.DB)
 	if err != nil {
 		return s, err
 	}
@@ -77,7 +78,7 @@ func (h *Handler) read(ctx context.Context) (s state, err error) {
 	head, err := h.Store.Head(asking)
 	if err != nil {
 		s.Store = "The event store does not answer: " + err.Error()
-	} else if err := projections.AddLag(asking, h.Store, found); err != nil {
+	} else if err := status.AddLag(asking, projections.All(), h.Store, found); err != nil {
 		s.Store = "How far projections are behind is not known: " + err.Error()
 	}
 	for _, o := range found {
@@ -157,7 +158,7 @@ func (h *Handler) overview(p *page.Page) error {
 			data.Notices = append(data.Notices, notice{g.Name, g.named() + " " + problem})
 		}
 	}
-	parked, err := projections.ParkedStreams(p.C.Context(), h.DB, "", maxStreams)
+	parked, err := deadletter.Streams(p.C.Context(), h.DB, "", maxStreams)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (h *Handler) projection(p *page.Page) error {
 			read.Generations, func(g generation) bool { return g.Name != name },
 		),
 	}
-	data.Parked, err = projections.ParkedStreams(p.C.Context(), h.DB, name, maxStreams)
+	data.Parked, err = deadletter.Streams(p.C.Context(), h.DB, name, maxStreams)
 	p.Data = data
 	return err
 }
@@ -178,7 +178,7 @@ func (h *Handler) rebuild(p *page.Page) error {
 		if _, err := projections.CheckLog(asking, h.DB, h.Store); err != nil {
 			return err
 		}
-		return projections.BeginRebuild(ctx, h.DB, name)
+		return rebuild.Begin(ctx, projections.All(), h.DB, name)
 	})
 }
 

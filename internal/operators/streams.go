@@ -199,7 +199,7 @@ func (h *Handler) event(p *page.Page) error {
 func (h *Handler) followers(
 	ctx context.Context, e eventstore.Recorded,
 ) (all []follower, err error) {
-	generations, err := projections.Generations(ctx, h.DB)
+	generations, err := status.Generations(ctx, h.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (h *Handler) followers(
 			at[g.Name] = g
 		}
 	}
-	letters, err := projections.DeadLettersOf(ctx, h.DB, e.ID)
+	letters, err := deadletter.Of(ctx, h.DB, e.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func newOverviewCollector(s Sources) prometheus.Collector {
 func (s Sources) overviews() []status.Overview {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	overviews, err := projections.Overviews(ctx, s.DB, s.Store)
+	overviews, err := status.Overviews(ctx, projections.All(), s.DB, s.Store)
 	if err != nil {
 		s.Logger.DebugContext(ctx, "lag of the projections not known", slog.Any("error", err))
 		return nil

@@ -18,7 +18,9 @@ import (
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/linkquota"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/people"
+	"linkledger/commands/restoring"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/usage"
 	"linkledger/internal/wiring"
@@ -111,11 +113,11 @@ func TestRestoresByOperators(t *testing.T) {
 			if err := create(t, before, owner(), commands.CreateURL{LongURL: test.long, CustomHash: "one"}); err != nil {
 				t.Fatal(err)
 			}
-			if err := before.Commands.DeleteURLs(t.Context(), owner(), commands.ByHash("one"))[0].Err; err != nil {
+			if err := before.Commands.DeleteURLs(t.Context(), owner(), linkwrite.ByHash("one"))[0].Err; err != nil {
 				t.Fatal(err)
 			}
 			log := newLog(t, "blocked.example", func(cfg *wiring.LogConfig) { cfg.Store = store })
-			restore := commands.RestoreURL{Hash: "one"}
+			restore := restoring.RestoreURL{Hash: "one"}
 			wantKind(t, log.Commands.RestoreURL(t.Context(), owner(), restore).Err, test.account)
 			wantKind(t, log.Commands.RestoreURL(t.Context(), operator(), restore).Err, test.operate)
 		})

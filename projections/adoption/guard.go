@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore"
 	"linkledger/projections/connection"
 )
@@ -251,7 +252,7 @@ func (g *Guard) lookAtLog(ctx context.Context) error {
 }
 
 func read(last eventstore.Recorded) (Serving, error) {
-	event, err := events.Decode(last.Type, last.Data)
+	event, err := codec.Decode(last.Type, last.Data)
 	if err != nil {
 		return Serving{}, fmt.Errorf("adoption of a database: %w", err)
 	}

@@ -84,7 +84,7 @@ func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	if n := projectionstest.Count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner <> 'killed'"); n != 0 {
 		t.Fatalf("%d generations were taken from an owner that is present", n)
 	}
-	overviews, err := projections.Overviews(ctx, db, store)
+	overviews, err := status.Overviews(ctx, projections.All(), db, store)
 	if err != nil || overviews[0].State == status.Unowned {
 		t.Errorf("while the owner is present: %+v, %v", overviews, err)
 	}

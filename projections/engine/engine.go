@@ -45,11 +45,10 @@ type Config struct {
 	// Owner is the unique name of this process; empty: host name, process id and a random part.
 	Owner string
 
-	Policy Policy // for events that cannot be applied; empty means Stop
 	// MaxParked is how many streams of a generation may have events that are set aside; 0 means
 	// projector.DefaultMaxParked, and a negative number none.
 	MaxParked int
-	// RetryInterval is how often the policy Stop tries them again; 0 means DefaultRetryInterval.
+	// RetryInterval is how often they are tried again; 0 means DefaultRetryInterval.
 	RetryInterval time.Duration
 
 	Only map[generation.Key]bool // restricts the generations; nil: all of this program's shape

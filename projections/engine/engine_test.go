@@ -251,11 +251,11 @@ func TestVerifyComparesWithAReplay(t *testing.T) {
 }
 
 // TestPoisonIsSetAside checks that one event that cannot be applied stops its stream alone, and that
-// only the policy Stop applies it without an operator once that is possible.
+// it is applied by a try or by an operator once that is possible.
 func TestPoisonIsSetAside(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []engine.Policy{engine.Stop, engine.Park} {
-		t.Run(string(policy), func(t *testing.T) {
+	for name, interval := range map[string]time.Duration{"tried": 20 * time.Millisecond, "left": time.Hour} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			var mended atomic.Bool
@@ -263,9 +263,9 @@ func TestPoisonIsSetAside(t *testing.T) {
 			b.append(3, "")
 			poisoned := b.append(2, "-poison")
 			b.append(4, "")
-			stop := b.run(p, engine.Config{Policy: policy, RetryInterval: 20 * time.Millisecond})
+			stop := b.run(p, engine.Config{RetryInterval: interval})
 			b.await(7)
-			if policy == engine.Stop {
+			if name == "tried" {
 				mended.Store(true)
 				b.await(9)
 				return

@@ -55,7 +55,7 @@ func TestMisplacedCheckpoint(t *testing.T) {
 				})
 				_, at = w.Link(account, "b")
 				progress.Wait(t, at, projections.Tree)
-				overviews, err := projections.Overviews(ctx, db, store)
+				overviews, err := status.Overviews(ctx, projections.All(), db, store)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -176,7 +176,7 @@ func TestLogThatWasWrittenOn(t *testing.T) {
 			}
 			w.Append(events.StreamAccount+account.String(), events.PlanChanged{Plan: "pro", At: logtest.Noon})
 			w.Link(account, "new4")
-			overviews, err := projections.Overviews(ctx, db, store)
+			overviews, err := status.Overviews(ctx, projections.All(), db, store)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +201,7 @@ func TestLogThatWasWrittenOn(t *testing.T) {
 			misplaced(true)
 			projectionstest.Run(t, cfg)
 			for {
-				now, err := projections.Overviews(ctx, db, store)
+				now, err := status.Overviews(ctx, projections.All(), db, store)
 				if err != nil {
 					t.Fatalf("%v; last %+v", err, overviews)
 				}

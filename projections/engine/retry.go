@@ -10,30 +10,19 @@ import (
 	"linkledger/projections/engine/generation"
 )
 
-// Policy says when the events of a stream that are set aside are tried again. Each new owner of a
-// projection tries them once, because it may be of another version.
-type Policy string
-
 const (
-	// Stop stops the stream until its events can be applied: the owner tries them regularly.
-	Stop Policy = "stop"
-	// Park leaves the stream to an operator.
-	Park Policy = "park"
-)
-
-const (
-	// DefaultRetryInterval is how often the policy Stop tries dead letters again.
+	// DefaultRetryInterval is how often dead letters are tried again.
 	DefaultRetryInterval = time.Minute
 	// retriedStreams is how many streams are tried in one interval.
 	retriedStreams = 100
 )
 
-// retry tries the dead letters of all streams, and under the policy Stop again and again. It runs
-// beside the batches.
+// retry tries the dead letters of all streams again and again. Each new owner of a projection begins
+// with a try, because it may be of another version. It runs beside the batches.
 func (l *leaseholder) retry(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.RetryInterval)
 	defer ticker.Stop()
-	for last := l.retrySome(ctx, ""); last != "" || l.cfg.Policy != Park; {
+	for last := l.retrySome(ctx, ""); ; {
 		if last == "" {
 			select {
 			case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
+	"linkledger/events/sealing"
 	"linkledger/projections/linkrow"
 	"linkledger/projections/notes"
 	"linkledger/projections/projection"
@@ -178,7 +179,7 @@ func (h *historyFold) applyLink(event projection.Event) error {
 	for _, name := range linkrow.Toggled(sets, linkrow.SetsOf(link)) {
 		h.sets.toggle(link, name, at)
 	}
-	past.update(*link, at, events.SealedOf(event.Body) != nil)
+	past.update(*link, at, sealing.SealedOf(event.Body) != nil)
 	return nil
 }
 

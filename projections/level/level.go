@@ -16,6 +16,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/logreader"
 )
 
 const (
@@ -32,7 +33,7 @@ var ErrFarBehind = errors.New("the read model is far behind the log")
 // concurrent use. Calls that arrive while it looks share the next look, so their number does not
 // matter.
 type Log struct {
-	follow func(context.Context, eventstore.Position) (eventstore.Following, error)
+	follow func(context.Context, eventstore.Position) (logreader.Following, error)
 
 	mu      sync.Mutex
 	running bool
@@ -64,7 +65,7 @@ func OfAccounts(store *eventstore.Store) *Log {
 func newLog(store *eventstore.Store, filter eventstore.Filter) *Log {
 	return &Log{follow: func(
 		ctx context.Context, behind eventstore.Position,
-	) (eventstore.Following, error) {
+	) (logreader.Following, error) {
 		return store.Following(ctx, behind, filter)
 	}}
 }

@@ -10,6 +10,8 @@ import (
 
 	"linkledger/condition"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
+	"linkledger/events/eventstore/logreader"
 	"linkledger/projections/readmodel"
 )
 
@@ -129,13 +131,13 @@ func (w *Watch) Check(ctx context.Context) error {
 // eventstore.ErrPositionInvalid if the generation was built from another log.
 func (w *Watch) compare(
 	ctx context.Context, g readmodel.Generation, filter eventstore.Filter,
-) (eventstore.Following, error) {
+) (logreader.Following, error) {
 	checkpoint := positionOf(g.CommitPos, g.PreparePos)
-	witness := eventstore.Identity{
+	witness := eventlog.Identity{
 		Position: positionOf(g.WitnessCommit, g.WitnessPrepare), ID: g.WitnessID,
 	}
 	if err := w.store.Fits(ctx, checkpoint, witness, filter); err != nil {
-		return eventstore.Following{}, err
+		return logreader.Following{}, err
 	}
 	return w.store.Following(ctx, checkpoint, filter)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
+	"linkledger/events/sealing"
 	"linkledger/projections/keystore"
 	"linkledger/projections/keystore/keyfile"
 	"linkledger/projections/projection"
@@ -20,8 +21,8 @@ const maxNoteKeys = 10_000
 // Keys caches the keys of accounts for one generation. The projector of a generation applies every
 // erasure at its position in the log, so the cache needs no other invalidation.
 type Keys struct {
-	Master *keyfile.MasterKey            // nil: none was given
-	cached map[string]*events.SealingKey // by account; nil: erased
+	Master *keyfile.MasterKey      // nil: none was given
+	cached map[string]*sealing.Key // by account; nil: erased
 	lost   keystore.Lost
 	asked  bool // which keys are lost
 }
@@ -66,7 +67,7 @@ func (k *Keys) scan(rows pgx.Rows) error {
 		if err != nil {
 			return err
 		}
-		key, err := events.NewSealingKey(secret)
+		key, err := sealing.NewKey(secret)
 		if err != nil {
 			return err
 		}
@@ -89,9 +90,9 @@ func (k *Keys) scanLost(rows pgx.Rows) (err error) {
 	return rows.Err()
 }
 
-func (k *Keys) put(account string, key *events.SealingKey) {
+func (k *Keys) put(account string, key *sealing.Key) {
 	if k.cached == nil {
-		k.cached = make(map[string]*events.SealingKey)
+		k.cached = make(map[string]*sealing.Key)
 	}
 	k.cached[account] = key
 }
@@ -114,7 +115,7 @@ func NewFold(inner projection.Fold, keys *Keys, tables Tables) projection.Fold {
 func (n *noteFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	var accounts map[string]struct{}
 	for _, event := range batch {
-		if sealed := events.SealedOf(event.Body); sealed != nil {
+		if sealed := sealing.SealedOf(event.Body); sealed != nil {
 			if accounts == nil {
 				accounts = make(map[string]struct{})
 			}
@@ -136,7 +137,7 @@ func (n *noteFold) Apply(event projection.Event) error {
 		n.erased = append(n.erased, id)
 		n.keys.put(id.String(), nil)
 	}
-	if events.SealedOf(event.Body) != nil {
+	if sealing.SealedOf(event.Body) != nil {
 		var err error
 		if event.Body, err = n.keys.open(event); err != nil {
 			return err
@@ -147,18 +148,18 @@ func (n *noteFold) Apply(event projection.Event) error {
 
 // open returns the body of an event with its note opened. A note whose key is lost says so.
 func (k *Keys) open(event projection.Event) (events.Event, error) {
-	account := events.SealedOf(event.Body).Account
+	account := sealing.SealedOf(event.Body).Account
 	key, ok := k.cached[account]
 	isLost := k.lost.UpTo > 0 && event.Position.Commit <= k.lost.UpTo
 	switch {
 	case !ok && isLost:
-		return events.Lose(event.Body), nil
+		return sealing.Lose(event.Body), nil
 	case !ok:
 		return nil, fmt.Errorf("account %q: %w", account, keyfile.ErrKeyLost)
 	}
-	opened, err := events.Open(event.Body, key, event.Stream)
+	opened, err := sealing.Open(event.Body, key, event.Stream)
 	if err != nil && isLost {
-		return events.Lose(event.Body), nil
+		return sealing.Lose(event.Body), nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", projection.ErrContradiction, err)

@@ -14,6 +14,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/sealing"
 	"linkledger/projections"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/failure"
@@ -132,7 +133,7 @@ func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 		h.gone, h.given[link] = append(h.gone, secret), ""
 	}
 	if i >= h.sealed {
-		if e, err = events.Seal(e, h.key(ctx, db, account), account.String(), r.Stream); err != nil {
+		if e, err = sealing.Seal(e, h.key(ctx, db, account), account.String(), r.Stream); err != nil {
 			h.T.Fatalf("event %d: %v", i, err)
 		}
 	}
@@ -142,12 +143,12 @@ func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 	}
 }
 
-func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.UUID) *events.SealingKey {
+func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.UUID) *sealing.Key {
 	secret, err := db.Keys.MakeAccountKey(ctx, account.String())
 	if err != nil {
 		h.T.Fatalf("key of %s: %v", account, err)
 	}
-	key, err := events.NewSealingKey(secret)
+	key, err := sealing.NewKey(secret)
 	if err != nil {
 		h.T.Fatalf("key of %s: %v", account, err)
 	}
@@ -212,11 +213,11 @@ func notedLink(
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := events.NewSealingKey(secret)
+	key, err := sealing.NewKey(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealed, err := events.Seal(events.URLCreated{
+	sealed, err := sealing.Seal(events.URLCreated{
 		URLID: link.String(), Account: account, Hash: "h", LongURL: "https://example.com", Note: "kept", At: logtest.Noon,
 	}, key, account, sealedFor)
 	if err != nil {

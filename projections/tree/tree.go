@@ -8,6 +8,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
@@ -31,7 +32,7 @@ func Projection() projection.Definition {
 // treeFold appends to the Merkle tree over the log. It holds the last tile of each level, as it is
 // after the events applied so far.
 type treeFold struct {
-	hasher  proof.Hasher
+	hasher  leaf.Hasher
 	last    []*readmodel.TreeTile // by level
 	changed map[*readmodel.TreeTile]struct{}
 }
@@ -64,7 +65,7 @@ func (t *treeFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 }
 
 func (t *treeFold) Apply(event projection.Event) error {
-	t.add(0, t.hasher.Leaf(event.Recorded), event)
+	t.add(0, t.hasher.Hash(event.Recorded), event)
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/events/proof"
+	"linkledger/events/proof/leaf"
 	"linkledger/projections"
 	"linkledger/projections/foldtest"
 	"linkledger/projections/logtest"
@@ -46,7 +46,7 @@ func checkTiles(ctx context.Context, t projectionstest.T, db bun.IDB, log []even
 		return hashes, nil
 	})
 	for n, r := range log {
-		hashes, err := tlog.StoredHashes(int64(n), proof.AppendLine(nil, r), reader)
+		hashes, err := tlog.StoredHashes(int64(n), leaf.Append(nil, r), reader)
 		if err != nil {
 			t.Fatalf("leaf %d: %v", n, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/events"
+	"linkledger/events/sealing"
 	"linkledger/projections/keystore/keyfile"
 	"linkledger/queries/lookup"
 )
@@ -92,7 +93,7 @@ func (q *Reader) openDetails(
 	if err != nil {
 		return events.Details{}, err
 	}
-	key, err := events.NewSealingKey(secret)
+	key, err := sealing.NewKey(secret)
 	if err != nil {
 		return events.Details{}, err
 	}
@@ -100,8 +101,8 @@ func (q *Reader) openDetails(
 	if sealed.Box, err = base64.StdEncoding.DecodeString(box); err != nil {
 		return events.Details{}, fmt.Errorf("details of a person: %w", err)
 	}
-	details, err := events.OpenDetails(&sealed, key, user)
-	if errors.Is(err, events.ErrUnreadable) {
+	details, err := sealing.OpenDetails(&sealed, key, user)
+	if errors.Is(err, sealing.ErrUnreadable) {
 		return events.Details{}, nil
 	}
 	return details, err

@@ -72,9 +72,15 @@ func (e *DecodeError) Error() string {
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
+// IsUndecoded reports whether an error is about an event that cannot be decoded.
+func IsUndecoded(err error) bool {
+	_, ok := errors.AsType[*DecodeError](err)
+	return ok
+}
+
 // Classify maps an error of a read to an error of this package, by its gRPC status and the
 // exception in its trailer. Unspecific errors (Unknown, Internal) become ErrUnavailable, because
-// repeating a read is safe. For a read from a position, package eventstore refines the result (see
+// repeating a read is safe. For a read from a position, package logreader refines the result (see
 // its classifyPositionError). Classify returns io.EOF unchanged.
 func Classify(err error, trailer metadata.MD) error {
 	if errors.Is(err, io.EOF) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/events/codec"
 )
 
 // Revision is the number of an event in its stream, counted from 0.
@@ -51,7 +52,7 @@ func (r Recorded) Event() (events.Event, error) {
 	if r.body != nil {
 		return r.body, nil
 	}
-	e, err := events.Decode(r.Type, r.Data)
+	e, err := codec.Decode(r.Type, r.Data)
 	if err != nil {
 		return nil, r.Undecoded(err)
 	}
@@ -74,4 +75,4 @@ func (r Recorded) IsSystem() bool {
 
 // Predecode decodes the body for later calls of Event. It ignores errors, because Event decodes
 // again and returns them.
-func (r *Recorded) Predecode() { r.body, _ = events.Decode(r.Type, r.Data) }
+func (r *Recorded) Predecode() { r.body, _ = codec.Decode(r.Type, r.Data) }

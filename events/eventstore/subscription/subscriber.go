@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/logreader"
 )
 
 const (
@@ -334,7 +335,7 @@ func (a arrival) size() int64 {
 // receive sends what the subscription delivers to arrivals, as far as the semaphore permits. It
 // closes arrivals when the subscription drops.
 func (s *Subscriber) receive(
-	ctx context.Context, subscription *eventstore.Subscription, arrivals chan<- arrival,
+	ctx context.Context, subscription *logreader.Subscription, arrivals chan<- arrival,
 	room *semaphore.Weighted,
 ) error {
 	defer close(arrivals)

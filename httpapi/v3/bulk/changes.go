@@ -12,6 +12,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/permit"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
@@ -26,7 +27,7 @@ import (
 )
 
 // Change is a command on several URLs that needs no payload.
-type Change func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome
+type Change func(ctx context.Context, r domain.Request, refs []linkwrite.Ref) []linkwrite.Outcome
 
 // Config of Changes. All fields are required.
 type Config struct {
@@ -75,7 +76,7 @@ func (b *Changes) One(c *request.Context, do Change) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcome := do(c.Context(), r, commands.ByHash(hash))
+	outcome := do(c.Context(), r, linkwrite.ByHash(hash))
 	if outcome[0].Err != nil {
 		return nil, outcome[0].Err
 	}
@@ -114,7 +115,7 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcomes := do(c.Context(), r, commands.ByHash(visible...))
+	outcomes := do(c.Context(), r, linkwrite.ByHash(visible...))
 	if err := write.FirstFault(outcomes); err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func cutOff(refused error, changed int) error {
 }
 
 // changed returns how many URLs commands have changed.
-func changed(outcomes []commands.URLOutcome) (n int) {
+func changed(outcomes []linkwrite.Outcome) (n int) {
 	for _, outcome := range outcomes {
 		if outcome.Err == nil && outcome.Changed {
 			n++
@@ -214,7 +215,7 @@ func (o *operation) over() bool { return time.Now().After(o.end) }
 // the first error that is not a refusal. Because it waits, a write of another account never waits
 // for more than one portion of the operation. If the read models were late once, it does not wait
 // again: the call waits once at its end.
-func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
+func (o *operation) addOutcomes(outcomes []linkwrite.Outcome) error {
 	if err := write.FirstFault(outcomes); err != nil {
 		return err
 	}
@@ -277,7 +278,7 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 		if len(ids) == 0 {
 			return op.awaitEnd()
 		}
-		refs := make([]commands.Ref, len(ids))
+		refs := make([]linkwrite.Ref, len(ids))
 		for i, id := range ids {
 			refs[i].ID = id.String()
 		}

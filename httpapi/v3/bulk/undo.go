@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
@@ -133,7 +133,7 @@ func (b *Changes) undo(
 		}
 		outcomes := b.cfg.Commands.Undo(c.Context(), r, texts)
 		if c.Bound != nil { // the key does not see URLs that are not found
-			outcomes = slices.DeleteFunc(outcomes, func(o commands.URLOutcome) bool {
+			outcomes = slices.DeleteFunc(outcomes, func(o linkwrite.Outcome) bool {
 				return apierror.RefusedAs(o.Err, domain.URLNotFound)
 			})
 		}
@@ -152,7 +152,7 @@ func (b *Changes) undo(
 }
 
 func (b *Changes) addUndone(
-	c *request.Context, resp *contract.UndoAnswer, outcomes []commands.URLOutcome,
+	c *request.Context, resp *contract.UndoAnswer, outcomes []linkwrite.Outcome,
 ) {
 	for _, outcome := range outcomes {
 		if outcome.Err == nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"linkledger/commands/access"
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/commands/permit"
@@ -149,7 +150,7 @@ func written(outcome accounts.KeyOutcome) contract.KeysAnswer {
 
 // begin reads the fields of a key from the body, and returns the request of the command that sets
 // them.
-func (h *Handler) begin(c *request.Context) (accounts.KeyChange, domain.Request, error) {
+func (h *Handler) begin(c *request.Context) (access.TermsChange, domain.Request, error) {
 	change, err := h.read(c)
 	if err != nil {
 		return change, domain.Request{}, err
@@ -163,17 +164,17 @@ var fields = []string{"name", "scopes", "tags", "networks", "expiration_date"}
 
 // read reads the fields of a key from the body. It refuses other fields: a misspelled restriction
 // would be none.
-func (h *Handler) read(c *request.Context) (accounts.KeyChange, error) {
+func (h *Handler) read(c *request.Context) (access.TermsChange, error) {
 	body, err := decode.Body(c, h.BodyLimit)
 	if err != nil {
-		return accounts.KeyChange{}, err
+		return access.TermsChange{}, err
 	}
 	for name := range body.Values {
 		if !slices.Contains(fields, name) {
-			return accounts.KeyChange{}, apierror.WrongInput("A key has no field %q", name)
+			return access.TermsChange{}, apierror.WrongInput("A key has no field %q", name)
 		}
 	}
-	change := accounts.KeyChange{
+	change := access.TermsChange{
 		Name: body.Text("name"), Scopes: list(&body, "scopes"),
 		Tags: body.Text("tags"), Networks: list(&body, "networks"),
 		Expires: body.Text("expiration_date"),

@@ -78,13 +78,13 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := h.Accounts.SetMember(
+	position, err := h.Accounts.SetMember(
 		c.Context(), r, c.Account.ID.String(), accounts.Member{User: user, Role: role},
 	)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.await(c, h.Waiter.AwaitEffect, outcome); err != nil {
+	if err := h.await(c, h.Waiter.AwaitEffect, position.Commit); err != nil {
 		return nil, err
 	}
 	without := false
@@ -93,7 +93,7 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 			return false
 		}
 		//nolint:gosec // never negative
-		without = m.Role != string(role) && uint64(m.Changed) <= outcome.Position.Commit
+		without = m.Role != string(role) && uint64(m.Changed) <= position.Commit
 		return true
 	})
 	if err == nil && without {
@@ -134,19 +134,19 @@ func (h *Handler) Remove(c *request.Context) (any, error) {
 	if id, err := uuid.Parse(user); err == nil {
 		user = id.String()
 	}
-	outcome, err := h.Accounts.RemoveMember(c.Context(), r, c.Account.ID.String(), user)
+	position, err := h.Accounts.RemoveMember(c.Context(), r, c.Account.ID.String(), user)
 	if err != nil {
 		return nil, err
 	}
-	return response.Succeeded(), h.await(c, h.Waiter.AwaitEnd, outcome)
+	return response.Succeeded(), h.await(c, h.Waiter.AwaitEnd, position.Commit)
 }
 
 // await waits until the read models show a membership as a command left it, and calls of sessions
 // that began before have stopped. All nodes ask the read models at each call of a session.
 func (h *Handler) await(
-	c *request.Context, await func(*request.Context, uint64) error, outcome accounts.MemberOutcome,
+	c *request.Context, await func(*request.Context, uint64) error, commit uint64,
 ) error {
-	if err := await(c, outcome.Position.Commit); err != nil {
+	if err := await(c, commit); err != nil {
 		return err
 	}
 	return permit.AwaitEnd(c.Context())

@@ -8,6 +8,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/destination"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
@@ -70,7 +71,7 @@ func (p URL) Create() commands.CreateURL {
 // Edit returns the command that edits the URL.
 func (p URL) Edit() commands.EditURL {
 	return commands.EditURL{
-		Ref: commands.Ref{Hash: given(p.Hash)}, CustomHash: p.CustomHash, LongURL: p.LongURL,
+		Ref: linkwrite.Ref{Hash: given(p.Hash)}, CustomHash: p.CustomHash, LongURL: p.LongURL,
 		Note: p.Note, SettingsChange: p.SettingsChange, Tags: p.Tags,
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
 	"linkledger/commands/access"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -67,7 +67,7 @@ func clicksOf(c *request.Context, link queries.Link) *contract.Clicks {
 }
 
 // LinkOf returns the link as its command left it, without clicks: commands do not know them.
-func LinkOf(outcome commands.URLOutcome) queries.Link {
+func LinkOf(outcome linkwrite.Outcome) queries.Link {
 	u := outcome.URL
 	return queries.Link{
 		Hash:       u.Hash,
@@ -83,7 +83,7 @@ func LinkOf(outcome commands.URLOutcome) queries.Link {
 // WithClicks returns the links of the outcomes with their clicks from the read model. Everything
 // else is as the commands left it, even if the read model lags behind. If the read model is
 // unavailable, the clicks are missing: the write is durable, and the client MUST get a success.
-func (b *Builder) WithClicks(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
+func (b *Builder) WithClicks(c *request.Context, outcomes []linkwrite.Outcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
 	for i, outcome := range outcomes {
@@ -95,7 +95,7 @@ func (b *Builder) WithClicks(c *request.Context, outcomes []commands.URLOutcome)
 	}
 	// A command that changed nothing has no position to wait for, so clicks may be newer than what
 	// the read models show.
-	unchanged := func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }
+	unchanged := func(o linkwrite.Outcome) bool { return o.Err == nil && !o.Changed }
 	if c.Scopes().Have(access.StatsRead) && slices.ContainsFunc(outcomes, unchanged) {
 		b.Waiter.AwaitClicks(c, catchup.Links)
 	}

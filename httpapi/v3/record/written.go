@@ -3,9 +3,9 @@ package record
 import (
 	"cmp"
 
-	"linkledger/commands"
 	"linkledger/commands/access"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
@@ -88,7 +88,7 @@ func asSent(plain, sent []string) []string {
 
 // Refused returns the record of a URL that a call which names no URLs has left as it was.
 func Refused(
-	c *request.Context, outcome commands.URLOutcome, err *contract.ItemError,
+	c *request.Context, outcome linkwrite.Outcome, err *contract.ItemError,
 ) contract.FailedURL {
 	failed := contract.FailedURL{Hash: outcome.URL.Hash, Error: *err}
 	if c.Scopes().Have(access.LinksRead) {

@@ -3,6 +3,7 @@ package urls
 import (
 	"linkledger/commands"
 	"linkledger/commands/access"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
@@ -47,7 +48,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	outcome := h.Commands.CreateURLs(c.Context(), r, items)
 	for i, p := range payloads {
 		if p.LongURL == nil { // the command has refused it because of its length
-			outcome.Items[i] = commands.URLOutcome{
+			outcome.Items[i] = linkwrite.Outcome{
 				Err: &apierror.Error{
 					Code: apierror.CodeMissingInput, Details: "long_url is missing",
 				},

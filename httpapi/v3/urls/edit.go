@@ -8,6 +8,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -81,8 +82,8 @@ func (h *Handler) editTagged(
 		return nil, err
 	}
 	err := h.Changes.Tagged(c, expression, func(
-		ctx context.Context, r domain.Request, refs []commands.Ref,
-	) []commands.URLOutcome {
+		ctx context.Context, r domain.Request, refs []linkwrite.Ref,
+	) []linkwrite.Outcome {
 		edits := make([]commands.EditURL, len(refs))
 		for i, ref := range refs {
 			edits[i] = edit
@@ -129,17 +130,17 @@ func (h *Handler) editEach(
 	for i, p := range payloads {
 		edits[i] = p.Edit()
 		if hidden[edits[i].Hash] {
-			edits[i].Ref = commands.Ref{}
+			edits[i].Ref = linkwrite.Ref{}
 		}
 	}
 	outcome := h.Commands.EditURLs(c.Context(), r, edits)
 	for i, p := range payloads {
 		if p.Hash == nil { // the command has refused the empty hash
-			outcome.Items[i] = commands.URLOutcome{
+			outcome.Items[i] = linkwrite.Outcome{
 				Err: &apierror.Error{Code: apierror.CodeMissingInput, Details: "hash is missing"},
 			}
 		} else if hidden[*p.Hash] {
-			outcome.Items[i] = commands.URLOutcome{Err: domain.ErrNoURL(*p.Hash)}
+			outcome.Items[i] = linkwrite.Outcome{Err: domain.ErrNoURL(*p.Hash)}
 		}
 	}
 	if err := write.Outage(outcome.Items); err != nil {

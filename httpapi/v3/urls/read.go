@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"linkledger/commands"
 	"linkledger/commands/access"
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/decode"
@@ -171,7 +171,7 @@ func (h *Handler) present(c *request.Context, hash string) (queries.Link, error)
 	if err != nil {
 		return queries.Link{}, err
 	}
-	return h.Records.WithClicks(c, []commands.URLOutcome{found})[0], nil
+	return h.Records.WithClicks(c, []linkwrite.Outcome{found})[0], nil
 }
 
 // visible returns the URL that has a hash, if the key of the call, which is bound to tags, sees it.

@@ -3,7 +3,8 @@ package urls
 import (
 	"cmp"
 
-	"linkledger/commands"
+	"linkledger/commands/linkwrite"
+	"linkledger/commands/restoring"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/decode"
 	"linkledger/httpapi/request"
@@ -29,7 +30,7 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 			return nil, apierror.WrongInput("A restore takes a version, not %q", name)
 		}
 	}
-	restore := commands.RestoreURL{Hash: hash, Version: body.Integer("version")}
+	restore := restoring.RestoreURL{Hash: hash, Version: body.Integer("version")}
 	if body.Err != nil {
 		return nil, body.Err
 	}
@@ -42,7 +43,7 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 		return nil, outcome.Err
 	}
 	h.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
-	restored := []commands.URLOutcome{outcome}
+	restored := []linkwrite.Outcome{outcome}
 	err = write.CheckEffects(c, h.Waiter, restored)
 	if err := cmp.Or(err, restored[0].Err); err != nil {
 		return nil, err

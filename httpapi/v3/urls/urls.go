@@ -8,6 +8,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/audit"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
@@ -67,7 +68,7 @@ func (h *Handler) awaitEffects(
 		return sent(payloads[i]).Tags
 	})
 	if err != nil || slices.ContainsFunc(
-		outcome.Items, func(o commands.URLOutcome) bool { return o.Err == nil },
+		outcome.Items, func(o linkwrite.Outcome) bool { return o.Err == nil },
 	) {
 		return err
 	}
@@ -77,7 +78,7 @@ func (h *Handler) awaitEffects(
 // writtenURLs returns the response of a call that wrote URLs, with the record or the error of each
 // item. sent returns what the call has sent of an item.
 func (h *Handler) writtenURLs(
-	c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link,
+	c *request.Context, payloads []payload.URL, items []linkwrite.Outcome, links []queries.Link,
 	sent func(payload.URL) record.Sent,
 ) urlsAnswer {
 	resp := urlsAnswer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}

@@ -6,6 +6,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/v3/catchup"
@@ -16,7 +17,7 @@ import (
 // set aside. The read models MUST have had the time to show the outcomes. As long as no event is
 // set aside, it asks nobody.
 func CheckEffects(
-	c *request.Context, waiter *catchup.Waiter, outcomes []commands.URLOutcome,
+	c *request.Context, waiter *catchup.Waiter, outcomes []linkwrite.Outcome,
 ) error {
 	var positions []uint64
 	for _, outcome := range outcomes {
@@ -39,7 +40,7 @@ func CheckEffects(
 // FirstLacking returns the error of the first outcome without effect, or nil if there is none:
 // CheckEffects or CheckLabelled has made an error of it, or events that cannot be decoded have kept
 // the command from deciding.
-func FirstLacking(outcomes []commands.URLOutcome) error {
+func FirstLacking(outcomes []linkwrite.Outcome) error {
 	for _, outcome := range outcomes {
 		if errors.Is(outcome.Err, catchup.ErrLinkLacks) ||
 			errors.Is(outcome.Err, catchup.ErrTagsLack) {

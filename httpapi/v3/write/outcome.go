@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"linkledger/commands"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/v3/catchup"
 )
@@ -19,8 +20,8 @@ func PositionsOf(outcome commands.URLsOutcome) catchup.Positions {
 
 // Outage returns the first error that is not a refusal if no item of a batch succeeded, and nil
 // otherwise. In that case the whole call fails, because its client has to repeat it.
-func Outage(items []commands.URLOutcome) error {
-	if slices.ContainsFunc(items, func(o commands.URLOutcome) bool { return o.Err == nil }) {
+func Outage(items []linkwrite.Outcome) error {
+	if slices.ContainsFunc(items, func(o linkwrite.Outcome) bool { return o.Err == nil }) {
 		return nil
 	}
 	for _, item := range items {
@@ -32,7 +33,7 @@ func Outage(items []commands.URLOutcome) error {
 }
 
 // FirstFault returns the first error that is not a refusal, or nil if there is none.
-func FirstFault(outcomes []commands.URLOutcome) error {
+func FirstFault(outcomes []linkwrite.Outcome) error {
 	for _, outcome := range outcomes {
 		if outcome.Err == nil {
 			continue

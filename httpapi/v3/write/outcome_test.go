@@ -4,23 +4,24 @@ import (
 	"testing"
 
 	"linkledger/commands"
+	"linkledger/commands/linkwrite"
 	"linkledger/httpapi/apierror"
 )
 
 func TestBatchIsAnOutageOnlyAsAWhole(t *testing.T) {
 	t.Parallel()
-	done, refused, away := commands.URLOutcome{}, commands.URLOutcome{
+	done, refused, away := linkwrite.Outcome{}, linkwrite.Outcome{
 		Err: apierror.WrongInput("x"),
-	}, commands.URLOutcome{Err: commands.ErrUnavailable}
+	}, linkwrite.Outcome{Err: commands.ErrUnavailable}
 	for name, tc := range map[string]struct {
-		items []commands.URLOutcome
+		items []linkwrite.Outcome
 		want  bool
 	}{
-		"all away":         {[]commands.URLOutcome{away, away}, true},
-		"refused and away": {[]commands.URLOutcome{refused, away}, true},
-		"one done":         {[]commands.URLOutcome{away, done}, false},
-		"all refused":      {[]commands.URLOutcome{refused, refused}, false},
-		"all done":         {[]commands.URLOutcome{done}, false},
+		"all away":         {[]linkwrite.Outcome{away, away}, true},
+		"refused and away": {[]linkwrite.Outcome{refused, away}, true},
+		"one done":         {[]linkwrite.Outcome{away, done}, false},
+		"all refused":      {[]linkwrite.Outcome{refused, refused}, false},
+		"all done":         {[]linkwrite.Outcome{done}, false},
 	} {
 		if got := Outage(tc.items) != nil; got != tc.want {
 			t.Errorf("%s is %v; want %v", name, got, tc.want)

@@ -18,6 +18,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkwrite"
 	"linkledger/commands/people"
 	"linkledger/commands/streams"
 	"linkledger/events"
@@ -105,8 +106,8 @@ func (i *Installation) project() {
 	ctx, stop := context.WithCancel(context.WithoutCancel(i.t.Context()))
 	ended := make(chan error, 1)
 	go func() {
-		ended <- projections.Run(ctx, engine.Config{
-			DB: i.DB, Store: i.Store, Policy: engine.Park,
+		ended <- engine.Run(ctx, projections.All(), engine.Config{
+			DB: i.DB, Store: i.Store, RetryInterval: time.Hour,
 		})
 	}()
 	i.StopProjections = sync.OnceFunc(func() {
@@ -189,7 +190,7 @@ func (i *Installation) Edit(edits ...commands.EditURL) (batch string) {
 func (i *Installation) Delete(hash string) {
 	i.t.Helper()
 	i.changed(commands.URLsOutcome{Items: i.Links.DeleteURLs(
-		WithTimeout(i.t), i.ByAcme(), []commands.Ref{{Hash: hash}},
+		WithTimeout(i.t), i.ByAcme(), []linkwrite.Ref{{Hash: hash}},
 	)})
 }
 

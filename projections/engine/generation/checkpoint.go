@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/projections/readmodel"
 	"linkledger/projections/sqlbatch"
 )
@@ -27,7 +28,7 @@ type Checkpoint struct {
 	Position   eventstore.Position
 	// Witness is the last event that is known to be in the log, at Position or before. It is zero
 	// if none is known.
-	Witness eventstore.Identity
+	Witness eventlog.Identity
 }
 
 // Schema returns the name of the schema that contains the tables.
@@ -41,7 +42,7 @@ func CheckpointOf(row readmodel.Generation) Checkpoint {
 			Commit:  uint64(row.CommitPos),  //nolint:gosec // never negative
 			Prepare: uint64(row.PreparePos), //nolint:gosec // never negative
 		},
-		Witness: eventstore.Identity{
+		Witness: eventlog.Identity{
 			Position: eventstore.Position{
 				Commit:  uint64(row.WitnessCommit),  //nolint:gosec // never negative
 				Prepare: uint64(row.WitnessPrepare), //nolint:gosec // never negative
@@ -88,7 +89,7 @@ func (c Checkpoint) Fits(
 // owner cannot move a checkpoint that another process owns. The statement locks the row: it waits
 // for a transaction that is moving the same checkpoint.
 func (c Checkpoint) Advance(
-	s *sqlbatch.Batch, to eventstore.Position, witness eventstore.Identity, lease time.Duration,
+	s *sqlbatch.Batch, to eventstore.Position, witness eventlog.Identity, lease time.Duration,
 	serving *bool,
 ) {
 	witness = cmp.Or(witness, c.Witness)

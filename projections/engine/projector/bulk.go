@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/failure"
 	"linkledger/projections/projection"
@@ -66,14 +67,14 @@ type span struct {
 	events int
 	last   time.Time // when the last event was recorded; zero: no events
 	// witness is the last event; zero: not known.
-	witness eventstore.Identity
+	witness eventlog.Identity
 }
 
 func (s *span) extend(recorded []eventstore.Recorded, to eventstore.Position) {
 	s.to, s.events = to, s.events+len(recorded)
 	if len(recorded) > 0 {
 		s.last = recorded[len(recorded)-1].Time
-		s.witness = eventstore.IdentityOf(recorded[len(recorded)-1])
+		s.witness = eventlog.IdentityOf(recorded[len(recorded)-1])
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
@@ -34,7 +35,7 @@ type Config struct {
 	Store      *eventstore.Store
 	// Identify returns the event at a position that was reached without one, so that the log can be
 	// recognized by it; nil: none is known. See generation.Checkpoint.
-	Identify func(context.Context, eventstore.Position) (eventstore.Identity, error)
+	Identify func(context.Context, eventstore.Position) (eventlog.Identity, error)
 	Status   *status.Entry
 	// OnCommit is called after each commit of a generation that serves. In the service this is
 	// progress.Waiter.Committed.
@@ -61,7 +62,7 @@ type Projector struct {
 	at     generation.Checkpoint // as last read or committed; the database may be ahead
 	parked map[string]struct{}   // streams that have dead letters
 	// identified is the event at the last position that was reached without one.
-	identified eventstore.Identity
+	identified eventlog.Identity
 	// discarded has the events that an operator has given up.
 	discarded deadletter.Discarded
 	retryAt   time.Time // of a stopped projection; zero: not stopped

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/failure"
 	"linkledger/projections/projection"
@@ -55,7 +56,7 @@ func (p *Projector) park(
 	if !p.discarded.Has(r) {
 		letters = []deadletter.Letter{{Recorded: r, Cause: cause}}
 	}
-	at := span{to: to, witness: eventstore.IdentityOf(r)}
+	at := span{to: to, witness: eventlog.IdentityOf(r)}
 	if event, ok := p.cfg.Definition.Detached(r, 0); ok {
 		ending := deadletter.Sorted{Events: []projection.Event{event}, Letters: letters}
 		if err := p.commitDecoded(ctx, p.folds.Next(), ending, at); !failure.OfEvent(err) {

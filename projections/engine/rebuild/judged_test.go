@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/projections"
@@ -140,7 +141,7 @@ func TestRetryJudges(t *testing.T) {
 		click.URLID, click.Visitor, click.At = c.link.String(), uuid.NewString(), before
 		clicks.Clicks = append(clicks.Clicks, click)
 	}
-	data, err := events.Encode(clicks)
+	data, err := codec.Encode(clicks)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,7 +223,7 @@ func TestAnotherShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	waited := make(chan error, 1)
-	go func() { waited <- projections.AwaitShape(ctx, db) }()
+	go func() { waited <- rebuild.AwaitShapes(ctx, db, projections.Names()) }()
 	projectionstest.Run(t, engine.Config{DB: db, Store: store, OnCommit: progress.Advance})
 	if err := <-waited; err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
+	"linkledger/events/eventstore/logreader"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
@@ -46,10 +48,10 @@ type Overview struct {
 	Built      bool // it serves or has served
 	Current    bool // its tables are those of this version of the program
 	Position   eventstore.Position
-	Witness    eventstore.Identity // see generation.Checkpoint
-	LagEvents  int                 // not applied yet; an estimate above maxCounted
-	Lag        time.Duration       // age of the oldest of them
-	Rate       float64             // events per second, recently
+	Witness    eventlog.Identity // see generation.Checkpoint
+	LagEvents  int               // not applied yet; an estimate above maxCounted
+	Lag        time.Duration     // age of the oldest of them
+	Rate       float64           // events per second, recently
 	State      State
 	Owner      string // empty: none
 	LastError  string // empty: none
@@ -99,7 +101,7 @@ func AddLag(
 			return fmt.Errorf("%w: it is of another version", err)
 		}
 		counting.Go(func() error {
-			var backlog eventstore.Backlog
+			var backlog logreader.Backlog
 			err := store.Fits(ctx, o.Position, o.Witness, p.Filter)
 			if err == nil {
 				backlog, err = store.Backlog(ctx, o.Position, p.Filter, maxCounted)
@@ -132,7 +134,7 @@ func overviewOf(row overviewRow) Overview {
 }
 
 // lag stores the backlog.
-func (o *Overview) lag(backlog eventstore.Backlog, now time.Time) {
+func (o *Overview) lag(backlog logreader.Backlog, now time.Time) {
 	o.LagEvents = backlog.Events
 	if backlog.Events > 0 {
 		o.Lag = max(0, now.Sub(backlog.Oldest))

@@ -21,7 +21,7 @@ import (
 
 	"linkledger/cmd/linkledger-bench/internal/caller"
 	"linkledger/cmd/linkledger-bench/internal/child"
-	"linkledger/commands/accounts"
+	"linkledger/commands/access"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
@@ -145,7 +145,7 @@ func (s *Service) settle(ctx context.Context, behind func(status.Overview) bool)
 	again := time.NewTicker(settlePoll)
 	defer again.Stop()
 	for {
-		all, err := projections.Overviews(ctx, s.db, s.Store)
+		all, err := status.Overviews(ctx, projections.All(), s.db, s.Store)
 		if err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func creators(size Size) (writes []eventstore.Write, all []caller.Account) {
 		for k := range size.Keys {
 			account.Key = fmt.Sprintf("lk_%d_%d", n, k)
 			all = append(all, account)
-			id, hash := fmt.Sprint("key", k), accounts.HashKey(account.Key)
+			id, hash := fmt.Sprint("key", k), access.HashKey(account.Key)
 			if k == 0 {
 				opening = append(opening, events.AccountOpened{
 					Account: account.ID, Username: account.Username, Plan: "free", KeyID: id,

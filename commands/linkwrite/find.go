@@ -1,0 +1,91 @@
+package linkwrite
+
+// A link is found by its id or by its hash, and only if the caller sees it.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/streams"
+	"linkledger/events"
+	"linkledger/events/eventstore/eventlog"
+)
+
+// Find loads a live link of the account that the caller sees. It refuses with URLNotFound and
+// InvalidHash.
+func (a *Attempt) Find(
+	ctx context.Context, read Reading, ref Ref,
+) (domain.Link, streams.History, error) {
+	if ref.ID == "" {
+		return a.UnderHash(ctx, read, ref.Hash)
+	}
+	loaded, err := a.links.streams.Load(ctx, events.LinkStream(ref.ID))
+	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", ref.ID)
+	return a.found(ctx, read, ref.ID, loaded, err, missing, domain.Link.Live)
+}
+
+// maxClaimants is how many links of an account are looked at that have claimed a hash.
+const maxClaimants = 4
+
+// UnderHash loads the account's live link with a hash, which the hash's own stream names. A link
+// that left the hash by this command is found too, so that a repeated command finds its effect. It
+// depends on no event of the hash that cannot be decoded or that makes no sense: whether a link has
+// the hash, its own stream says. So if the last claim leads to no such link, the claims of the
+// account before it may.
+func (a *Attempt) UnderHash(
+	ctx context.Context, read Reading, hash string,
+) (domain.Link, streams.History, error) {
+	missing := domain.ErrNoURL(hash)
+	if !hashes.Valid(hash) {
+		return domain.Link{}, streams.History{}, domain.Refuse(
+			domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -",
+		)
+	}
+	claims, err := a.links.streams.Load(ctx, events.StreamHash+hash)
+	if err != nil && !eventlog.IsUndecoded(err) {
+		return domain.Link{}, streams.History{}, err
+	}
+	claimants := hashes.LastClaimants(claims.Events, a.request.Account)
+	slices.Reverse(claimants)
+	for _, id := range claimants[:min(len(claimants), maxClaimants)] {
+		loaded, err := a.links.hashes.LoadLink(ctx, hash, claims, id)
+		url, history, err := a.found(
+			ctx, read, id, loaded, err, missing,
+			func(u domain.Link) bool { return u.Live() && u.Hash == hash },
+		)
+		if !errors.Is(err, missing) {
+			return url, history, err
+		}
+	}
+	return domain.Link{}, streams.History{}, missing
+}
+
+// found returns a loaded link if it is one of the account that the caller sees, and that is meant
+// or was left by this command. err is that of loading it. Of a link whose state is unknown, the
+// account is told so, and nobody else.
+func (a *Attempt) found(
+	ctx context.Context, read Reading, id string, loaded streams.History, err, missing error,
+	meant func(domain.Link) bool,
+) (domain.Link, streams.History, error) {
+	if err != nil && !eventlog.IsUndecoded(err) {
+		return domain.Link{}, streams.History{}, err
+	}
+	r, url := a.request, domain.FoldLink(loaded.Events)
+	if url.Account != r.Account || !meant(url) && !loaded.Has(r.Command, events.LinkStream(id)) {
+		return domain.Link{}, streams.History{}, missing
+	}
+	if err != nil && r.Bound != nil { // the link may have left the bound
+		return domain.Link{}, streams.History{}, missing
+	}
+	if err != nil && read == Whole {
+		return domain.Link{}, streams.History{}, err
+	}
+	if sees, err := a.Sees(ctx, url); err != nil || !sees {
+		return domain.Link{}, streams.History{}, cmp.Or(err, missing)
+	}
+	return url, loaded, nil
+}

@@ -1,0 +1,214 @@
+// Package sealing encrypts the personal data of events under the key of an account or a person, and
+// opens it again. It stores no key: without its key the data is unreadable for ever.
+package sealing
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"linkledger/events"
+	"linkledger/events/codec"
+)
+
+// ErrUnreadable means that sealed data is not what the key of its owner has sealed for its stream.
+var ErrUnreadable = errors.New("sealed data cannot be opened")
+
+// Key is the key of an account or a user. It is safe for concurrent use.
+type Key struct{ aead cipher.AEAD }
+
+// NewKey returns a key made of 32 secret bytes. They MUST NOT be used for another owner.
+func NewKey(secret []byte) (*Key, error) {
+	if len(secret) != 32 {
+		return nil, fmt.Errorf("the key of an account has 32 bytes, not %d", len(secret))
+	}
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block) // safe for 2^32 texts
+	if err != nil {
+		return nil, err
+	}
+	return &Key{aead}, nil
+}
+
+// The purposes of sealed texts.
+const (
+	sealedNote    = "note"
+	sealedDetails = "details"
+)
+
+func (k *Key) seal(purpose, text, owner, stream string) *events.Sealed {
+	//nolint:gosec // the AEAD generates the nonce itself
+	box := k.aead.Seal(nil, nil, []byte(text), boundTo(purpose, owner, stream))
+	return &events.Sealed{Account: owner, Box: box}
+}
+
+func (k *Key) open(purpose string, sealed *events.Sealed, stream string) (string, error) {
+	text, err := k.aead.Open(nil, nil, sealed.Box, boundTo(purpose, sealed.Account, stream))
+	if err != nil {
+		return "", fmt.Errorf(
+			"%w: the %s in stream %s was not sealed there by the key of %s: %w", ErrUnreadable,
+			purpose, stream, sealed.Account, err,
+		)
+	}
+	return strings.ReplaceAll(string(text), "\x00", string(utf8.RuneError)), nil
+}
+
+func boundTo(purpose, owner, stream string) []byte {
+	return []byte(purpose + "\n" + owner + "\n" + stream)
+}
+
+// KeyOwner returns the id of the owner of the key that seals an event of an account: the account,
+// or for the details of a person the user.
+func KeyOwner(e events.Event, account string) string {
+	if known, ok := e.(events.UserKnown); ok {
+		return known.User
+	}
+	return account
+}
+
+// Seal returns the event with its personal data sealed by the key of an owner, for storage in
+// stream. An event without personal data, or with an empty note, is returned unchanged. Seal
+// refuses what codec.Encode refuses, because sealed texts cannot be checked later.
+func Seal(e events.Event, key *Key, owner, stream string) (events.Event, error) {
+	var err error
+	switch e := e.(type) {
+	case events.URLCreated:
+		if e.Note != "" {
+			e.SealedNote, err = key.sealNote(e, e.Note, owner, stream)
+			e.Note = ""
+		}
+		return e, err
+	case events.URLSettingsChanged:
+		if e.Note != nil && *e.Note != "" {
+			e.SealedNote, err = key.sealNote(e, *e.Note, owner, stream)
+			e.Note = nil
+		}
+		return e, err
+	case events.UserKnown:
+		var text []byte
+		text, err = codec.EncodePart(e.EventType(), e.Details)
+		e.Sealed, e.Details = key.seal(sealedDetails, string(text), owner, stream), events.Details{}
+		return e, err
+	}
+	return e, nil
+}
+
+func (k *Key) sealNote(e events.Event, note, owner, stream string) (*events.Sealed, error) {
+	if !events.IsText(note) {
+		return nil, &codec.TextError{EventType: e.EventType(), Field: sealedNote}
+	}
+	return k.seal(sealedNote, note, owner, stream), nil
+}
+
+// HasPersonal reports whether an event has personal data: a non-empty note, or details of a person.
+func HasPersonal(e events.Event) bool {
+	switch e := e.(type) {
+	case events.URLCreated:
+		return e.Note != "" || e.SealedNote != nil
+	case events.URLSettingsChanged:
+		return e.Note != nil && *e.Note != "" || e.SealedNote != nil
+	case events.UserKnown:
+		return true
+	}
+	return false
+}
+
+// SealedOf returns the sealed data of an event, or nil if it has none.
+func SealedOf(e events.Event) *events.Sealed {
+	switch e := e.(type) {
+	case events.URLCreated:
+		return e.SealedNote
+	case events.URLSettingsChanged:
+		return e.SealedNote
+	case events.UserKnown:
+		return e.Sealed
+	}
+	return nil
+}
+
+// Open returns an event of a stream with its personal data opened, beside the sealed data. The key
+// MUST be that of the owner of the sealed data. If key is nil because it was deleted, the data is
+// events.Erased and the sealed data is marked as erased. Open fails if the data was not sealed for
+// this stream with this key.
+func Open(e events.Event, key *Key, stream string) (events.Event, error) {
+	sealed := SealedOf(e)
+	if sealed == nil {
+		return e, nil
+	}
+	if key == nil {
+		return Erase(e), nil
+	}
+	purpose := sealedNote
+	if _, ok := e.(events.UserKnown); ok {
+		purpose = sealedDetails
+	}
+	text, err := key.open(purpose, sealed, stream)
+	if err != nil {
+		return nil, err
+	}
+	return withPersonal(e, text, sealed)
+}
+
+// Erase returns an event with events.Erased in place of its personal data, whether the data is
+// sealed or not.
+func Erase(e events.Event) events.Event {
+	if !HasPersonal(e) {
+		return e
+	}
+	erased := events.Sealed{Erased: true}
+	if sealed := SealedOf(e); sealed != nil {
+		erased.Account, erased.Box = sealed.Account, sealed.Box
+	}
+	if known, ok := e.(events.UserKnown); ok {
+		known.Details, known.Sealed = events.Details{Name: events.Erased}, &erased
+		return known
+	}
+	event, _ := withPersonal(e, events.Erased, &erased) // a note can be any text
+	return event
+}
+
+// Lose returns an event with events.LostKey in place of its sealed personal data.
+func Lose(e events.Event) events.Event {
+	sealed := SealedOf(e)
+	if known, ok := e.(events.UserKnown); ok {
+		known.Details = events.Details{Name: events.LostKey}
+		return known
+	}
+	event, _ := withPersonal(e, events.LostKey, sealed) // a note can be any text
+	return event
+}
+
+func withPersonal(e events.Event, text string, sealed *events.Sealed) (events.Event, error) {
+	switch e := e.(type) {
+	case events.URLCreated:
+		e.Note, e.SealedNote = text, sealed
+		return e, nil
+	case events.URLSettingsChanged:
+		e.Note, e.SealedNote = &text, sealed
+		return e, nil
+	case events.UserKnown:
+		e.Sealed = sealed
+		if err := json.Unmarshal([]byte(text), &e.Details); err != nil {
+			return nil, fmt.Errorf("%w: details of a person: %w", ErrUnreadable, err)
+		}
+		return e, nil
+	}
+	return e, nil
+}
+
+// OpenDetails opens sealed details of a user apart from their event. If key is nil because it was
+// deleted, the name is events.Erased.
+func OpenDetails(sealed *events.Sealed, key *Key, user string) (events.Details, error) {
+	opened, err := Open(events.UserKnown{User: user, Sealed: sealed}, key, events.StreamUser+user)
+	if err != nil {
+		return events.Details{}, err
+	}
+	return opened.(events.UserKnown).Details, nil //nolint:forcetypeassert // Open keeps the type
+}
