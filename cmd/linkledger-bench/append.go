@@ -33,7 +33,7 @@ func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
 		return report.Result{}, err
 	}
 	defer store.Close()
-	controlStore, err := eventstore.Open(eventstore.Config{URL: b.control.store})
+	controlStore, err := eventstore.Open(eventstore.Config{URL: b.control.Store})
 	if err != nil {
 		return report.Result{}, err
 	}

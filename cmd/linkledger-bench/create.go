@@ -24,7 +24,7 @@ const (
 // the call is answered.
 func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.Result, error) {
 	ours := caller.New(s.Base, creators, s.Creators...)
-	bare, against, settle := caller.New(b.control.web, creators, s.Client), "bare echo", s.Settle
+	bare, against, settle := caller.New(b.control.Web, creators, s.Client), "bare echo", s.Settle
 	if b.former != nil {
 		bare, against = caller.New(b.former.Base, creators, b.former.Creators...), "former"
 		settle = b.settleBoth(s)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"linkledger/cmd/linkledger-bench/internal/control"
 )
 
 func main() { os.Exit(runProcess()) }
@@ -28,6 +30,14 @@ func runProcess() int {
 type commandLine struct {
 	Measure measureCommand `cmd:"" default:"withargs" help:"Measure (the default)."`
 	Control controlCommand `cmd:"" hidden:"" help:"Serve what the program is measured against."`
+}
+
+// controlCommand serves what the program is measured against.
+type controlCommand struct{}
+
+// Run serves the control until ctx ends.
+func (*controlCommand) Run(ctx context.Context, p *process) error {
+	return control.Serve(ctx, p.stdout)
 }
 
 // process is what a command gets from its process.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"linkledger/cmd/linkledger-bench/internal/control"
 	"linkledger/cmd/linkledger-bench/internal/installation"
 	"linkledger/cmd/linkledger-bench/internal/load"
 	"linkledger/cmd/linkledger-bench/internal/report"
@@ -47,7 +48,7 @@ type bench struct {
 	redirected int
 	only       []string // parts
 	outage     time.Duration
-	control    *control
+	control    *control.Control
 	progress   io.Writer
 
 	// The former program takes the place of the control of creates and redirects.
@@ -118,7 +119,11 @@ var parts = []string{"appends", "rebuild", "lists", "redirects", "creates", "out
 
 // measure runs the measurements and adds their results to the report.
 func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
-	if b.control, err = startControl(ctx); err != nil {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if b.control, err = control.Start(ctx, self); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.control.Stop()) }()

@@ -83,7 +83,7 @@ func (b *bench) redirect(
 		return report.Result{}, 0, err
 	}
 	defer func() { err = errors.Join(err, ours.Close()) }()
-	base, against, settle := b.control.web, "bare 302", s.Settle
+	base, against, settle := b.control.Web, "bare 302", s.Settle
 	if b.former != nil {
 		base, against, settle = b.former.Base, "former", b.settleBoth(s)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"linkledger/internal/accountadmin"
+	"linkledger/internal/sessionadmin"
 	"linkledger/internal/signinlink"
 	"linkledger/internal/usage"
 )
@@ -32,7 +32,7 @@ func (c *consoleLink) Run(ctx context.Context, p *process) error {
 	if c.ValidFor <= 0 || c.ValidFor > 24*time.Hour {
 		return usage.Errorf("--valid-for must be more than 0 and at most 24h")
 	}
-	return accountadmin.MakeSignInLink(ctx, c.by(p), signinlink.Wanted{
+	return sessionadmin.MakeSignInLink(ctx, c.by(p), signinlink.Wanted{
 		Username: c.Username, Key: c.Key, Operator: c.Operator, ValidFor: c.ValidFor,
 	}, c.BaseURL)
 }
@@ -49,7 +49,7 @@ type consoleSessionList struct {
 
 // Run lists the sessions of operators and the sessions without an account.
 func (c *consoleSessionList) Run(ctx context.Context, p *process) error {
-	return accountadmin.ListSessions(ctx, c.by(p))
+	return sessionadmin.ListSessions(ctx, c.by(p))
 }
 
 type consoleSessionEnd struct {
@@ -59,5 +59,5 @@ type consoleSessionEnd struct {
 
 // Run ends a session.
 func (c *consoleSessionEnd) Run(ctx context.Context, p *process) error {
-	return accountadmin.EndSession(ctx, c.by(p), c.ID)
+	return sessionadmin.EndSession(ctx, c.by(p), c.ID)
 }

@@ -6,7 +6,7 @@ import (
 
 	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/contract"
-	"linkledger/httpapi/openid"
+	"linkledger/httpapi/openid/begun"
 )
 
 // signInData is what the page for signing in shows.
@@ -21,7 +21,7 @@ type signInData struct {
 func (h *Handler) askToSignIn(p *page.Page) error {
 	p.Title = "Sign in"
 	data := signInData{
-		Return: openid.LocalPath(p.Query().Get("return")), Ended: p.Query().Get("ended") != "",
+		Return: begun.LocalPath(p.Query().Get("return")), Ended: p.Query().Get("ended") != "",
 		Username: p.Left().Get("username"),
 	}
 	if h.cfg.OpenID != "" {
@@ -36,7 +36,7 @@ func (h *Handler) signIn(p *page.Page) error {
 	if err := p.ReadOpenForm(); err != nil {
 		return err
 	}
-	back := openid.LocalPath(p.Form.Get("return"))
+	back := begun.LocalPath(p.Form.Get("return"))
 	p.SignInAs(p.Form.Get("username"), p.Form.Get("key"))
 	err := p.Call(http.MethodPost, "/v3/sessions", nil, nil)
 	if refused, ok := page.AsRefusal(err); ok {

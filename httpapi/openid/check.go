@@ -5,57 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"path"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
-
-const (
-	// DefaultPath is where a person continues who has not asked for another path.
-	DefaultPath = "/console"
-	// apiPath is the other path below which a person may continue. Other paths are short links,
-	// which lead anywhere.
-	apiPath = "/v3"
-	// maxPath is the length of the longest path to return to.
-	maxPath = 1024
-)
-
-// LocalPath returns a text if it is a path of the console or the API, with or without a query, and
-// DefaultPath if not. A browser that is redirected to the result stays at the service.
-func LocalPath(text string) string {
-	if len(text) > maxPath || !strings.HasPrefix(text, "/") || !plain(text) {
-		return DefaultPath
-	}
-	parsed, err := url.Parse(text)
-	if err != nil || parsed.Scheme != "" || parsed.Host != "" || parsed.User != nil {
-		return DefaultPath
-	}
-	// What decodes the path, such as a proxy, must see a clean path too.
-	if !plain(parsed.Path) || !clean(parsed.Path) {
-		return DefaultPath
-	}
-	for _, root := range []string{DefaultPath, apiPath} {
-		if parsed.Path == root || strings.HasPrefix(parsed.Path, root+"/") {
-			return text
-		}
-	}
-	return DefaultPath
-}
-
-// clean reports whether a path has no empty elements and none that are dots.
-func clean(text string) bool {
-	cleaned := path.Clean(text)
-	return text == cleaned || cleaned != "/" && text == cleaned+"/"
-}
-
-// plain reports whether a text is UTF-8 without a backslash, which browsers read as a slash, and
-// without control characters, which they leave out.
-func plain(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool {
-		return r == '\\' || unicode.IsControl(r)
-	})
-}
 
 // CheckIssuer returns an error if a text is not the URL of an issuer: with https, or with http on
 // a loopback host, and without a user, a query and a fragment.

@@ -65,6 +65,9 @@ func failed(as error, what string, err error) error {
 	return fmt.Errorf("%w: %s: %w", as, what, clippedError{err})
 }
 
+// invalid returns an ErrInvalid that wraps what is wrong.
+func invalid(err error) error { return fmt.Errorf("%w: %w", ErrInvalid, err) }
+
 // clippedError is an error with a short text. The issuer decides what is in many errors.
 type clippedError struct{ error }
 

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"linkledger/httpapi/openid"
+	"linkledger/httpapi/openid/begun"
+	"linkledger/httpapi/openid/claims"
 	"linkledger/httpapi/openid/openidtest"
 )
 
@@ -132,8 +134,11 @@ func (s *site) signIn(t *testing.T) (openid.Identity, error) {
 // ada is Ada as her issuer describes her.
 func (s *site) ada() openid.Identity {
 	return openid.Identity{
-		Issuer: s.issuer.URL, Subject: openidtest.Ada.Subject, Mail: openidtest.Ada.Mail,
-		Name: openidtest.Ada.Name, Groups: openidtest.Ada.Groups,
+		Issuer: s.issuer.URL,
+		Person: claims.Person{
+			Subject: openidtest.Ada.Subject, Mail: openidtest.Ada.Mail, Name: openidtest.Ada.Name,
+			Groups: openidtest.Ada.Groups,
+		},
 	}
 }
 
@@ -260,8 +265,8 @@ func TestReturnsToLocalPath(t *testing.T) {
 	s := newSite(t, nil)
 	started := s.begin(t, "//evil.example/")
 	if _, returnTo, err := s.finish(t, started.back, started.cookie); err != nil ||
-		returnTo != openid.DefaultPath {
-		t.Errorf("%q, %v; want %q", returnTo, err, openid.DefaultPath)
+		returnTo != begun.DefaultPath {
+		t.Errorf("%q, %v; want %q", returnTo, err, begun.DefaultPath)
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"linkledger/httpapi/openid/begun"
+	"linkledger/httpapi/openid/claims"
 )
 
 // MinSecret is the least length of the secret of a Provider, in bytes.
@@ -75,23 +78,10 @@ func New(cfg Config) *Provider {
 
 // Identity is what the issuer says of a person.
 type Identity struct {
-	// Issuer is how the issuer spells itself. Issuer and Subject together identify the person; the
-	// other fields may change, and several people may share them.
+	// Issuer is how the issuer spells itself. Issuer and Subject together identify the person.
 	Issuer string
-	// Subject has 1 to 255 ASCII characters.
-	Subject string
-	// Mail is empty if the issuer says that it is not verified. It has at most 320 bytes.
-	Mail string
-	// Name is for display. It has at most 200 code points, and may be empty.
-	Name string
-	// Groups are those of the configuration that the person is in.
-	Groups []string
-	// GroupsUnknown says why the issuer does not say which groups the person is in. If empty, it
-	// does.
-	GroupsUnknown string
-	// GroupsMissing reports whether there is no claim with groups, which means that the person is
-	// in none.
-	GroupsMissing bool
+	// Person is what the claims say.
+	claims.Person
 	// Session is that at the issuer.
 	Session Session
 }
@@ -108,18 +98,18 @@ func (p *Provider) Begin(
 	if err != nil {
 		return "", err
 	}
-	started := newSignIn(returnTo, p.cfg.Now())
-	value := started.encode(p.cfg.Secret)
-	http.SetCookie(w, p.cookie(r, value, int(maxAge.Seconds())))
+	started := begun.New(returnTo, p.cfg.Now())
+	value := started.Encode(p.cfg.Secret)
+	http.SetCookie(w, p.cookie(r, value, int(begun.MaxAge.Seconds())))
 	return p.oauth(r, at).AuthCodeURL(
-		started.state, oidc.Nonce(started.nonce), oauth2.S256ChallengeOption(started.verifier),
+		started.State, oidc.Nonce(started.Nonce), oauth2.S256ChallengeOption(started.Verifier),
 	), nil
 }
 
 // Finish ends a sign-in at its callback. It deletes the cookie of the sign-in whatever happens, so
 // each sign-in has one callback. A sign-in that began more than ten minutes ago fails with
 // ErrInvalid, whatever the browser does with the cookie. returnTo is the path that Begin was given,
-// or DefaultPath. If there is an error, the results are empty.
+// or begun.DefaultPath. If there is an error, the results are empty.
 func (p *Provider) Finish(
 	w http.ResponseWriter, r *http.Request,
 ) (identity Identity, returnTo string, err error) {
@@ -132,7 +122,7 @@ func (p *Provider) Finish(
 	if err != nil {
 		return Identity{}, "", err
 	}
-	if !same(answered.state, started.state) {
+	if !begun.Same(answered.state, started.State) {
 		return Identity{}, "", fmt.Errorf("%w: the state is that of another sign-in", ErrInvalid)
 	}
 	at, err := p.discovered(r.Context())
@@ -147,15 +137,15 @@ func (p *Provider) Finish(
 	if err != nil {
 		return Identity{}, "", err
 	}
-	return identity, started.returnTo, nil
+	return identity, started.ReturnTo, nil
 }
 
 // redeem exchanges a code for tokens and returns whom they identify.
 func (p *Provider) redeem(
-	r *http.Request, at *metadata, started signIn, code string,
+	r *http.Request, at *metadata, started begun.SignIn, code string,
 ) (Identity, error) {
 	ctx := oidc.ClientContext(r.Context(), p.client)
-	tokens, err := exchange(ctx, p.oauth(r, at), code, started.verifier)
+	tokens, err := exchange(ctx, p.oauth(r, at), code, started.Verifier)
 	if err == nil || errors.Is(err, ErrInvalid) {
 		p.cfg.OnClient(nil)
 	} else if errors.Is(err, ErrMisconfigured) {
@@ -168,7 +158,7 @@ func (p *Provider) redeem(
 	if !ok {
 		return Identity{}, fmt.Errorf("%w: the issuer has sent no ID token", ErrInvalid)
 	}
-	stated, err := p.verify(ctx, at, raw, started.nonce)
+	stated, err := p.verify(ctx, at, raw, started.Nonce)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -179,12 +169,11 @@ func (p *Provider) redeem(
 	if err := p.complete(ctx, at, tokens, stated); err != nil {
 		return Identity{}, err
 	}
-	known, err := stated.identity(at.Issuer, p.cfg.GroupsClaim, p.cfg.Groups)
+	known, err := stated.Person(p.cfg.GroupsClaim, p.cfg.Groups)
 	if err != nil {
-		return Identity{}, err
+		return Identity{}, invalid(err)
 	}
-	known.Session = session
-	return known, nil
+	return Identity{Issuer: at.Issuer, Person: known, Session: session}, nil
 }
 
 // oauth returns the configuration of the code flow for a request.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+
+	"linkledger/httpapi/openid/claims"
 )
 
 // Session is what a sign-in says of the session at the issuer.
@@ -33,8 +34,6 @@ type SignOut struct {
 }
 
 const (
-	// signOutEvent is the name of the event that makes a token one of a sign-out.
-	signOutEvent = "http://schemas.openid.net/event/backchannel-logout"
 	// signOutAge is how old a token of a sign-out may be, and how far ahead the clock of the
 	// issuer.
 	signOutAge = 5 * time.Minute
@@ -100,13 +99,13 @@ func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 		return SignOut{}, fmt.Errorf("%w: the sign-out has expired", ErrInvalid)
 	case found["nonce"] != nil: // an ID token has one
 		return SignOut{}, fmt.Errorf("%w: the token is that of a sign-in", ErrInvalid)
-	case !found.isSignOut():
+	case !found.IsSignOut():
 		return SignOut{}, fmt.Errorf("%w: the token is not one of a sign-out", ErrInvalid)
 	}
 	out := SignOut{Issuer: at.Issuer, Expires: issued.Add(2 * signOutAge)}
 	if found["sub"] != nil {
-		if out.Subject, err = found.subject(); err != nil {
-			return SignOut{}, err
+		if out.Subject, err = found.Subject(); err != nil {
+			return SignOut{}, invalid(err)
 		}
 	}
 	if out.Session, err = p.keyOf(at, found, "sid"); err != nil {
@@ -121,22 +120,15 @@ func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	return out, nil
 }
 
-// isSignOut reports whether the claims are those of a sign-out.
-func (c claims) isSignOut() bool {
-	var happened map[string]json.RawMessage
-	if json.Unmarshal(orNull(c["events"]), &happened) != nil {
-		return false
-	}
-	var nothing map[string]json.RawMessage
-	return json.Unmarshal(orNull(happened[signOutEvent]), &nothing) == nil && nothing != nil
-}
-
 // keyOf returns a keyed hash of the id in a claim, or nil if there is none. So nobody who reads the
 // database learns an id.
-func (p *Provider) keyOf(at *metadata, of claims, claim string) ([]byte, error) {
-	id, err := of.text(claim)
-	if err != nil || id == "" {
-		return nil, err
+func (p *Provider) keyOf(at *metadata, of claims.Claims, claim string) ([]byte, error) {
+	id, err := of.Text(claim)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	if id == "" {
+		return nil, nil
 	}
 	if len(id) > maxID {
 		return nil, fmt.Errorf("%w: claim %s has more than %d bytes", ErrInvalid, claim, maxID)

@@ -12,6 +12,9 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"linkledger/httpapi/openid/begun"
+	"linkledger/httpapi/openid/claims"
 )
 
 // exchange exchanges a code for tokens. The answer of the token endpoint may repeat what it was
@@ -54,12 +57,12 @@ func fault(err error) bool {
 // right.
 func (p *Provider) verify(
 	ctx context.Context, at *metadata, raw, nonce string,
-) (claims, error) {
+) (claims.Claims, error) {
 	token, found, err := p.verifySigned(ctx, at, raw, &oidc.Config{Now: p.cfg.Now})
 	if err != nil {
 		return nil, err
 	}
-	if err := found.checkFor(p.cfg.ClientID, token.Audience, nonce); err != nil {
+	if err := p.checkFor(found, token.Audience, nonce); err != nil {
 		return nil, err
 	}
 	return found, nil
@@ -69,7 +72,7 @@ func (p *Provider) verify(
 // verified.
 func (p *Provider) verifySigned(
 	ctx context.Context, at *metadata, raw string, how *oidc.Config,
-) (*oidc.IDToken, claims, error) {
+) (*oidc.IDToken, claims.Claims, error) {
 	keys := &observedKeys{KeySet: at.keys}
 	how.ClientID, how.SupportedSigningAlgs = p.cfg.ClientID, at.Algorithms
 	token, err := oidc.NewVerifier(at.Issuer, keys, how).Verify(ctx, raw)
@@ -79,7 +82,7 @@ func (p *Provider) verifySigned(
 	case err != nil:
 		return nil, nil, failed(ErrInvalid, "token", err)
 	}
-	var found claims
+	var found claims.Claims
 	if err := token.Claims(&found); err != nil {
 		return nil, nil, failed(ErrInvalid, "token", err)
 	}
@@ -104,19 +107,19 @@ func (o *observedKeys) VerifySignature(ctx context.Context, token string) ([]byt
 
 // checkFor returns an error if the ID token was issued to another client or for another sign-in. A
 // token for several audiences has to name the client that it was issued to.
-func (c claims) checkFor(client string, audience []string, nonce string) error {
-	got, err := c.text("nonce")
+func (p *Provider) checkFor(found claims.Claims, audience []string, nonce string) error {
+	got, err := found.Text("nonce")
 	if err != nil {
-		return err
+		return invalid(err)
 	}
-	if !same(got, nonce) {
+	if !begun.Same(got, nonce) {
 		return fmt.Errorf("%w: the ID token is that of another sign-in", ErrInvalid)
 	}
-	party, err := c.text("azp")
+	party, err := found.Text("azp")
 	if err != nil {
-		return err
+		return invalid(err)
 	}
-	if (party != "" || len(audience) > 1) && party != client {
+	if (party != "" || len(audience) > 1) && party != p.cfg.ClientID {
 		return fmt.Errorf("%w: the ID token was issued to another client", ErrInvalid)
 	}
 	return nil
@@ -125,22 +128,25 @@ func (c claims) checkFor(client string, audience []string, nonce string) error {
 // complete adds the claims that the ID token lacks and the issuer gives at its UserInfo endpoint.
 // Many issuers put no more into an ID token than the specification requires.
 func (p *Provider) complete(
-	ctx context.Context, at *metadata, tokens *oauth2.Token, found claims,
+	ctx context.Context, at *metadata, tokens *oauth2.Token, found claims.Claims,
 ) error {
-	if at.UserInfoURL == "" || !found.lack(p.cfg.GroupsClaim) {
+	if at.UserInfoURL == "" || !found.Lack(p.cfg.GroupsClaim) {
 		return nil
 	}
 	more, err := p.userInfo(ctx, at, tokens)
 	if err != nil {
 		return failed(ErrUnavailable, "UserInfo endpoint", err)
 	}
-	return found.add(more)
+	if err := found.Add(more); err != nil {
+		return invalid(err)
+	}
+	return nil
 }
 
 // userInfo returns the answer of the UserInfo endpoint.
 func (p *Provider) userInfo(
 	ctx context.Context, at *metadata, tokens *oauth2.Token,
-) (more claims, err error) {
+) (more claims.Claims, err error) {
 	answer, err := p.get(ctx, at.UserInfoURL, tokens)
 	if err == nil {
 		err = json.Unmarshal(answer, &more)

@@ -21,6 +21,7 @@ import (
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/openid"
+	"linkledger/httpapi/openid/begun"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/router"
@@ -133,7 +134,7 @@ func (h *Handler) EndURL(r *http.Request, idToken string) string {
 func (h *Handler) begin(c *request.Context) (string, error) {
 	back := c.Request.URL.Query().Get("return")
 	if session.IsForeign(c.Request) {
-		return h.AskPath + "?return=" + url.QueryEscape(openid.LocalPath(back)), nil
+		return h.AskPath + "?return=" + url.QueryEscape(begun.LocalPath(back)), nil
 	}
 	return h.provider.Begin(c, c.Request, back)
 }

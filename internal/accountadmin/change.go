@@ -9,6 +9,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/permit"
 	"linkledger/events/eventstore"
+	"linkledger/internal/accountadmin/effect"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/projections"
@@ -16,36 +17,28 @@ import (
 	"linkledger/queries/cache"
 )
 
-// effect says what a command does to rights.
-type effect bool
-
-const (
-	changes effect = false
-	ends    effect = true // it only ends rights
-)
-
 // change runs a command on an account and prints the account after it. is reports whether the
 // account is shown as the command was to leave it.
 func change(
-	ctx context.Context, o installation.Operator, does effect, is func(accountlist.Account) bool,
+	ctx context.Context, o installation.Operator, does effect.Kind, is func(accountlist.Account) bool,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
 ) error {
 	return changeTo(
 		ctx, o, does, command,
-		func(outcome accounts.Outcome) done { return accountDone(outcome, is) },
+		func(outcome accounts.Outcome) effect.Left { return effect.OfAccount(outcome, is) },
 	)
 }
 
 // changeTo is change for a command of which left says what it has left.
 func changeTo(
-	ctx context.Context, o installation.Operator, does effect,
+	ctx context.Context, o installation.Operator, does effect.Kind,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
-	left func(accounts.Outcome) done,
+	left func(accounts.Outcome) effect.Left,
 ) error {
 	var outcome accounts.Outcome
 	err := run(ctx, o, does, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (done, error) {
+	) (effect.Left, error) {
 		var err error
 		outcome, err = command(ctx, a, r)
 		return left(outcome), err
@@ -59,20 +52,20 @@ func changeTo(
 // run runs a command on accounts, waits until the read models have what it has left, and checks
 // that they show it.
 func run(
-	ctx context.Context, o installation.Operator, does effect,
-	command func(context.Context, *accounts.Accounts, domain.Request) (done, error),
+	ctx context.Context, o installation.Operator, does effect.Kind,
+	command func(context.Context, *accounts.Accounts, domain.Request) (effect.Left, error),
 ) error {
 	return runOn(ctx, o, does, func(
 		ctx context.Context, store *eventstore.Store, r domain.Request,
-	) (done, error) {
+	) (effect.Left, error) {
 		return command(ctx, o.Accounts(store), r)
 	})
 }
 
 // runOn is run for a command that needs the event store.
 func runOn(
-	ctx context.Context, o installation.Operator, does effect,
-	command func(context.Context, *eventstore.Store, domain.Request) (done, error),
+	ctx context.Context, o installation.Operator, does effect.Kind,
+	command func(context.Context, *eventstore.Store, domain.Request) (effect.Left, error),
 ) error {
 	if o.Eventstore == "" {
 		if err := o.Locate(); err != nil {
@@ -93,7 +86,7 @@ func runOn(
 	if err != nil {
 		return o.Explain(err)
 	}
-	o.AwaitProjection(during, projections.Accounts, left.position)
+	o.AwaitProjection(during, projections.Accounts, left.Position)
 	if o.Database == "" {
 		return nil
 	}
@@ -103,15 +96,7 @@ func runOn(
 	if err != nil {
 		return err
 	}
-	return errors.Join(checkDone(ctx, db, does, left), db.Close())
-}
-
-func effectError(lacks bool, err error) error {
-	if !lacks || err != nil {
-		return err
-	}
-	return errors.New("stored, but without effect: earlier events of the same account or person " +
-		"cannot be applied; see linkledger projections dead-letters list accounts")
+	return errors.Join(effect.Check(ctx, db, does, left), db.Close())
 }
 
 // awaited returns when no node accepts any more what a command has ended: nodes use for a moment
@@ -134,7 +119,7 @@ func awaitNodes(ctx context.Context) {
 
 // Open opens an account and prints it with its API key.
 func Open(ctx context.Context, o installation.Operator, username, plan string) error {
-	return change(ctx, o, changes, func(accountlist.Account) bool { return true }, func(
+	return change(ctx, o, effect.Changes, func(accountlist.Account) bool { return true }, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Open(ctx, r, username, plan)
@@ -143,12 +128,12 @@ func Open(ctx context.Context, o installation.Operator, username, plan string) e
 
 // RotateKey replaces the API key of an account.
 func RotateKey(ctx context.Context, o installation.Operator, username string) error {
-	return awaited(ctx, changeTo(ctx, o, ends, func(
+	return awaited(ctx, changeTo(ctx, o, effect.Ends, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.RotateKey(ctx, r, username)
-	}, func(outcome accounts.Outcome) done {
-		return keysDone(outcome.Account.ID, outcome.Position, func(ids []string) bool {
+	}, func(outcome accounts.Outcome) effect.Left {
+		return effect.OfKeys(outcome.Account.ID, outcome.Position, func(ids []string) bool {
 			keys := outcome.Account.Keys
 			return len(ids) == 1 && ids[0] == keys[len(keys)-1].ID
 		})
@@ -158,7 +143,7 @@ func RotateKey(ctx context.Context, o installation.Operator, username string) er
 // Deactivate closes the API to an account and stops its links.
 func Deactivate(ctx context.Context, o installation.Operator, username string) error {
 	return awaited(ctx, change(
-		ctx, o, ends, func(shown accountlist.Account) bool { return !shown.Active },
+		ctx, o, effect.Ends, func(shown accountlist.Account) bool { return !shown.Active },
 		func(
 			ctx context.Context, a *accounts.Accounts, r domain.Request,
 		) (accounts.Outcome, error) {
@@ -170,7 +155,7 @@ func Deactivate(ctx context.Context, o installation.Operator, username string) e
 // Reactivate undoes Deactivate.
 func Reactivate(ctx context.Context, o installation.Operator, username string) error {
 	return change(
-		ctx, o, changes, func(shown accountlist.Account) bool { return shown.Active },
+		ctx, o, effect.Changes, func(shown accountlist.Account) bool { return shown.Active },
 		func(
 			ctx context.Context, a *accounts.Accounts, r domain.Request,
 		) (accounts.Outcome, error) {
@@ -187,7 +172,7 @@ func Edit(
 		return (plan == nil || shown.Plan == *plan) &&
 			(lastDay == nil || shown.ExpirationDate == *lastDay)
 	}
-	return awaited(ctx, change(ctx, o, changes, edited, func(
+	return awaited(ctx, change(ctx, o, effect.Changes, edited, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
 	) (accounts.Outcome, error) {
 		return a.Edit(ctx, r, username, accounts.Change{Plan: plan, ExpirationDate: lastDay})

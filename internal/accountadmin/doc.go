@@ -1,3 +1,3 @@
-// Package accountadmin opens, changes and shows accounts for operators, with their keys and
-// members, the persons who sign in, and links that sign a browser in.
+// Package accountadmin opens, changes and shows accounts for operators, with their keys and members
+// and the persons who sign in.
 package accountadmin

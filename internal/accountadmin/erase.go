@@ -12,6 +12,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/people"
 	"linkledger/events/eventstore"
+	"linkledger/internal/accountadmin/effect"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
@@ -37,7 +38,7 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 		err = e.members(ctx, outcome.Account)
 		e.awaitNotes(ctx, outcome.Position)
 		erased := func(shown accountlist.Account) bool { return shown.Erased }
-		return errors.Join(err, checkDone(ctx, e.db, ends, accountDone(outcome, erased)))
+		return errors.Join(err, effect.Check(ctx, e.db, effect.Ends, effect.OfAccount(outcome, erased)))
 	})
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func ErasePerson(ctx context.Context, o installation.Operator, user string) erro
 		if err := e.await(ctx, last); err != nil {
 			return err
 		}
-		return checkDone(ctx, e.db, ends, erasedPerson(id, last))
+		return effect.Check(ctx, e.db, effect.Ends, effect.OfErasedPerson(id, last))
 	})
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events"
+	"linkledger/internal/accountadmin/effect"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
@@ -58,7 +59,7 @@ func listOr(list []string, empty string) []string {
 // runFor runs a command on a key of an account, as run does. are reports whether the working keys
 // are shown as the command was to leave them.
 func runFor(
-	ctx context.Context, o installation.Operator, does effect, username string,
+	ctx context.Context, o installation.Operator, does effect.Kind, username string,
 	are func(ids []string) bool,
 	command func(
 		context.Context, *accounts.Accounts, domain.Request, string,
@@ -66,13 +67,13 @@ func runFor(
 ) error {
 	return run(ctx, o, does, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (done, error) {
+	) (effect.Left, error) {
 		account, err := a.ID(ctx, username)
 		if err != nil {
-			return done{}, err
+			return effect.Left{}, err
 		}
 		outcome, err := command(ctx, a, r, account)
-		return keysDone(account, outcome.Position, are), err
+		return effect.OfKeys(account, outcome.Position, are), err
 	})
 }
 
@@ -82,7 +83,7 @@ func AddKey(
 ) error {
 	var outcome accounts.KeyOutcome
 	added := func(ids []string) bool { return slices.Contains(ids, outcome.Key.ID) }
-	err := runFor(ctx, o, changes, username, added, func(
+	err := runFor(ctx, o, effect.Changes, username, added, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request, account string,
 	) (accounts.KeyOutcome, error) {
 		var err error
@@ -154,7 +155,7 @@ func ListKeys(ctx context.Context, o installation.Operator, username string) err
 // RevokeKey revokes an API key of an account. When it returns, no node accepts the key any more.
 func RevokeKey(ctx context.Context, o installation.Operator, username, id string) error {
 	revoked := func(ids []string) bool { return !slices.Contains(ids, id) }
-	err := runFor(ctx, o, ends, username, revoked, func(
+	err := runFor(ctx, o, effect.Ends, username, revoked, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request, account string,
 	) (accounts.KeyOutcome, error) {
 		return a.RevokeKey(ctx, r, account, id)

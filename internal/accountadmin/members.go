@@ -2,7 +2,6 @@ package accountadmin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
+	"linkledger/internal/accountadmin/effect"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
@@ -56,7 +56,7 @@ func ListMembers(ctx context.Context, o installation.Operator, username string) 
 			m.Group, console.Time(m.Since),
 		}
 	}
-	return printList(o, printed, console.Row{"id", "name", "mail", "role", "group", "since"}, rows)
+	return console.List(o.Stdout, o.JSON, printed, console.Row{"id", "name", "mail", "role", "group", "since"}, rows)
 }
 
 // SetMember gives a person a role in an account.
@@ -71,22 +71,22 @@ func SetMember(
 	if err != nil {
 		return err
 	}
-	err = runOn(ctx, o, changes, func(
+	err = runOn(ctx, o, effect.Changes, func(
 		ctx context.Context, store *eventstore.Store, r domain.Request,
-	) (done, error) {
+	) (effect.Left, error) {
 		person, err := o.People(store).Person(ctx, id.String())
 		if err != nil {
-			return done{}, err
+			return effect.Left{}, err
 		}
 		known := o.Accounts(store)
 		account, err := known.ID(ctx, username)
 		if err != nil {
-			return done{}, err
+			return effect.Left{}, err
 		}
 		position, err := known.SetMember(
 			ctx, r, account, accounts.Member{User: person.ID, Role: checked},
 		)
-		return memberDone(account, id, string(checked), position), err
+		return effect.OfMember(account, id, string(checked), position), err
 	})
 	if err != nil {
 		return err
@@ -103,15 +103,15 @@ func RemoveMember(ctx context.Context, o installation.Operator, username, user s
 	if err != nil {
 		return err
 	}
-	err = run(ctx, o, ends, func(
+	err = run(ctx, o, effect.Ends, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
-	) (done, error) {
+	) (effect.Left, error) {
 		account, err := a.ID(ctx, username)
 		if err != nil {
-			return done{}, err
+			return effect.Left{}, err
 		}
 		position, err := a.RemoveMember(ctx, r, account, id.String())
-		return memberDone(account, id, "", position), err
+		return effect.OfMember(account, id, "", position), err
 	})
 	if err != nil {
 		return err
@@ -119,14 +119,4 @@ func RemoveMember(ctx context.Context, o installation.Operator, username, user s
 	awaitNodes(ctx)
 	err = console.Printf(o.Stdout, "%s is no member of %s any more\n", id, username)
 	return err
-}
-
-// printList prints a list as JSON or as a table.
-func printList(
-	o installation.Operator, list any, header console.Row, rows []console.Row,
-) error {
-	if o.JSON {
-		return json.NewEncoder(o.Stdout).Encode(list)
-	}
-	return console.Table(o.Stdout, header, rows)
 }

@@ -51,7 +51,7 @@ func ListPeople(ctx context.Context, o installation.Operator) error {
 			console.Time(p.KnownAt),
 		}
 	}
-	return printList(
-		o, printed, console.Row{"id", "name", "mail", "issuer", "subject", "known since"}, rows,
+	return console.List(
+		o.Stdout, o.JSON, printed, console.Row{"id", "name", "mail", "issuer", "subject", "known since"}, rows,
 	)
 }

@@ -18,7 +18,7 @@ func TestAccountEndsDespiteUnreadableEvents(t *testing.T) {
 	i := installationtest.New(t)
 	stream := events.StreamAccount + i.Acme.Account.ID
 	deactivate := func(ctx context.Context, o operator) error { return accountadmin.Deactivate(ctx, o, "acme") }
-	addTo(t, i, events.MemberSet{User: "no id", Role: "owner", At: time.Now()})
+	i.AddToAcme(events.MemberSet{User: "no id", Role: "owner", At: time.Now()})
 	i.Run(deactivate).Has("acme") // the next event may activate it again
 	eventstoretest.Append(t, i.Events.URL(), stream, "account.future.v9", []byte(`{}`))
 	eventstoretest.Append(t, i.Events.URL(), events.StreamUsername+"acme", "username.future.v9", []byte(`{}`))

@@ -229,6 +229,29 @@ func TestHeldRequests(t *testing.T) {
 	}
 }
 
+// TestClosedInternalAddress checks that a service without its internal address fails at once, and waits for no load
+// balancer, which could not notice.
+func TestClosedInternalAddress(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t)
+	p.cfg.DrainDelay = time.Hour
+	if err := p.open(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(context.WithoutCancel(t.Context()), p.serving, p.internal) }()
+	p.await(p.operators+"/health/ready", http.StatusOK)
+	if err := p.internal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "the internal address is closed") {
+		t.Errorf("Run: %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestOpenRefuses checks that a start names the flag to change.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()

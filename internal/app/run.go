@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"linkledger/internal/admin"
+	"linkledger/internal/app/startup"
 	"linkledger/internal/config"
 	"linkledger/internal/daemon"
 	"linkledger/internal/telemetry"
@@ -23,7 +24,7 @@ import (
 // Run serves until ctx ends or a part fails. Then it stops the parts in the order of their
 // dependencies: the HTTP servers first, then the parts that their requests use.
 func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Server) error {
-	ctx, fail := context.WithCancelCause(reporting(ctx, internal, s.logger))
+	ctx, fail := context.WithCancelCause(startup.Reporting(ctx, internal, s.logger))
 	defer fail(nil)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -36,7 +37,11 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 		select {
 		case <-background.Done():
 		case <-internal.Done():
-			fail(internal.Err())
+			err := internal.Err()
+			if errors.Is(err, context.Canceled) { // which would be the end that a signal asks for
+				err = errors.New("the internal address is closed")
+			}
+			fail(err)
 		}
 		return internal.Close()
 	})
@@ -154,7 +159,7 @@ func (s *Service) startParts(
 		start("uses of keys", s.keyUses.Run)
 	}
 	parts.Go(func() error {
-		err := s.watchLog(background, sync.OnceFunc(func() { close(logChecked) }))
+		err := s.stores.WatchLog(background, sync.OnceFunc(func() { close(logChecked) }))
 		if err != nil && background.Err() == nil {
 			fail(err)
 		}
@@ -201,6 +206,13 @@ func (s *Service) drainLater(ctx context.Context, public *Public) context.Contex
 		context.AfterFunc(daemon.Urgent(ctx), stop)
 	})
 	return serving
+}
+
+// copyKeys completes the copy of the keys before the database stops.
+func (s *Service) copyKeys() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	return s.db.Keys.CopyAll(ctx)
 }
 
 // stopWithin runs stop for at most stopTimeout. After that it fails, and the end of the process

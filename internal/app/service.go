@@ -15,6 +15,7 @@ import (
 	"linkledger/httpapi"
 	"linkledger/httpapi/agent"
 	"linkledger/internal/admin"
+	"linkledger/internal/app/startup"
 	"linkledger/internal/clockcheck"
 	"linkledger/internal/config"
 	"linkledger/internal/operators"
@@ -33,10 +34,8 @@ import (
 const (
 	// stopTimeout bounds the end of the parts after the last request, and then that of their
 	// connections.
-	stopTimeout = 20 * time.Second
-	// databaseConnections bounds the PostgreSQL connections of one process.
-	databaseConnections = 24
-	visitorKeySize      = 32 // bytes
+	stopTimeout    = 20 * time.Second
+	visitorKeySize = 32 // bytes
 )
 
 // Service is a running service: API, redirects and projections over an event store and a database.
@@ -48,6 +47,7 @@ type Service struct {
 	cfg       Config
 	logger    *slog.Logger
 	db        *readmodel.DB
+	stores    startup.Stores
 	guard     *adoption.Guard
 	database  *connection.Watch
 	disk      *connection.Disk // of the database
@@ -105,7 +105,7 @@ func (s *Service) SignInLink(
 // Open connects to the backends and migrates the schema of the database. While it waits for a
 // backend, the internal address reports which one.
 func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, error) {
-	ctx = reporting(ctx, internal, cfg.Logger)
+	ctx = startup.Reporting(ctx, internal, cfg.Logger)
 	key, err := cfg.Keys()
 	if err != nil {
 		return nil, usage.Wrap(err)
@@ -139,7 +139,9 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	})
 	watch := connection.NewWatch(cfg.Logger)
 	disk := connection.NewDisk(cfg.Logger)
-	db, err := openDatabase(ctx, cfg, watch.Guard, disk.Guard, guard.Watch)
+	db, err := startup.OpenDatabase(
+		ctx, string(cfg.Database), cfg.Version, watch.Guard, disk.Guard, guard.Watch,
+	)
 	if err != nil {
 		store.Close()
 		traces.Close()
@@ -155,7 +157,8 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		),
 		metrics: metrics, traces: traces,
 	}
-	if err := s.openKeys(ctx, key); err != nil {
+	s.stores = startup.Stores{Store: store, DB: db, Guard: guard, Logger: cfg.Logger}
+	if err := s.stores.OpenKeys(ctx, key, cfg.NewKeys); err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	if err := s.wire(ctx); err != nil {

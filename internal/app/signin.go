@@ -30,7 +30,7 @@ const (
 
 // identities returns the secret that hashes the identities of people.
 func (s *Service) identities(ctx context.Context) ([]byte, error) {
-	secret, err := s.secret(ctx, identitySecret, sharedSecretSize)
+	secret, err := s.stores.Secret(ctx, identitySecret, sharedSecretSize)
 	if err == nil && s.db.Keys.Master == nil && s.cfg.OIDCIssuer != "" {
 		return nil, usage.Errorf(
 			"details of people are stored encrypted only: give --master-key (%s) with "+
@@ -47,7 +47,7 @@ func (s *Service) signIn(ctx context.Context) (*httpapi.SignIn, error) {
 		return nil, nil //nolint:nilnil // the public listener takes nil for none
 	}
 	var err error
-	signIn.Secret, err = s.secret(ctx, signInSecret, sharedSecretSize)
+	signIn.Secret, err = s.stores.Secret(ctx, signInSecret, sharedSecretSize)
 	return signIn, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"linkledger/commands/clicks/spool"
 	"linkledger/httpapi"
 	v3 "linkledger/httpapi/v3"
+	"linkledger/internal/app/startup"
 	"linkledger/internal/config"
 	"linkledger/internal/usage"
 	"linkledger/internal/wiring"
@@ -99,7 +100,7 @@ func (s *Service) visitorKeys(
 	ctx context.Context, cfg config.Redirecting,
 ) (current, former []byte, err error) {
 	if cfg.FormerVisitorKey != "" {
-		err = askDatabase(ctx, func(ctx context.Context) (err error) {
+		err = startup.Ask(ctx, func(ctx context.Context) (err error) {
 			former, err = s.db.Keys.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
 			return err
 		})
@@ -112,7 +113,7 @@ func (s *Service) visitorKeys(
 			return nil, nil, err
 		}
 	}
-	current, err = s.secret(ctx, cfg.VisitorKey, visitorKeySize)
+	current, err = s.stores.Secret(ctx, cfg.VisitorKey, visitorKeySize)
 	return current, former, err
 }
 

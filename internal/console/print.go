@@ -149,3 +149,11 @@ func Pairs(w io.Writer, asJSON bool, value any, rows [][2]any) error {
 	}
 	return lines.Flush()
 }
+
+// List prints a list as a table, or as one line of JSON.
+func List(w io.Writer, asJSON bool, list any, header Row, rows []Row) error {
+	if asJSON {
+		return JSON(w, list)
+	}
+	return Table(w, header, rows)
+}

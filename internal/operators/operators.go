@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,6 +20,8 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/router"
 	"linkledger/httpapi/session"
+	"linkledger/internal/operators/monitor"
+	"linkledger/internal/operators/streampages"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/accountlist"
@@ -56,10 +57,10 @@ type Handler struct {
 
 	*page.Pages
 
-	routes        *router.Router
-	began         time.Time
-	verifications *verifications
-	samples       samples
+	routes  *router.Router
+	began   time.Time
+	monitor *monitor.Monitor
+	streams *streampages.Pages
 }
 
 //go:embed templates/*.html
@@ -78,9 +79,13 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{Config: cfg, began: time.Now(), verifications: newVerifications()}
+	h := &Handler{Config: cfg, began: time.Now()}
 	h.Patience = cmp.Or(h.Patience, 2*time.Second)
 	h.Interval = cmp.Or(h.Interval, 20*time.Second)
+	h.monitor = monitor.New(monitor.Config{
+		DB: cfg.DB, Store: cfg.Store, Patience: h.Patience, Interval: h.Interval,
+	})
+	h.streams = streampages.New(cfg.DB, cfg.Store, h.Patience, streamsPath)
 	h.Pages, err = page.New(page.Config{
 		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: root,
 		Resume: h.identify,
@@ -100,10 +105,7 @@ func New(cfg Config) (*Handler, error) {
 
 // Run samples the projections and runs the verifications that operators ask for, until ctx ends.
 func (h *Handler) Run(ctx context.Context) error {
-	var sampling sync.WaitGroup
-	sampling.Go(func() { h.sample(ctx) })
-	defer sampling.Wait()
-	h.runVerifications(ctx)
+	h.monitor.Run(ctx)
 	return nil
 }
 
@@ -129,8 +131,8 @@ func (h *Handler) Routes() []router.Route {
 		router.Post(projection+"/retry", h.act(projection, h.retry)),
 		router.Post(projection+"/discard", h.act(projection, h.discard)),
 
-		router.Get(streamsPath, h.open("streams", h.stream)),
-		router.Get(streamsPath+"/event", h.open("event", h.event)),
+		router.Get(streamsPath, h.open("streams", h.streams.Stream)),
+		router.Get(streamsPath+"/event", h.open("event", h.streams.Event)),
 		router.Get(accountsPath, h.open("accounts", h.accounts)),
 		router.Get(sessionsPath, h.open("sessions", h.sessions)),
 		router.Post(sessionsPath+"/:id/end", h.act(sessionsPath, h.endSession)),

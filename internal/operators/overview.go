@@ -1,17 +1,13 @@
 package operators
 
 import (
-	"context"
 	"fmt"
 	"html/template"
 	"math"
-	"time"
 
-	"linkledger/events/eventstore"
 	"linkledger/httpapi/console/page"
+	"linkledger/internal/operators/monitor"
 	"linkledger/projections"
-	"linkledger/projections/engine/deadletter"
-	"linkledger/projections/engine/status"
 )
 
 // functions are those that only the templates of operators call.
@@ -23,100 +19,20 @@ var functions = template.FuncMap{
 	"count": func(n int) template.HTML { return page.NumberElement(int64(n)) },
 }
 
-// generation is a generation of a projection as pages show it.
-type generation struct {
-	status.Overview
-
-	Percent  int    // of the log that is applied
-	Progress string // how far a build is, for people
-	Behind   string // events that are not applied yet
-	Since    string // how long the oldest of them waits
-}
-
-// unknown is shown in place of what the event store knows, while it does not answer.
-const unknown = "unknown"
-
-// Problem returns what an operator should look at, or "".
-func (g generation) Problem() string {
-	switch g.State {
-	case status.Stopped:
-		return "has stopped: " + g.LastError
-	case status.Failing:
-		return "fails, and tries again: " + g.LastError
-	case status.Paused:
-		return "is paused by an operator"
-	case status.Unowned:
-		return "is kept up to date by no process"
-	case status.Misplaced:
-		return "is at a position that the log does not have: rebuild it. " + g.LastError
-	case status.CatchingUp:
-		return "is behind by " + g.Since
-	case status.Live, status.Kept, status.Building:
-	}
-	return ""
-}
-
 // notice is something that an operator should look at.
 type notice struct {
 	Projection, Text string // without a projection it is about the whole
 }
 
-// state is the state of all projections.
-type state struct {
-	Generations []generation
-	Store       string // what is unknown, and why; empty: nothing
-}
-
-// read reads the state of all projections. An event store that does not answer is part of it.
-func (h *Handler) read(ctx context.Context) (s state, err error) {
-	found, err := status.Generations(ctx, h.DB)
-	if err != nil {
-		return s, err
-	}
-	asking, cancel := context.WithTimeout(ctx, h.Patience)
-	defer cancel()
-	head, err := h.Store.Head(asking)
-	if err != nil {
-		s.Store = "The event store does not answer: " + err.Error()
-	} else if err := status.AddLag(asking, projections.All(), h.Store, found); err != nil {
-		s.Store = "How far projections are behind is not known: " + err.Error()
-	}
-	for _, o := range found {
-		s.Generations = append(s.Generations, newGeneration(o, head, s.Store == ""))
-	}
-	if s.Store == "" {
-		h.samples.add(time.Now(), h.Interval, found)
-	}
-	return s, nil
-}
-
-func newGeneration(o status.Overview, head eventstore.Position, known bool) generation {
-	g := generation{Overview: o, Progress: unknown, Behind: unknown, Since: unknown}
-	if !known {
-		return g
-	}
-	g.Percent = percent(o.Position.Commit, head.Commit)
-	g.Behind, g.Since = page.Number(int64(o.LagEvents)), page.Duration(o.Lag)
-	g.Progress = fmt.Sprintf("%d %% of the log · %s events/s · %s to go",
-		g.Percent, page.Number(int64(math.Round(o.Rate))), g.Behind)
-	if left := float64(o.LagEvents) / o.Rate; o.LagEvents > 0 && left < maxLeft.Seconds() {
-		g.Progress += ", about " + page.Duration(time.Duration(left*float64(time.Second))) + " left"
-	}
-	return g
-}
-
-// maxLeft is the longest time that is told: the rate of a build that has just begun says nothing.
-const maxLeft = 30 * 24 * time.Hour
-
 // overviewData is what the first page shows.
 type overviewData struct {
-	state
+	monitor.State
 
 	Notices []notice
 }
 
 // Serving returns the generations that serve.
-func (d overviewData) Serving() (serving []generation) {
+func (d overviewData) Serving() (serving []monitor.Generation) {
 	for _, g := range d.Generations {
 		if g.Serving {
 			serving = append(serving, g)
@@ -126,7 +42,7 @@ func (d overviewData) Serving() (serving []generation) {
 }
 
 // Building returns the generations that are being built.
-func (d overviewData) Building() (building []generation) {
+func (d overviewData) Building() (building []monitor.Generation) {
 	for _, g := range d.Generations {
 		if !g.Built {
 			building = append(building, g)
@@ -143,11 +59,11 @@ func (h *Handler) overview(p *page.Page) error {
 	p.Commands = []string{
 		"linkledger projections status --watch", "linkledger projections dead-letters list",
 	}
-	read, err := h.read(p.C.Context())
+	read, err := h.monitor.Read(p.C.Context())
 	if err != nil {
 		return err
 	}
-	data := overviewData{state: read}
+	data := overviewData{State: read}
 	if read.Store != "" {
 		data.Notices = append(
 			data.Notices, notice{Text: read.Store},
@@ -155,7 +71,7 @@ func (h *Handler) overview(p *page.Page) error {
 	}
 	for _, g := range read.Generations {
 		if problem := g.Problem(); problem != "" {
-			data.Notices = append(data.Notices, notice{g.Name, g.named() + " " + problem})
+			data.Notices = append(data.Notices, notice{g.Name, g.Named() + " " + problem})
 		}
 	}
 	parked, err := deadletter.Streams(p.C.Context(), h.DB, "", maxStreams)
@@ -169,12 +85,4 @@ func (h *Handler) overview(p *page.Page) error {
 	}
 	p.Data = data
 	return nil
-}
-
-// named names a generation, without its number if it serves.
-func (g generation) named() string {
-	if g.Serving {
-		return g.Name
-	}
-	return fmt.Sprintf("generation %d of %s", g.Generation, g.Name)
 }

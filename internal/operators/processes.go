@@ -49,14 +49,14 @@ func (h *Handler) processes(p *page.Page) error {
 	if err := h.readLog(p.C.Context(), &data); err != nil {
 		data.Store = err.Error()
 	}
-	read, err := h.read(p.C.Context())
+	read, err := h.monitor.Read(p.C.Context())
 	if err != nil {
 		return err
 	}
 	byOwner := make(map[string]int)
 	for _, g := range read.Generations {
 		if g.Owner == "" {
-			data.Unowned = append(data.Unowned, g.named())
+			data.Unowned = append(data.Unowned, g.Named())
 			continue
 		}
 		at, known := byOwner[g.Owner]
@@ -65,7 +65,7 @@ func (h *Handler) processes(p *page.Page) error {
 			byOwner[g.Owner] = at
 			data.Nodes = append(data.Nodes, node{Name: g.Owner})
 		}
-		data.Nodes[at].Projections = append(data.Nodes[at].Projections, g.named())
+		data.Nodes[at].Projections = append(data.Nodes[at].Projections, g.Named())
 	}
 	p.Data = data
 	return nil

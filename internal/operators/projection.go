@@ -10,24 +10,29 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/internal/operators/monitor"
+	"linkledger/internal/operators/streampages"
 	"linkledger/projections"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/rebuild"
 	"linkledger/projections/engine/status"
 )
 
+// maxListed is how many samples a page lists, the latest ones.
+const maxListed = 45
+
 // projectionData is what the page of a projection shows.
 type projectionData struct {
 	Name         string
-	Generations  []generation
+	Generations  []monitor.Generation
 	Parked       []deadletter.Stream
-	Verification *verification
-	Samples      []sample // of the generation that serves, the oldest first
-	Store        string   // what is unknown, and why; empty: nothing
+	Verification *monitor.Verification
+	Samples      []monitor.Sample // of the generation that serves, the oldest first
+	Store        string           // what is unknown, and why; empty: nothing
 }
 
 // Serving returns the generation that serves.
-func (d projectionData) Serving() (serving generation) {
+func (d projectionData) Serving() (serving monitor.Generation) {
 	for _, g := range d.Generations {
 		if g.Serving {
 			serving = g
@@ -37,7 +42,7 @@ func (d projectionData) Serving() (serving generation) {
 }
 
 // Latest returns the samples that the page lists.
-func (d projectionData) Latest() []sample {
+func (d projectionData) Latest() []monitor.Sample {
 	return d.Samples[max(0, len(d.Samples)-maxListed):]
 }
 
@@ -45,7 +50,7 @@ func (d projectionData) Latest() []sample {
 func (d projectionData) Problems() (problems []string) {
 	for _, g := range d.Generations {
 		if problem := g.Problem(); problem != "" {
-			problems = append(problems, g.named()+" "+problem)
+			problems = append(problems, g.Named()+" "+problem)
 		}
 	}
 	return problems
@@ -54,7 +59,7 @@ func (d projectionData) Problems() (problems []string) {
 // Stopped returns whether a generation waits before it tries a failed batch again.
 func (d projectionData) Stopped() bool {
 	return slices.ContainsFunc(
-		d.Generations, func(g generation) bool { return g.State == status.Stopped },
+		d.Generations, func(g monitor.Generation) bool { return g.State == status.Stopped },
 	)
 }
 
@@ -86,15 +91,15 @@ func (h *Handler) projection(p *page.Page) error {
 		"linkledger projections dead-letters retry " + name,
 		"linkledger projections dead-letters discard " + name,
 	}
-	read, err := h.read(p.C.Context())
+	read, err := h.monitor.Read(p.C.Context())
 	if err != nil {
 		return err
 	}
 	data := projectionData{
-		Name: name, Store: read.Store, Verification: h.verifications.of(name),
-		Samples: h.samples.of(name),
+		Name: name, Store: read.Store, Verification: h.monitor.Verification(name),
+		Samples: h.monitor.Samples(name),
 		Generations: slices.DeleteFunc(
-			read.Generations, func(g generation) bool { return g.Name != name },
+			read.Generations, func(g monitor.Generation) bool { return g.Name != name },
 		),
 	}
 	data.Parked, err = deadletter.Streams(p.C.Context(), h.DB, name, maxStreams)
@@ -210,7 +215,7 @@ func (h *Handler) prune(p *page.Page) error {
 
 func (h *Handler) verify(p *page.Page) error {
 	return h.do(p, "verify", "", func(_ context.Context, name string) error {
-		h.verifications.ask(name)
+		h.monitor.Verify(name)
 		return nil
 	})
 }
@@ -241,7 +246,7 @@ func (h *Handler) letters(
 	do func(ctx context.Context, name, stream string) (events int, err error),
 ) error {
 	stream := p.Form.Get("stream")
-	if err := checkStream(stream); err != nil {
+	if err := streampages.CheckName(stream); err != nil {
 		return err
 	}
 	return h.do(p, action, stream, func(ctx context.Context, name string) error {

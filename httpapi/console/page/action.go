@@ -12,7 +12,7 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/openid"
+	"linkledger/httpapi/openid/begun"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 )
@@ -191,7 +191,7 @@ func (s *Pages) keepForSignIn(p *Page, who string) {
 		return
 	}
 	to := withAnswer(back, p.named)
-	if openid.LocalPath(to) != to { // its filter is too long to come back
+	if begun.LocalPath(to) != to { // its filter is too long to come back
 		to = withAnswer(p.back, p.named)
 	}
 	p.Redirect = s.signInFrom(to, true)
@@ -200,7 +200,7 @@ func (s *Pages) keepForSignIn(p *Page, who string) {
 // signInFrom returns the address of the page for signing in that leads to a path afterwards. The
 // page says so if a session has ended.
 func (s *Pages) signInFrom(to string, ended bool) string {
-	query := "?return=" + url.QueryEscape(openid.LocalPath(to))
+	query := "?return=" + url.QueryEscape(begun.LocalPath(to))
 	if ended {
 		query += "&ended=1"
 	}

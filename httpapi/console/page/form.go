@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/openid"
+	"linkledger/httpapi/openid/begun"
 )
 
 // The fields that each form has besides its own: see the template hidden.
@@ -94,7 +94,7 @@ func (p *Page) sentBy() (string, bool) {
 // Back returns the address of the page with the form of an action.
 func (p *Page) Back() string {
 	from := p.Form.Get(fieldPage)
-	if from != "" && openid.LocalPath(from) == from {
+	if from != "" && begun.LocalPath(from) == from {
 		return from
 	}
 	return p.back

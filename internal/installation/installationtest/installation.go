@@ -249,3 +249,18 @@ func (i *Installation) Rebuild(name string) {
 func Link(hash string) commands.CreateURL {
 	return commands.CreateURL{LongURL: "https://example.com/" + hash, CustomHash: hash}
 }
+
+// AddToAcme appends an event to the stream of the account acme, past the checks of the program.
+func (i *Installation) AddToAcme(e events.Event) {
+	i.t.Helper()
+	stream := events.StreamAccount + i.Acme.Account.ID
+	last, err := i.Store.Last(i.t.Context(), stream)
+	if err == nil {
+		_, err = i.Store.Append(i.t.Context(), eventstore.Write{
+			Stream: stream, Expected: last.Revision, Command: uuid.New(), Events: []events.Event{e},
+		})
+	}
+	if err != nil {
+		i.t.Fatal(err)
+	}
+}

@@ -1,4 +1,4 @@
-package accountadmin_test
+package effect_test
 
 import (
 	"context"
@@ -9,26 +9,18 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
-	"linkledger/events/eventstore"
 	"linkledger/internal/accountadmin"
+	"linkledger/internal/installation"
 	"linkledger/internal/installation/installationtest"
 	"linkledger/projections"
 )
 
-// addTo appends an event to the stream of acme, past the checks of the program.
-func addTo(t *testing.T, i *installationtest.Installation, e events.Event) {
-	t.Helper()
-	stream := events.StreamAccount + i.Acme.Account.ID
-	last, err := i.Store.Last(t.Context(), stream)
-	if err == nil {
-		_, err = i.Store.Append(t.Context(), eventstore.Write{
-			Stream: stream, Expected: last.Revision, Command: uuid.New(), Events: []events.Event{e},
-		})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+func TestMain(m *testing.M) { installationtest.Main(m) }
+
+type (
+	command  = installationtest.Command
+	operator = installation.Operator
+)
 
 func edit(plan, day *string) command {
 	return func(ctx context.Context, o operator) error { return accountadmin.Edit(ctx, o, "acme", plan, day) }
@@ -43,8 +35,8 @@ func TestRepeatedChangesThatWereGivenUp(t *testing.T) {
 	deactivate := func(ctx context.Context, o operator) error { return accountadmin.Deactivate(ctx, o, "acme") }
 	reactivate := func(ctx context.Context, o operator) error { return accountadmin.Reactivate(ctx, o, "acme") }
 	i.Run(deactivate).Has("acme")
-	addTo(t, i, events.MemberSet{User: "no id", Role: "owner", At: time.Now()})
-	addTo(t, i, events.MemberSet{User: uuid.NewString(), Role: "viewer", At: time.Now()})
+	i.AddToAcme(events.MemberSet{User: "no id", Role: "owner", At: time.Now()})
+	i.AddToAcme(events.MemberSet{User: uuid.NewString(), Role: "viewer", At: time.Now()})
 	changes := []command{edit(new("gold"), nil), edit(nil, new("2030-01-31")), reactivate}
 	for _, change := range changes {
 		for range 2 { // with a repeat

@@ -1,4 +1,4 @@
-package operators
+package monitor
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"linkledger/projections/engine/verify"
 )
 
-// verification is the last verification of a projection that this process was asked for.
-type verification struct {
+// Verification is the last verification of a projection that this process was asked for.
+type Verification struct {
 	Ended   time.Time // zero: it waits or runs
 	Percent int
 	Rate    float64 // events per second
@@ -20,37 +20,39 @@ type verification struct {
 }
 
 // Holds reports whether the tables are as the log says.
-func (v verification) Holds() bool { return v.Problem == "" && v.Result.Different == 0 }
+func (v Verification) Holds() bool { return v.Problem == "" && v.Result.Different == 0 }
 
 // verifications runs one verification after the other, because each replays the log.
 type verifications struct {
 	wanted chan string
 
 	mu   sync.Mutex
-	last map[string]verification // by projection
+	last map[string]Verification // by projection
 }
 
 func newVerifications() *verifications {
 	return &verifications{
 		// One of each projection waits at most, so there is always a place.
 		wanted: make(chan string, len(projections.Names())),
-		last:   make(map[string]verification),
+		last:   make(map[string]Verification),
 	}
 }
 
-// ask asks for a verification unless one waits or runs.
-func (v *verifications) ask(name string) {
+// Verify asks for a verification of a projection unless one waits or runs. Run runs it.
+func (m *Monitor) Verify(name string) {
+	v := m.verifications
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if last, ok := v.last[name]; ok && last.Ended.IsZero() {
 		return
 	}
-	v.last[name] = verification{}
+	v.last[name] = Verification{}
 	v.wanted <- name
 }
 
-// of returns the last verification of a projection, or nil.
-func (v *verifications) of(name string) *verification {
+// Verification returns the last verification of a projection, or nil.
+func (m *Monitor) Verification(name string) *Verification {
+	v := m.verifications
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if last, ok := v.last[name]; ok {
@@ -59,7 +61,7 @@ func (v *verifications) of(name string) *verification {
 	return nil
 }
 
-func (v *verifications) update(name string, change func(*verification)) {
+func (v *verifications) update(name string, change func(*Verification)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	last := v.last[name]
@@ -68,26 +70,26 @@ func (v *verifications) update(name string, change func(*verification)) {
 }
 
 // runVerifications runs the verifications that operators ask for, until ctx ends.
-func (h *Handler) runVerifications(ctx context.Context) {
+func (m *Monitor) runVerifications(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case name := <-h.verifications.wanted:
-			h.runVerification(ctx, name)
+		case name := <-m.verifications.wanted:
+			m.runVerification(ctx, name)
 		}
 	}
 }
 
-func (h *Handler) runVerification(ctx context.Context, name string) {
-	result, err := projections.Verify(ctx, h.DB, h.Store, name, func(all []status.Progress) {
+func (m *Monitor) runVerification(ctx context.Context, name string) {
+	result, err := projections.Verify(ctx, m.cfg.DB, m.cfg.Store, name, func(all []status.Progress) {
 		for _, p := range all {
-			h.verifications.update(name, func(v *verification) {
+			m.verifications.update(name, func(v *Verification) {
 				v.Percent, v.Rate = percent(p.Position, p.Head), p.Rate
 			})
 		}
 	})
-	h.verifications.update(name, func(v *verification) {
+	m.verifications.update(name, func(v *Verification) {
 		v.Ended, v.Result = time.Now(), result
 		if err != nil {
 			v.Problem = err.Error()

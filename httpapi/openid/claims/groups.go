@@ -1,4 +1,4 @@
-package openid
+package claims
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 // groups have no effect, whatever their number and names. Those that are not said here are unknown,
 // which is not the same as none: Entra leaves the claim out for members of many groups. An issuer
 // that leaves it out without a reason means none, as Entra and Okta do for a person in no group.
-func (c claims) addGroups(to *Identity, claim string, wanted []string) {
+func (c Claims) addGroups(to *Person, claim string, wanted []string) {
 	stated := orNull(c[claim])
 	var elements []json.RawMessage
 	switch group, isText := textOf(stated); {
@@ -54,13 +54,13 @@ func among(wanted []string, groups ...string) (found []string) {
 
 // elsewhere reports whether the issuer says that a claim is at another place (OpenID Connect Core
 // 1.0, section 5.6.2). Nothing is fetched from there: Entra's place needs a token of its own.
-func (c claims) elsewhere(claim string) bool {
+func (c Claims) elsewhere(claim string) bool {
 	var places map[string]json.RawMessage
 	return json.Unmarshal(orNull(c["_claim_names"]), &places) == nil && places[claim] != nil
 }
 
 // isTrue reports whether a claim is true. Some issuers say so as a text.
-func (c claims) isTrue(name string) bool {
+func (c Claims) isTrue(name string) bool {
 	stated := string(c[name])
 	return stated == "true" || stated == `"true"`
 }

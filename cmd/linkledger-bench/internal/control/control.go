@@ -1,4 +1,6 @@
-package main
+// Package control serves the protocols of the program without doing its work: what is measured
+// takes turns with it. It MUST NOT import the program.
+package control
 
 import (
 	"context"
@@ -7,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"regexp"
 	"time"
 
@@ -20,15 +21,12 @@ import (
 	"linkledger/cmd/linkledger-bench/internal/child"
 )
 
-// controlCommand serves the protocols of the program without doing the work. It is a process of its
-// own because the program is one too.
-type controlCommand struct{}
+// ready matches the line that Serve prints with its addresses.
+var ready = regexp.MustCompile(`control is ready: (\S+) (\S+)`)
 
-// controlReady matches the line that the control prints with its addresses.
-var controlReady = regexp.MustCompile(`control is ready: (\S+) (\S+)`)
-
-// Run serves the control until ctx ends, and prints its addresses when it is ready.
-func (*controlCommand) Run(ctx context.Context, p *process) error {
+// Serve serves the control on two free ports of this machine until ctx ends. It prints its addresses
+// when it is ready.
+func Serve(ctx context.Context, stdout io.Writer) error {
 	var listen net.ListenConfig
 	web, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -53,7 +51,7 @@ func (*controlCommand) Run(ctx context.Context, p *process) error {
 		return nil
 	})
 	serving.Go(func() error { return store.Serve(calls) })
-	_, err = fmt.Fprintf(p.stdout, "control is ready: %s %s\n", web.Addr(), calls.Addr())
+	_, err = fmt.Fprintf(stdout, "control is ready: %s %s\n", web.Addr(), calls.Addr())
 	return errors.Join(err, serving.Wait())
 }
 
@@ -103,24 +101,22 @@ func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	}
 }
 
-// control is a running control process.
-type control struct {
+// Control is a running control process. It is a process of its own because the program is one too.
+type Control struct {
 	*child.Process
-	web   string // base URL
-	store string // connection string
+
+	Web   string // base URL
+	Store string // connection string
 }
 
-func startControl(ctx context.Context) (*control, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+// Start runs a program whose command control calls Serve, and returns when it is ready.
+func Start(ctx context.Context, program string) (*Control, error) {
 	c, err := child.Start(ctx, "control is ready", program, "control")
 	if err != nil {
 		return nil, err
 	}
-	addresses := controlReady.FindStringSubmatch(c.Greeting)
-	return &control{
-		Process: c, web: "http://" + addresses[1], store: "esdb://" + addresses[2] + "?tls=false",
+	addresses := ready.FindStringSubmatch(c.Greeting)
+	return &Control{
+		Process: c, Web: "http://" + addresses[1], Store: "esdb://" + addresses[2] + "?tls=false",
 	}, nil
 }

@@ -1,4 +1,6 @@
-package accountadmin
+// Package effect says whether what a command of operators has changed in the log is shown by the
+// read models. It MUST NOT change anything.
+package effect
 
 import (
 	"context"
@@ -20,10 +22,21 @@ import (
 // not have the change: an operator may have given its event up. So each command also says what the
 // read models show once it has had its effect.
 
-// done is what a command on an account or a person has left in the log.
-type done struct {
-	position eventstore.Position
-	account  string // id; empty: the command was about a person
+// Kind says what a command does to rights.
+type Kind bool
+
+// What a command does to rights.
+const (
+	Changes Kind = false
+	Ends    Kind = true // it only ends rights
+)
+
+// Left is what a command on an account or a person has left in the log.
+type Left struct {
+	// Position is that of the last event of the command.
+	Position eventstore.Position
+
+	account string // id; empty: the command was about a person
 	// shown reports whether the read models show what the command was to bring about.
 	shown func(context.Context, *queries.DB) (bool, error)
 }
@@ -34,37 +47,46 @@ var errWithout = errors.New("stored, but without effect: the event of this chang
 	"see linkledger projections dead-letters discarded accounts; dead-letters restore takes that " +
 	"back for the next rebuild")
 
-// checkDone returns an error if the read models have passed a change and do not show it, because
+// Check returns an error if the read models have passed a change and do not show it, because
 // its event is set aside or was given up. A later change of the account may have replaced it.
-func checkDone(ctx context.Context, db *readmodel.DB, does effect, d done) error {
+func Check(ctx context.Context, db *readmodel.DB, does Kind, left Left) error {
 	waiter := progress.NewWaiter(db)
-	err := effectError(waiter.LacksEffect(ctx, d.position.Commit, bool(does)))
+	err := lacking(waiter.LacksEffect(ctx, left.Position.Commit, bool(does)))
 	if err != nil {
 		return err
 	}
-	passed, err := waiter.Passed(ctx, projections.Accounts, d.position.Commit)
+	passed, err := waiter.Passed(ctx, projections.Accounts, left.Position.Commit)
 	if err != nil || !passed { // the operator was told that no projector runs
 		return err
 	}
-	shown, err := d.shown(ctx, queries.New(db))
+	shown, err := left.shown(ctx, queries.New(db))
 	if err != nil || shown {
 		return err
 	}
-	account, err := uuid.Parse(d.account)
+	account, err := uuid.Parse(left.account)
 	if err != nil { // a person, whom nothing restores
 		return errWithout
 	}
 	last, err := waiter.LastChange(ctx, account)
-	if err == nil && last <= d.position.Commit {
+	if err == nil && last <= left.Position.Commit {
 		err = errWithout
 	}
 	return err
 }
 
-// accountDone is what a command has left of an account that the read models show as is says.
-func accountDone(outcome accounts.Outcome, is func(accountlist.Account) bool) done {
-	return done{
-		position: outcome.Position, account: outcome.Account.ID,
+// lacking returns an error if a change lacks its effect.
+func lacking(lacks bool, err error) error {
+	if !lacks || err != nil {
+		return err
+	}
+	return errors.New("stored, but without effect: earlier events of the same account or person " +
+		"cannot be applied; see linkledger projections dead-letters list accounts")
+}
+
+// OfAccount is what a command has left of an account that the read models show as is says.
+func OfAccount(outcome accounts.Outcome, is func(accountlist.Account) bool) Left {
+	return Left{
+		Position: outcome.Position, account: outcome.Account.ID,
 		shown: func(ctx context.Context, q *queries.DB) (bool, error) {
 			shown, err := q.AccountByUsername(ctx, outcome.Account.Username)
 			if errors.Is(err, queries.ErrNotFound) {
@@ -75,13 +97,13 @@ func accountDone(outcome accounts.Outcome, is func(accountlist.Account) bool) do
 	}
 }
 
-// keysDone is what a command has left of the keys of an account, if the read models show those that
+// OfKeys is what a command has left of the keys of an account, if the read models show those that
 // work as are says.
-func keysDone(
+func OfKeys(
 	account string, position eventstore.Position, are func(ids []string) bool,
-) done {
-	return done{
-		position: position, account: account,
+) Left {
+	return Left{
+		Position: position, account: account,
 		shown: func(ctx context.Context, q *queries.DB) (bool, error) {
 			id, err := uuid.Parse(account)
 			if err != nil {
@@ -97,10 +119,10 @@ func keysDone(
 	}
 }
 
-// memberDone is what a command has left of a membership. An empty role stands for none.
-func memberDone(account string, user uuid.UUID, role string, position eventstore.Position) done {
-	return done{
-		position: position, account: account,
+// OfMember is what a command has left of a membership. An empty role stands for none.
+func OfMember(account string, user uuid.UUID, role string, position eventstore.Position) Left {
+	return Left{
+		Position: position, account: account,
 		shown: func(ctx context.Context, q *queries.DB) (bool, error) {
 			id, err := uuid.Parse(account)
 			if err != nil {
@@ -118,10 +140,10 @@ func memberDone(account string, user uuid.UUID, role string, position eventstore
 	}
 }
 
-// erasedPerson is what the erasure of a person has left.
-func erasedPerson(user uuid.UUID, position eventstore.Position) done {
-	return done{
-		position: position,
+// OfErasedPerson is what the erasure of a person has left.
+func OfErasedPerson(user uuid.UUID, position eventstore.Position) Left {
+	return Left{
+		Position: position,
 		shown: func(ctx context.Context, q *queries.DB) (bool, error) {
 			known, err := q.People(ctx, []uuid.UUID{user})
 			return known[user].Erased, err

@@ -1,4 +1,4 @@
-package openid
+package begun
 
 import (
 	"math"
@@ -14,29 +14,29 @@ var (
 	begunAt      = time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
 )
 
-// TestParseSignIn checks that no value of a cookie is read but one that was made under the secret.
-func TestParseSignIn(t *testing.T) {
+// TestParse checks that no value of a cookie is read but one that was made under the secret.
+func TestParse(t *testing.T) {
 	t.Parallel()
-	longest := newSignIn("/v3/"+strings.Repeat("a", maxPath-4), begunAt)
-	longest.begun = math.MinInt64
-	value := longest.encode(cookieSecret)
-	if got, err := parseSignIn(value, cookieSecret); err != nil || got != longest || len(value) != maxCookie {
+	longest := New("/v3/"+strings.Repeat("a", maxPath-4), begunAt)
+	longest.At = math.MinInt64
+	value := longest.Encode(cookieSecret)
+	if got, err := Parse(value, cookieSecret); err != nil || got != longest || len(value) != maxCookie {
 		t.Fatalf("%v, %v, %d bytes; want %v in %d", got, err, len(value), longest, maxCookie)
 	}
-	begun := newSignIn("/console", begunAt)
-	parts := strings.Split(begun.encode(cookieSecret), ".")
+	begun := New("/console", begunAt)
+	parts := strings.Split(begun.Encode(cookieSecret), ".")
 	with := func(at int, part string) string {
 		changed := slices.Clone(parts)
 		changed[at] = part
 		return strings.Join(changed, ".")
 	}
 	foreign := begun
-	foreign.returnTo = "//evil.example"
+	foreign.ReturnTo = "//evil.example"
 	for name, malformed := range map[string]string{
 		"empty":                 "",
 		"dots":                  "......",
 		"another version":       with(0, "1"),
-		"a later time":          with(1, strconv.FormatInt(begun.begun+600, 10)),
+		"a later time":          with(1, strconv.FormatInt(begun.At+600, 10)),
 		"another spelling":      with(1, "+"+parts[1]),
 		"another state":         with(2, newSecret()),
 		"another nonce":         with(3, newSecret()),
@@ -51,9 +51,9 @@ func TestParseSignIn(t *testing.T) {
 		"of a shorter value":    parts[0] + "." + parts[6],
 		"one part less":         strings.Join(parts[:6], "."),
 		"one part more":         strings.Join(parts, ".") + ".",
-		"under another secret":  begun.encode([]byte("sixteen bytes of")),
-		"under no secret":       begun.encode(nil),
-		"path to another host":  foreign.encode(cookieSecret),
+		"under another secret":  begun.Encode([]byte("sixteen bytes of")),
+		"under no secret":       begun.Encode(nil),
+		"path to another host":  foreign.Encode(cookieSecret),
 		"too long":              value + "A",
 		"a former version":      "1." + strings.Join(parts[2:6], "."),
 		"a former one, tagged":  "1." + strings.Join(parts[2:], "."),
@@ -61,18 +61,18 @@ func TestParseSignIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := parseSignIn(malformed, cookieSecret); err == nil {
+			if got, err := Parse(malformed, cookieSecret); err == nil {
 				t.Errorf("%q is %v", malformed, got)
 			}
 		})
 	}
 }
 
-func FuzzParseSignIn(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add("")
 	f.Add("2......")
-	f.Add(newSignIn("/console?a=b", begunAt).encode(cookieSecret))
-	f.Add(newSignIn("/v3/"+strings.Repeat("a", maxPath-4), begunAt).encode(cookieSecret))
+	f.Add(New("/console?a=b", begunAt).Encode(cookieSecret))
+	f.Add(New("/v3/"+strings.Repeat("a", maxPath-4), begunAt).Encode(cookieSecret))
 	f.Fuzz(func(t *testing.T, value string) {
 		// A value that is not authentic is also read with the tag that makes it so.
 		tagged := value
@@ -80,7 +80,7 @@ func FuzzParseSignIn(f *testing.F) {
 			tagged = value[:end] + "." + tagOf(value[:end], cookieSecret)
 		}
 		for _, value := range []string{value, tagged} {
-			parsed, err := parseSignIn(value, cookieSecret)
+			parsed, err := Parse(value, cookieSecret)
 			if err != nil {
 				if strings.Contains(err.Error(), value) && value != "" && len(value) > 9 {
 					t.Errorf("the error repeats %q", value)
@@ -90,8 +90,8 @@ func FuzzParseSignIn(f *testing.F) {
 			if value != tagged {
 				t.Errorf("%q is read without its tag", value)
 			}
-			if LocalPath(parsed.returnTo) != parsed.returnTo {
-				t.Errorf("path %q is not one of this service", parsed.returnTo)
+			if LocalPath(parsed.ReturnTo) != parsed.ReturnTo {
+				t.Errorf("path %q is not one of this service", parsed.ReturnTo)
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package accountadmin
+package sessionadmin
 
 import (
 	"cmp"

@@ -1,4 +1,6 @@
-package operators
+// Package streampages serves the pages of the stored events: a stream, and an event with the
+// projections that follow it. It MUST NOT change anything.
+package streampages
 
 import (
 	"context"
@@ -17,8 +19,25 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/status"
+	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
+
+// Pages serves the pages. It is safe for concurrent use.
+type Pages struct {
+	db       *readmodel.DB
+	store    *eventstore.Store
+	patience time.Duration
+	path     string
+}
+
+// New returns the pages at a path of the console. A page waits for the event store for as long as
+// patience.
+func New(
+	db *readmodel.DB, store *eventstore.Store, patience time.Duration, path string,
+) *Pages {
+	return &Pages{db, store, patience, path}
+}
 
 // streamData is what the page of a stream shows.
 type streamData struct {
@@ -39,14 +58,14 @@ type stored struct {
 	Metadata string
 }
 
-func newStored(r eventstore.Recorded) stored {
+func (h *Pages) stored(r eventstore.Recorded) stored {
 	query := url.Values{
 		"stream": {r.Stream}, "revision": {strconv.FormatInt(int64(r.Revision), 10)},
 	}
 	return stored{
 		Stream: r.Stream, Revision: r.Revision, Position: r.Position.String(),
 		ID: r.ID.String(), Type: r.Type, Time: r.Time,
-		Path: streamsPath + "/event?" + query.Encode(),
+		Path: h.path + "/event?" + query.Encode(),
 		Data: readable(r.Data), Metadata: readable(r.Metadata),
 	}
 }
@@ -71,8 +90,8 @@ func readable(body []byte) string {
 	return text
 }
 
-// stream shows the events of a stream.
-func (h *Handler) stream(p *page.Page) error {
+// Stream shows the events of a stream.
+func (h *Pages) Stream(p *page.Page) error {
 	p.Title = "Events"
 	name := strings.TrimSpace(p.Query().Get("stream"))
 	data := streamData{Stream: name}
@@ -91,7 +110,7 @@ func (h *Handler) stream(p *page.Page) error {
 	}
 	at := func(revision eventstore.Revision) string {
 		query := url.Values{"stream": {name}, "from": {strconv.FormatInt(int64(revision), 10)}}
-		return streamsPath + "?" + query.Encode()
+		return h.path + "?" + query.Encode()
 	}
 	if from > 0 {
 		data.Pager.Previous = at(max(0, from-page.Size))
@@ -101,7 +120,7 @@ func (h *Handler) stream(p *page.Page) error {
 		found = found[:page.Size]
 	}
 	for _, r := range found {
-		data.Events = append(data.Events, newStored(r))
+		data.Events = append(data.Events, h.stored(r))
 	}
 	if len(found) > 0 {
 		data.Pager.First = int(found[0].Revision)
@@ -111,8 +130,8 @@ func (h *Handler) stream(p *page.Page) error {
 	return nil
 }
 
-// checkStream refuses what is not the name of a stream of the service.
-func checkStream(name string) error {
+// CheckName refuses what is not the name of a stream of the service.
+func CheckName(name string) error {
 	if name == "" || len(name) > maxStreamName || strings.HasPrefix(name, "$") ||
 		!queries.Storable(name) {
 		return apierror.WrongInput("This is not the name of a stream of the service")
@@ -121,15 +140,15 @@ func checkStream(name string) error {
 }
 
 // load reads events of a stream. The service may read no other streams than its own.
-func (h *Handler) load(
+func (h *Pages) load(
 	p *page.Page, stream string, from eventstore.Revision, limit uint64,
 ) ([]eventstore.Recorded, error) {
-	if err := checkStream(stream); err != nil {
+	if err := CheckName(stream); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(p.C.Context(), h.Patience)
+	ctx, cancel := context.WithTimeout(p.C.Context(), h.patience)
 	defer cancel()
-	found, err := h.Store.Page(ctx, stream, from, limit)
+	found, err := h.store.Page(ctx, stream, from, limit)
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
@@ -163,8 +182,8 @@ type follower struct {
 	Name, State string
 }
 
-// event shows an event, and which projections have applied it.
-func (h *Handler) event(p *page.Page) error {
+// Event shows an event, and which projections have applied it.
+func (h *Pages) Event(p *page.Page) error {
 	stream := p.Query().Get("stream")
 	revision, err := revisionOf(p.Query().Get("revision"))
 	if err != nil {
@@ -180,7 +199,7 @@ func (h *Handler) event(p *page.Page) error {
 		}
 	}
 	e := found[0]
-	data := eventData{stored: newStored(e)}
+	data := eventData{stored: h.stored(e)}
 	var metadata struct {
 		Batch string `json:"batch"`
 	}
@@ -196,10 +215,10 @@ func (h *Handler) event(p *page.Page) error {
 }
 
 // followers returns whether the projections that follow an event have applied it.
-func (h *Handler) followers(
+func (h *Pages) followers(
 	ctx context.Context, e eventstore.Recorded,
 ) (all []follower, err error) {
-	generations, err := status.Generations(ctx, h.DB)
+	generations, err := status.Generations(ctx, h.db)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +228,7 @@ func (h *Handler) followers(
 			at[g.Name] = g
 		}
 	}
-	letters, err := deadletter.Of(ctx, h.DB, e.ID)
+	letters, err := deadletter.Of(ctx, h.db, e.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +236,7 @@ func (h *Handler) followers(
 	for _, l := range letters {
 		parked[l.Name] = l.Error
 	}
-	discarded, err := projections.DiscardedEvents(ctx, h.DB, "")
+	discarded, err := projections.DiscardedEvents(ctx, h.db, "")
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package accountadmin
+package sessionadmin
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func ListSessions(ctx context.Context, o installation.Operator) error {
 			console.Time(s.Begun), console.Time(s.Used),
 		}
 	}
-	return printList(o, printed, console.Row{
+	return console.List(o.Stdout, o.JSON, printed, console.Row{
 		"id", "operator", "account", "person", "name", "key", "key name", "browser", "began",
 		"last used",
 	}, rows)

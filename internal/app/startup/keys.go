@@ -1,0 +1,104 @@
+package startup
+
+// This file opens the keys of accounts and people, which the log cannot rebuild.
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"linkledger/events/eventstore"
+	"linkledger/internal/config"
+	"linkledger/internal/usage"
+	"linkledger/projections"
+	"linkledger/projections/connection"
+	"linkledger/projections/keystore"
+	"linkledger/projections/keystore/keyfile"
+)
+
+// OpenKeys checks that the master key is the one of the database. It creates the schema of keys at
+// the first start, and waits for the event store then, because the log must have no links yet:
+// newKeys accepts that what was encrypted for them is lost. A nil master encrypts nothing.
+func (s Stores) OpenKeys(
+	ctx context.Context, master *keyfile.MasterKey, newKeys bool,
+) error {
+	s.DB.Keys.Master = master
+	exist := false
+	err := Ask(ctx, func(ctx context.Context) (err error) {
+		exist, err = s.DB.Keys.Exist(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	made := !exist
+	if !exist {
+		if exist, err = s.restoreKeys(ctx); err != nil {
+			return config.ExplainKey(err)
+		}
+	}
+	if !exist {
+		if err := s.createKeys(ctx, newKeys); err != nil {
+			return err
+		}
+	}
+	s.Guard.Start(made)
+	s.DB.Reset()
+	// Where PostgreSQL allows few connections, the projectors need theirs before readers take all.
+	if err := Ask(ctx, s.DB.Writers.Ping); err != nil {
+		return err
+	}
+	if err := Ask(ctx, s.DB.Keys.CheckMaster); err != nil {
+		return config.ExplainKey(err)
+	}
+	return config.ExplainKey(
+		await(ctx, "database", connection.Unavailable, s.DB.Keys.CopyAll),
+	)
+}
+
+// restoreKeys loads the keys from the copy that a dev keeps beside its database. It reports whether
+// there was one.
+func (s Stores) restoreKeys(ctx context.Context) (done bool, err error) {
+	var restored keyfile.Restored
+	err = await(ctx, "database", connection.Unavailable, func(ctx context.Context) (err error) {
+		restored, done, err = projections.RestoreKeys(ctx, s.DB)
+		return err
+	})
+	if done && err == nil {
+		s.Logger.InfoContext(
+			ctx, "the keys and sessions are loaded from their copy",
+			slog.Int("keys", restored.Keys), slog.Int("sessions", restored.Sessions),
+		)
+	}
+	return done, err
+}
+
+func (s Stores) createKeys(ctx context.Context, newKeys bool) error {
+	var err error
+	if !newKeys {
+		err = await(ctx, "event store", isStoreOutage, within(func(ctx context.Context) error {
+			return projections.CheckNoLinks(ctx, s.Store)
+		}))
+	}
+	switch {
+	case errors.Is(err, keystore.ErrMissing):
+		return usage.Errorf("%w, but the log has links: restore the schema from a backup, "+
+			"after DROP SCHEMA IF EXISTS linkledger_keys CASCADE. If there is none, start once "+
+			"with --new-keys (%s): notes that were encrypted are then lost, and known visitors "+
+			"count as new ones", err, usage.Env("new-keys"))
+	case err != nil:
+		return explainStore(err)
+	}
+	if newKeys {
+		outage := func(err error) bool {
+			return connection.Unavailable(err) || errors.Is(err, eventstore.ErrUnavailable)
+		}
+		return explainStore(await(ctx, "database or event store", outage,
+			func(ctx context.Context) error {
+				return projections.CreateWithoutKeys(ctx, s.DB, s.Store)
+			}))
+	}
+	return await(ctx, "database", connection.Unavailable, func(ctx context.Context) error {
+		return projections.CreateKeys(ctx, s.DB)
+	})
+}
