@@ -5,10 +5,9 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contracttest"
 	"linkledger/httpapi/httpapitest"
 )
-
-const done = `= {"error":{"code":0,"message":""},"version":"3.1"}`
 
 func TestContractOfCreations(t *testing.T) {
 	t.Parallel()
@@ -23,7 +22,7 @@ func TestContractOfCreations(t *testing.T) {
 	item := func(fields string) string { return `{"urls":[{` + fields + `}]}` }
 	const some = `"long_url":"https://example.com/"`
 	c := s.Client(t, "alice")
-	hold(c, []row{
+	contracttest.Hold(c, []contracttest.Row{
 		{
 			"all fields; unknown ones are ignored", "POST /v3/urls",
 			item(`"long_url":"https://example.com/a?b=1&c=<d>","custom_hash":"Spring-26","note":"a note that is longer than it may be",
@@ -124,7 +123,7 @@ func TestContractOfEdits(t *testing.T) {
 		"expiration_date":null,"max_clicks":3,"tags":["b","c","d"]`
 	const success = `"error":{"code":0,"message":"","details":""}`
 	item := func(fields string) string { return `{"urls":[{` + fields + `}]}` }
-	hold(c, []row{
+	contracttest.Hold(c, []contracttest.Row{
 		{
 			"all fields", "PATCH /v3/urls/one",
 			item(`"long_url":"https://example.com/3","note":"n","email_stats":true,"ping":true,
@@ -208,14 +207,14 @@ func TestContractOfEdits(t *testing.T) {
 		},
 		{
 			"in a group too, without an error", "DELETE /v3/urls?hashes=one%2Cother%2Cnone", "", 200, apierror.CodeOK,
-			done, "/v3/urls", `{"urls":[{"hash":"one"}],"page":{"total_count":1}}`,
+			contracttest.Done, "/v3/urls", `{"urls":[{"hash":"one"}],"page":{"total_count":1}}`,
 		},
 		{
 			"unprotected", "PATCH /v3/urls/one", item(`"protected":false`), 200, apierror.CodeOK,
 			`{"urls":[{"protected":false}]}`, "", "",
 		},
 		{
-			"deletion", "DELETE /v3/urls/one", "", 200, apierror.CodeOK, done, "/v3/urls",
+			"deletion", "DELETE /v3/urls/one", "", 200, apierror.CodeOK, contracttest.Done, "/v3/urls",
 			`{"urls":[],"page":{"total_count":0}}`,
 		},
 		{"a deleted URL", "GET /v3/urls/one", "", 404, apierror.CodeURLNotFound, "", "", ""},
@@ -228,7 +227,7 @@ func TestContractOfEdits(t *testing.T) {
 			`{"urls":[{"long_url":"https://example.com/4"}]}`,
 		},
 		{
-			"deletion by tags", "DELETE /v3/urls?tags=~visited", "", 200, apierror.CodeOK, done, "/v3/urls",
+			"deletion by tags", "DELETE /v3/urls?tags=~visited", "", 200, apierror.CodeOK, contracttest.Done, "/v3/urls",
 			`{"page":{"total_count":0}}`,
 		},
 	})
@@ -244,7 +243,7 @@ func TestContractOfSelections(t *testing.T) {
 		s.Visit(t, "GET", hash)
 	}
 	const all = `"note":"n","expiration_date":"2030-01-01","max_clicks":9,"email_stats":true,"ping":true,"protected":true,"archived":true`
-	hold(c, []row{
+	contracttest.Hold(c, []contracttest.Row{
 		{
 			"the same for several, each once; the hash of the item does not count", "PATCH /v3/urls?hashes=a,none,b,a",
 			`{"urls":[{"note":"same","tags":["+t"],"hash":"c"}]}`, 200, apierror.CodeOK,
@@ -272,11 +271,11 @@ func TestContractOfSelections(t *testing.T) {
 			"/v3/urls?order_by=hash", `{"urls":[{` + all + `},{` + all + `},{"note":""}]}`,
 		},
 		{
-			"reset by tags", "DELETE /v3/stats?tags=t;u", "", 200, apierror.CodeOK, done, "/v3/urls?order_by=hash",
+			"reset by tags", "DELETE /v3/stats?tags=t;u", "", 200, apierror.CodeOK, contracttest.Done, "/v3/urls?order_by=hash",
 			`{"urls":[{"total_clicks":1},{"total_clicks":0},{"total_clicks":1}]}`,
 		},
 		{
-			"deletion by tags keeps protected URLs", "DELETE /v3/urls?tags=t|u", "", 200, apierror.CodeOK, done,
+			"deletion by tags keeps protected URLs", "DELETE /v3/urls?tags=t|u", "", 200, apierror.CodeOK, contracttest.Done,
 			"/v3/urls?order_by=hash", `{"urls":[{"hash":"a"},{"hash":"b"}]}`,
 		},
 		{
@@ -285,11 +284,11 @@ func TestContractOfSelections(t *testing.T) {
 			`{"urls":[{"protected":false,"expiration_date":null}]}`,
 		},
 		{
-			"deletion by tags", "DELETE /v3/urls?tags=t", "", 200, apierror.CodeOK, done, "/v3/urls",
+			"deletion by tags", "DELETE /v3/urls?tags=t", "", 200, apierror.CodeOK, contracttest.Done, "/v3/urls",
 			`{"page":{"total_count":0}}`,
 		},
-		{"of nothing", "DELETE /v3/urls?tags=t", "", 200, apierror.CodeOK, done, "", ""},
-		{"of deleted URLs", "DELETE /v3/urls?hashes=a,b", "", 200, apierror.CodeOK, done, "", ""},
+		{"of nothing", "DELETE /v3/urls?tags=t", "", 200, apierror.CodeOK, contracttest.Done, "", ""},
+		{"of deleted URLs", "DELETE /v3/urls?hashes=a,b", "", 200, apierror.CodeOK, contracttest.Done, "", ""},
 	})
 	if hers := bob.Read("hers"); hers.Note != "" || hers.TotalClicks != 1 {
 		t.Errorf("the other account's link is %+v", hers)

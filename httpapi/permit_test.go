@@ -26,17 +26,17 @@ const manyURLs = 3*httpapitest.OperationPortion + 5
 type changing struct {
 	*httpapitest.Site
 
-	owner *httpapitest.Client
-	key   *httpapitest.Client // of the account
-	keyID string
-	batch string // of the calls that made the URLs
-	gate  *gate
+	owner   *httpapitest.Client
+	key     *httpapitest.Client // of the account
+	keyID   string
+	batch   string // of the calls that made the URLs
+	barrier *httpapitest.Barrier
 }
 
 func newChanging(t *testing.T, urls int) *changing {
 	t.Helper()
-	s := &changing{gate: newGate()}
-	s.Site = httpapitest.NewSite(t, "", s.gate.adjust)
+	s := &changing{barrier: httpapitest.NewBarrier()}
+	s.Site = httpapitest.NewSite(t, "", s.barrier.Adjust)
 	s.owner = s.Client(t, "acme")
 	item := `,{"long_url":"https://example.com/","note":"n","tags":["t"]}`
 	for left := urls; left > 0; left -= 50 {
@@ -137,13 +137,13 @@ func TestChangesStopWhenTheirCallerEnds(t *testing.T) {
 			s := newChanging(t, manyURLs)
 			by, id := tc.by(t, s)
 			do := operations[tc.operation]
-			s.gate.closed.Store(true)
+			s.barrier.Closed.Store(true)
 			answered := make(chan *httpapitest.Answer)
 			go func() { answered <- by.Call(do[0], strings.ReplaceAll(do[1], "BATCH", s.batch), do[2]) }()
-			<-s.gate.arrived
+			<-s.barrier.Arrived
 			tc.end(t, s, id)
 			before := s.changed(t)
-			close(s.gate.open)
+			close(s.barrier.Open)
 			a := <-answered
 			a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
 			a.Has(tc.details)

@@ -5,38 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
 
-	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
-	"linkledger/projections"
 )
-
-// gate blocks the first call that waits for the read model of links after the gate is closed, until
-// the gate is opened.
-type gate struct {
-	closed  atomic.Bool
-	arrived chan struct{}
-	open    chan struct{}
-}
-
-func newGate() *gate { return &gate{arrived: make(chan struct{}), open: make(chan struct{})} }
-
-func (g *gate) adjust(cfg *httpapi.Config) {
-	wait := cfg.Projections.Wait
-	cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
-		if projection == projections.Links && g.closed.CompareAndSwap(true, false) {
-			close(g.arrived)
-			<-g.open
-		}
-		return wait(ctx, projection, position)
-	}
-}
 
 // awaitOperations waits until n operations of an account are running or queued.
 func awaitOperations(t testing.TB, s *httpapitest.Stack, c *httpapitest.Client, n int) {
@@ -56,8 +32,8 @@ func awaitOperations(t testing.TB, s *httpapitest.Stack, c *httpapitest.Client, 
 // with Retry-After. Other accounts and other calls do not wait.
 func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	t.Parallel()
-	g := newGate()
-	s := httpapitest.New(t, g.adjust)
+	g := httpapitest.NewBarrier()
+	s := httpapitest.New(t, g.Adjust)
 	c, bob := s.Client(t, "alice"), s.Client(t, "bob")
 	batch := c.Must(
 		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`,
@@ -70,10 +46,10 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 		{"DELETE", "/v3/urls?tags=t", ""},
 	}
 
-	g.closed.Store(true)
+	g.Closed.Store(true)
 	var calls sync.WaitGroup
 	calls.Go(func() { c.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
-	<-g.arrived
+	<-g.Arrived
 	for i := range httpapitest.OperationsWaiting {
 		calls.Go(func() {
 			do := operations[i%2]
@@ -90,7 +66,7 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	c.Must("DELETE", "/v3/stats?hashes=one", "")
 	httpapitest.Equal(t, "note while the others wait", c.Read("one").Note, "first")
 	bob.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"bobs"}]}`)
-	close(g.open)
+	close(g.Open)
 	calls.Wait()
 	httpapitest.Equal(t, "note", c.Read("one").Note, "x")
 	awaitOperations(t, s, c, 0)
@@ -104,14 +80,14 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 // leaves the queue and changes nothing.
 func TestOperationsOfClientsThatLeave(t *testing.T) {
 	t.Parallel()
-	g := newGate()
-	s := httpapitest.New(t, g.adjust)
+	g := httpapitest.NewBarrier()
+	s := httpapitest.New(t, g.Adjust)
 	c := s.Client(t, "alice")
 	c.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
-	g.closed.Store(true)
+	g.Closed.Store(true)
 	var calls sync.WaitGroup
 	calls.Go(func() { c.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
-	<-g.arrived
+	<-g.Arrived
 	ctx, leave := context.WithCancel(t.Context())
 	calls.Go(func() {
 		c.Call("DELETE", "/v3/urls?tags=t", "", func(r *http.Request) { *r = *r.WithContext(ctx) })
@@ -119,7 +95,7 @@ func TestOperationsOfClientsThatLeave(t *testing.T) {
 	awaitOperations(t, s, c, 2)
 	leave()
 	awaitOperations(t, s, c, 1)
-	close(g.open)
+	close(g.Open)
 	calls.Wait()
 	httpapitest.Equal(t, "note", c.Read("one").Note, "first")
 	httpapitest.Equal(t, "errors in the log", len(s.Log.Matching("level=ERROR")), 0)
@@ -130,26 +106,26 @@ func TestOperationsOfClientsThatLeave(t *testing.T) {
 // behind the whole operation.
 func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	t.Parallel()
-	g := newGate()
-	s := httpapitest.New(t, g.adjust)
+	g := httpapitest.NewBarrier()
+	s := httpapitest.New(t, g.Adjust)
 	c := s.Client(t, "alice")
 	item := `,{"long_url":"https://example.com/","tags":["t"]}`
 	for range 4 {
 		c.Must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, httpapitest.OperationPortion)[1:]+`]}`)
 	}
-	g.closed.Store(true)
+	g.Closed.Store(true)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		c.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"archived":true}]}`)
 	}()
-	<-g.arrived
+	<-g.Arrived
 	s.CatchUp(t)
 	httpapitest.Equal(
 		t, "changed before the read models show the first operationPortion",
 		c.Must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, httpapitest.OperationPortion,
 	)
-	close(g.open)
+	close(g.Open)
 	<-done
 	httpapitest.Equal(t, "changed", c.Must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*httpapitest.OperationPortion)
 }

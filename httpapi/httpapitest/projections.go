@@ -3,10 +3,14 @@ package httpapitest
 // This file stops, awaits and checks the projections of a stack.
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"linkledger/httpapi"
 
 	"github.com/google/uuid"
 
@@ -175,4 +179,27 @@ func (s *Stack) Exported(t *testing.T, format archive.Format, account string) st
 		t.Fatal(err)
 	}
 	return file.String()
+}
+
+// Barrier blocks the first call that waits for the read model of links after Closed is set, until
+// Open is closed.
+type Barrier struct {
+	Closed  atomic.Bool
+	Arrived chan struct{} // is closed when a call is blocked
+	Open    chan struct{}
+}
+
+// NewBarrier returns a barrier that blocks nothing yet.
+func NewBarrier() *Barrier { return &Barrier{Arrived: make(chan struct{}), Open: make(chan struct{})} }
+
+// Adjust puts the barrier into a configuration.
+func (g *Barrier) Adjust(cfg *httpapi.Config) {
+	wait := cfg.Projections.Wait
+	cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
+		if projection == projections.Links && g.Closed.CompareAndSwap(true, false) {
+			close(g.Arrived)
+			<-g.Open
+		}
+		return wait(ctx, projection, position)
+	}
 }

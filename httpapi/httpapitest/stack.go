@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
+	"linkledger/internal/soak"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -37,6 +41,12 @@ import (
 	"linkledger/queries/cache"
 	"linkledger/queries/progress"
 )
+
+// Main runs the tests of a package that uses stacks.
+func Main(m *testing.M) {
+	soak.Checks(10, 100)
+	goleak.VerifyTestMain(postgrestest.Main{M: m})
+}
 
 // Impatient answers writes soon although the read models do not show them.
 func Impatient(cfg *httpapi.Config) { cfg.WaitTimeout = 20 * time.Millisecond }
