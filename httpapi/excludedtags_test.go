@@ -3,8 +3,6 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,47 +20,6 @@ import (
 	"linkledger/queries/linklist"
 	"linkledger/tagexpr"
 )
-
-// TestKeysKeepLeavingOutLinks tries to take the label away by which a key leaves out links.
-func TestKeysKeepLeavingOutLinks(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.New(t)
-	owner := s.Client(t, "owner")
-	owner.Call("POST", "/v3/keys", `{"tags":"~secret"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.Create(`"long_url":"https://example.com/","custom_hash":"hidden","tags":["Secret"]`)
-	owner.Create(`"long_url":"https://example.com/","custom_hash":"shown","tags":["other"]`)
-	added := owner.Must("POST", "/v3/keys", `{"name":"agency","tags":"~secret"}`).Keys[0]
-	bound := *owner
-	bound.Key = added.Key
-	sees := func(want string) {
-		t.Helper()
-		httpapitest.Equal(t, "seen", bound.Must("GET", "/v3/urls", "").Hashes(), want)
-	}
-	sees("shown")
-	for _, call := range [][3]string{
-		{"PATCH", "/v3/tags/secret", `{"label":"hidden"}`}, {"DELETE", "/v3/tags/SECRET", ""},
-	} {
-		a := owner.Call(call[0], call[1], call[2])
-		a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
-		a.Has("agency")
-		a = owner.WithKey(`"scopes":["tags:write"]`).Call(call[0], call[1], call[2])
-		a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
-		if strings.Contains(a.Error.Details, "agency") {
-			t.Errorf("who may not list keys reads %q", a.Error.Details)
-		}
-		sees("shown")
-	}
-	owner.Must("PATCH", "/v3/tags/secret", `{"label":"SECRET"}`) // another spelling is the same label
-	owner.Must("PATCH", "/v3/tags/other", `{"label":"another"}`)
-	sees("shown")
-	owner.Call("PATCH", "/v3/keys/"+added.ID, `{"tags":"~none"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.Must("PATCH", "/v3/keys/"+added.ID, `{"tags":"~another","name":"x"}`)
-	sees("hidden")
-	owner.Must("DELETE", "/v3/tags/secret", "")
-	owner.Call("DELETE", "/v3/tags/another", "").Is(http.StatusForbidden, apierror.CodeAccessDenied)
-	owner.Must("DELETE", "/v3/keys/"+added.ID, "")
-	owner.Must("DELETE", "/v3/tags/another", "")
-}
 
 // TestBoundsWithoutTheirTagSeeNothing reads logs of before, in which a key leaves out the links of a
 // label that no tag has by now.
@@ -100,34 +57,6 @@ func TestBoundsWithoutTheirTagSeeNothing(t *testing.T) {
 	httpapitest.Equal(t, "tags of the account", len(owner.Must("GET", "/v3/tags", "").Tags), 1)
 	owner.Must("POST", "/v3/tags", `{"label":"secret"}`)
 	httpapitest.Equal(t, "seen with the tag", bound.Must("GET", "/v3/urls", "").Hashes(), "one")
-}
-
-// TestKeysAndRenamesAtTheSameTime adds a key that leaves out the links of a tag while two nodes rename
-// and delete the tag. Whoever comes first, the key never sees the links.
-func TestKeysAndRenamesAtTheSameTime(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.NewSite(t, "")
-	owner := s.Client(t, "owner")
-	given := 0
-	for round := range 60 {
-		label := fmt.Sprintf("secret%d", round)
-		hash := owner.Create(`"long_url":"https://example.com/","tags":["` + label + `"]`).Hash
-		var added *httpapitest.Answer
-		var all sync.WaitGroup
-		all.Go(func() { added = owner.Call("POST", "/v3/keys", `{"tags":"~`+label+`"}`) })
-		all.Go(func() { owner.On(s.Node).Call("PATCH", "/v3/tags/"+label, `{"label":"renamed`+label+`"}`) })
-		all.Wait()
-		owner.Must("POST", "/v3/tags", `{"label":"`+label+`"}`) // the label is used again
-		if added.Status != http.StatusOK {
-			added.Is(http.StatusBadRequest, apierror.CodeWrongInput)
-			continue
-		}
-		given++
-		bound := *owner
-		bound.Key = added.Keys[0].Key
-		bound.Call("GET", "/v3/urls/"+hash, "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
-	}
-	t.Logf("%d keys of 60 were given", given)
 }
 
 // TestReadsAndChangesAgreeOnBounds checks that lists and commands agree on the links that match a

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -74,22 +73,4 @@ func withTags(t testing.TB, s *httpapitest.Stack, number int, hidden ...string) 
 		}
 	}
 	return c.WithKey(`"tags":"+news"`)
-}
-
-// TestBoundKeysSeeLabelsInLowerCase says how a bound key sees the labels of its own URLs: as it sends
-// them in the answer to the call, and in lower case ever after.
-func TestBoundKeysSeeLabelsInLowerCase(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.New(t)
-	owner := s.Client(t, "owner")
-	owner.Create(`"long_url":"https://example.com/","tags":["Secret"]`)
-	bound := owner.WithKey(`"tags":"+News"`)
-	made := bound.Must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["NEWS"," SECRET "]}]}`)
-	httpapitest.Equal(t, "tags as sent", strings.Join(made.URLs[0].Tags, " "), "NEWS SECRET")
-	edited := bound.Must("PATCH", "/v3/urls/one", `{"urls":[{"tags":["+seCret","-none"]}]}`)
-	httpapitest.Equal(t, "tags of an edit", strings.Join(edited.URLs[0].Tags, " "), "news seCret")
-	httpapitest.Equal(t, "tags of a read", strings.Join(bound.Read("one").Tags, " "), "news secret")
-	httpapitest.Equal(t, "tags of the owner", strings.Join(owner.Read("one").Tags, " "), "NEWS Secret")
-	owner.Call("PATCH", "/v3/urls/one", `{"urls":[{"tags":["-none"]}]}`).URLs[0].Failed(t, 1309, "no tag")
-	httpapitest.Equal(t, "status", bound.Call("GET", "/v3/urls?tags=else", "").Status, http.StatusNotFound)
 }

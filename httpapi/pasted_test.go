@@ -11,11 +11,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"linkledger/commands/destination"
 	"linkledger/commands/domain"
-	"linkledger/events"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/httpapitest"
@@ -222,88 +219,4 @@ func TestPastedLabels(t *testing.T) {
 		httpapitest.Equal(t, label, len(c.Read(links[i].Hash).Tags), 0)
 	}
 	s.Verified(t)
-}
-
-// TestTagsOfBefore gives an account two tags whose labels are the same today, as v0.1.0 allowed it. A
-// label means the one in exactly its spelling, for links, expressions, past times and keys.
-func TestTagsOfBefore(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.New(t)
-	s.SyncClock()
-	c := s.Client(t, "alice")
-	c.Must("POST", "/v3/tags", `{"label":"first"}`)
-	for _, label := range []string{"strasse", "straße"} {
-		s.SetAside(t, events.StreamTags+c.ID, events.TagCreated{
-			TagID: uuid.NewString(), Account: c.ID, Label: label, At: s.Now(),
-		}, "tags", "history")
-	}
-	c.Create(`"long_url":"https://example.com/","custom_hash":"ss","tags":["strasse","other"]`)
-	c.Create(`"long_url":"https://example.com/","custom_hash":"sz","tags":["straße"]`)
-	past := "&at=" + url.QueryEscape(s.SyncClock())
-	for label, want := range map[string]string{"strasse": "ss", "straße": "sz", "STRASSE": "ss", "Straße": "sz"} {
-		for _, at := range []string{"", past} {
-			found := c.Must("GET", "/v3/urls?tags="+url.QueryEscape(label)+at, "").URLs
-			if len(found) != 1 || found[0].Hash != want {
-				t.Errorf("%s%s finds %+v; want %s", label, at, found, want)
-			}
-		}
-		key := c.WithKey(`"name":"` + label + `","tags":"+` + label + `"`)
-		if found := key.Must("GET", "/v3/urls", "").URLs; len(found) != 1 || found[0].Hash != want {
-			t.Errorf("a key bound to %s finds %+v; want %s", label, found, want)
-		}
-		for _, own := range []string{"ss", "sz"} {
-			a := key.Call("PATCH", "/v3/urls/"+own, `{"urls":[{"note":"n"}]}`)
-			if changed := a.Status == http.StatusOK; changed != (own == want) {
-				t.Errorf("a key bound to %s edits %s: %d %s", label, own, a.Status, a.Body)
-			}
-		}
-		for _, made := range []string{"strasse", "straße"} {
-			leads := map[string]string{"strasse": "ss", "straße": "sz"}[made]
-			body := `{"urls":[{"long_url":"https://example.com/","tags":["` + made + `"],"custom_hash":"ss"}]}`
-			a := key.Call("POST", "/v3/urls", body) // the hash is taken, so a link within the bound is refused too
-			if within := a.URLs[0].Code() == apierror.CodeHashUnavailable; within != (leads == want) {
-				t.Errorf("a key bound to %s makes a link with %s: %s", label, made, a.Body)
-			}
-		}
-	}
-	c.Must("PATCH", "/v3/tags/straße", `{"label":"Allee"}`)
-	httpapitest.Equal(t, "renamed", c.Read("sz").Tags[0], "Allee")
-	c.Must("DELETE", "/v3/tags/STRAẞE", "") // the other one, now the only one
-	httpapitest.Equal(t, "deleted", len(c.Read("ss").Tags), 1)
-}
-
-// TestTagsOfDots renames and deletes tags whose labels are segments of a path that means another one,
-// as v0.1.0 allowed it.
-func TestTagsOfDots(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.New(t)
-	c := s.Client(t, "alice")
-	c.Must("POST", "/v3/tags", `{"label":"first"}`)
-	for _, label := range []string{".", ".."} {
-		s.SetAside(t, events.StreamTags+c.ID, events.TagCreated{
-			TagID: uuid.NewString(), Account: c.ID, Label: label, At: s.Now(),
-		}, "tags", "history")
-	}
-	labels := func() (all []string) {
-		for _, tag := range c.Must("GET", "/v3/tags", "").Tags {
-			all = append(all, tag.Label)
-		}
-		return all
-	}
-	httpapitest.Equal(t, "tags", strings.Join(labels(), " "), "first . ..")
-	for _, path := range []string{"/v3/tags/.", "/v3/tags/..", "/v3/tags/%2E.", "/v3/tags/.%2e", "/v3/tags/%2E/first"} {
-		c.Call("DELETE", path, "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
-	}
-	c.Must("DELETE", "/v3/tags/%2e", "")
-	httpapitest.Equal(t, "tags", strings.Join(labels(), " "), "first ..")
-	c.Must("PATCH", "/v3/tags/%2E%2e/", `{"label":"dots"}`)
-	httpapitest.Equal(t, "tags", strings.Join(labels(), " "), "first dots")
-	for path, want := range map[string]int{
-		"/%2E": http.StatusNotFound, "/%2E%2E": http.StatusNotFound, "/v3/%2E%2E/one": http.StatusNotFound,
-		"/v3/urls/%2E": http.StatusBadRequest, "/v3/urls/%2E%2E": http.StatusBadRequest, // not a hash
-	} {
-		if a := c.Call("GET", path, ""); a.Status != want {
-			t.Errorf("%s: %d %s", path, a.Status, a.Body)
-		}
-	}
 }

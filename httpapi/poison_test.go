@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -125,41 +124,6 @@ func TestNarrowedKeysStayNarrowAfterRebuild(t *testing.T) {
 	refused()
 	fresh := owner.WithKey(`"name":"fresh"`)
 	fresh.Create(`"long_url":"https://example.com/"`)
-}
-
-// TestTextsOfKeys checks that no text with a control character reaches the projection of accounts, and that such a
-// text which is in the log already is shown without what cannot be stored.
-func TestTextsOfKeys(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.New(t)
-	owner := s.Client(t, "owner")
-	id := owner.Must("POST", "/v3/keys", `{"name":"sound"}`).Keys[0].ID
-	for _, odd := range []string{`a\u0000b`, `a\u001b[2Jb`, `a\u007fb`, `a\u009bb`, `a\nb`} {
-		for _, fields := range []string{`{"name":"` + odd + `"}`, `{"tags":"\"` + odd + `\""}`} {
-			owner.Call("POST", "/v3/keys", fields).Is(http.StatusBadRequest, apierror.CodeWrongInput)
-			owner.Call("PATCH", "/v3/keys/"+id, fields).Is(http.StatusBadRequest, apierror.CodeWrongInput)
-		}
-	}
-	// An event of v0.1.0, which has accepted NUL.
-	eventstoretest.Append(t, s.Events.URL(), events.StreamAccount+owner.ID, events.KeyAdded{}.EventType(), []byte(
-		`{"key_id":"older","key_hash":"`+strings.Repeat("0", 64)+`","name":"a\u0000b","tags":"\"a\u0000b\"",`+
-			`"at":"2026-01-01T00:00:00Z"}`))
-	owner.Must("POST", "/v3/keys", `{"name":"after"}`)
-	if older := owner.KeyNamed("a\ufffdb"); older.ID != "older" || *older.Tags != "\"a\ufffdb\"" {
-		t.Errorf("%+v", older)
-	}
-	owner.Must("DELETE", "/v3/keys/older", "")
-
-	// A key of another program, with an id that no key of this one has.
-	added := events.KeyAdded{KeyID: "odd", KeyHash: strings.Repeat("1", 64), At: time.Now()}
-	body, err := events.Encode(added)
-	if err != nil {
-		t.Fatal(err)
-	}
-	odd := strings.Replace(string(body), `"odd"`, `"o\u001bd"`, 1)
-	eventstoretest.Append(t, s.Events.URL(), events.StreamAccount+owner.ID, added.EventType(), []byte(odd))
-	owner.Must("POST", "/v3/keys", `{"name":"later"}`)
-	owner.Must("DELETE", "/v3/keys/o%1Bd", "")
 }
 
 // TestLinksBehindSenselessClaims appends claims of a hash that lead to no link. The owner of the link that has the hash

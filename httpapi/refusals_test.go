@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -254,47 +253,6 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the ca
 	httpapitest.Equal(t, "URLs", c.Must("GET", "/v3/urls", "").Page.TotalCount, 1)
 	httpapitest.Equal(t, "tags", len(c.Must("GET", "/v3/tags", "").Tags), 1)
 	httpapitest.Equal(t, "archived", c.Read("one").Archived, false)
-}
-
-func TestAuthentication(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.New(t)
-	c, gone := s.Client(t, "alice"), s.Client(t, "gone")
-	s.Deactivate(t, "gone")
-	basic := func(credentials string) httpapitest.With {
-		return httpapitest.Header("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credentials)))
-	}
-	cases := map[string]struct {
-		with   httpapitest.With
-		status int
-		want   apierror.Code
-	}{
-		"none":             {func(*http.Request) {}, 400, apierror.CodeInvalidKey},
-		"bearer":           {httpapitest.Header("Authorization", "Bearer "+c.Key), 400, apierror.CodeInvalidKey},
-		"no base64":        {httpapitest.Header("Authorization", "Basic *"), 400, apierror.CodeInvalidKey},
-		"no colon":         {basic("alice"), 400, apierror.CodeInvalidKey},
-		"unknown user":     {basic("bob:" + c.Key), 400, apierror.CodeInvalidUsername},
-		"other spelling":   {basic("Alice:" + c.Key), 400, apierror.CodeInvalidUsername},
-		"empty user":       {basic(":" + c.Key), 400, apierror.CodeInvalidUsername},
-		"no text":          {basic("\xff\xfe:" + c.Key), 400, apierror.CodeInvalidUsername},
-		"NUL":              {basic("al\x00ice:" + c.Key), 400, apierror.CodeInvalidUsername},
-		"empty key":        {basic("alice:"), 400, apierror.CodeInvalidKey},
-		"another's key":    {basic("alice:" + gone.Key), 400, apierror.CodeInvalidKey},
-		"inactive":         {basic("gone:" + gone.Key), 403, apierror.CodeAccessDenied},
-		"inactive, no key": {basic("gone:x"), 400, apierror.CodeInvalidKey},
-		"right":            {basic("alice:" + c.Key), 200, apierror.CodeOK},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a := httpapitest.Send(t, s.Server, "GET", "/v3/account", "", tc.with)
-			a.Is(tc.status, tc.want)
-			challenge := a.Header.Get("WWW-Authenticate")
-			if (tc.status == 400) != strings.HasPrefix(challenge, "Basic ") {
-				t.Errorf("WWW-Authenticate is %q", challenge)
-			}
-		})
-	}
 }
 
 func TestNoSecretIsLogged(t *testing.T) {

@@ -83,33 +83,3 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 	}
 	clients["links:create"].Must("POST", "/v3/urls", httpapitest.Batch(2))
 }
-
-// TestKeysCannotGiveMoreThanTheyHave adds and changes keys with keys that are restricted themselves.
-func TestKeysCannotGiveMoreThanTheyHave(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.New(t)
-	owner := s.Client(t, "owner")
-	for name, tc := range map[string]struct{ own, more, within string }{
-		"scopes":            {`"scopes":["keys","links:read"]`, `"scopes":["links:write"]`, `"scopes":["links:read"]`},
-		"all scopes":        {`"scopes":["keys","links:read"]`, ``, `"scopes":["keys"]`},
-		"networks":          {`"networks":["192.0.2.0/24"]`, `"networks":["192.0.2.0/23"]`, `"networks":["192.0.2.7"]`},
-		"no network":        {`"networks":["192.0.2.0/24"]`, ``, `"networks":["192.0.2.0/25","192.0.2.128/25"]`},
-		"last day":          {`"expiration_date":"2026-12-31"`, `"expiration_date":"2027-01-01"`, `"expiration_date":"2026-12-31"`},
-		"no last day":       {`"expiration_date":"2026-12-31"`, ``, `"expiration_date":"2026-06-01"`},
-		"one of two scopes": {`"scopes":["keys","links:read"]`, `"scopes":["links:read","stats:read"]`, `"scopes":["links:read"]`},
-	} {
-		own := owner.WithKey(tc.own)
-		here := httpapitest.From("192.0.2.7:1", "x")
-		refused := func(a *httpapitest.Answer) {
-			t.Helper()
-			a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
-			a.Has("only give what it has")
-		}
-		refused(own.Call("POST", "/v3/keys", "{"+tc.more+"}", here))
-		id := own.Must("POST", "/v3/keys", "{"+tc.within+"}", here).Keys[0].ID
-		if tc.more != "" {
-			refused(own.Call("PATCH", "/v3/keys/"+id, "{"+tc.more+"}", here))
-		}
-		own.Must("PATCH", "/v3/keys/"+id, "{"+tc.within+`,"name":"`+name+`"}`, here)
-	}
-}

@@ -197,22 +197,6 @@ func TestOtherSitesCannotSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInsEndInTime finishes a sign-in at the other node, in time and later, with the cookie that a browser should
-// have dropped.
-func TestSignInsEndInTime(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.NewSite(t, "")
-	for passed, want := range map[time.Duration]int{10 * time.Minute: http.StatusSeeOther, 10*time.Minute + time.Second: http.StatusBadRequest} {
-		b := s.Browser(t)
-		begun := b.Call("GET", signin.BeginPath, "")
-		back := openidtest.Visit(t, nil, begun.Header.Get("Location")).RequestURI()
-		s.SetTime(t, s.Now().Add(passed).Format(time.RFC3339))
-		if a := b.On(s.Node).Call("GET", back, ""); a.Status != want {
-			t.Errorf("after %s the callback answers %d %s; want %d", passed, a.Status, a.Body, want)
-		}
-	}
-}
-
 // after returns the text after the first occurrence of a mark, or nothing.
 func after(text, mark string) string {
 	_, rest, _ := strings.Cut(text, mark)

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 
@@ -99,33 +98,4 @@ func TestOperationsOfClientsThatLeave(t *testing.T) {
 	calls.Wait()
 	httpapitest.Equal(t, "note", c.Read("one").Note, "first")
 	httpapitest.Equal(t, "errors in the log", len(s.Log.Matching("level=ERROR")), 0)
-}
-
-// TestOperationsGoOnWithTheReadModels checks that an operation appends at most operationPortion
-// changes before the read models show them. Otherwise the writes of other accounts would wait
-// behind the whole operation.
-func TestOperationsGoOnWithTheReadModels(t *testing.T) {
-	t.Parallel()
-	g := httpapitest.NewBarrier()
-	s := httpapitest.New(t, g.Adjust)
-	c := s.Client(t, "alice")
-	item := `,{"long_url":"https://example.com/","tags":["t"]}`
-	for range 4 {
-		c.Must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, httpapitest.OperationPortion)[1:]+`]}`)
-	}
-	g.Closed.Store(true)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"archived":true}]}`)
-	}()
-	<-g.Arrived
-	s.CatchUp(t)
-	httpapitest.Equal(
-		t, "changed before the read models show the first operationPortion",
-		c.Must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, httpapitest.OperationPortion,
-	)
-	close(g.Open)
-	<-done
-	httpapitest.Equal(t, "changed", c.Must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*httpapitest.OperationPortion)
 }
