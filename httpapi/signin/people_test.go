@@ -32,17 +32,7 @@ func TestSignIn(t *testing.T) {
 	none.Is(http.StatusForbidden, apierror.CodeAccessDenied)
 	none.Has("member of no account")
 
-	owner.Call("PUT", "/v3/members", `{"id":"`+uuid.NewString()+`","role":"viewer"}`).
-		Is(http.StatusNotFound, apierror.CodeInvalidResource)
-	owner.Call("PUT", "/v3/members", `{"id":"`+id+`","role":"king"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.Call("PUT", "/v3/members", `{"role":"viewer"}`).Is(http.StatusBadRequest, apierror.CodeMissingInput)
-	owner.Call("PUT", "/v3/members", `{"id":"ada","role":"viewer"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.Call("PUT", "/v3/members", `{"id":"`+id+`"}`).Is(http.StatusBadRequest, apierror.CodeMissingInput)
-	set := owner.Must("PUT", "/v3/members", `{"id":"`+strings.ToUpper(id)+`","role":"viewer"}`).Members
-	if len(set) != 1 || set[0].ID != id || set[0].Name != openidtest.Ada.Name || set[0].Mail != openidtest.Ada.Mail ||
-		set[0].Role != "viewer" || set[0].Group != nil {
-		t.Errorf("the member is %+v", set)
-	}
+	owner.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
 	ada.Call("PATCH", "/v3/session", `{"account":"other"}`).Is(http.StatusForbidden, apierror.CodeAccessDenied)
 	session = ada.Must("PATCH", "/v3/session", `{"account":"acme"}`).Session
 	if session.Account == nil || *session.Account != "acme" || *session.Role != "viewer" || session.Accounts[0].Role != "viewer" {
@@ -54,10 +44,6 @@ func TestSignIn(t *testing.T) {
 	} else {
 		again.Must("GET", "/v3/urls", "") // a member begins in the account
 	}
-	owner.Must("DELETE", "/v3/members/"+id, "")
-	owner.Call("DELETE", "/v3/members/"+id, "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
-	ada.Ended()
-	httpapitest.Equal(t, "members", len(owner.Must("GET", "/v3/members", "").Members), 0)
 }
 
 // TestDetailsAreSealed checks that neither the log nor the tables have the details of a person in

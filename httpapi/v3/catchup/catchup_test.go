@@ -82,7 +82,7 @@ func TestReadsSayThatTheyAreBehind(t *testing.T) {
 	s := httpapitest.New(t, httpapitest.Impatient)
 	c := s.Client(t, "alice")
 	link := c.Create(`"long_url":"https://example.com/","tags":["old"]`)
-	s.CatchUp(t)
+	s.AwaitLevel(t, projections.Names()...)
 	s.Pause(t, projections.Links)
 	c.Must("PATCH", "/v3/urls/"+link.Hash, `{"urls":[{"note":"changed","tags":["new","-old"]}]}`)
 	deadline := time.Now().Add(httpapitest.Timeout)

@@ -2,12 +2,44 @@ package members_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 )
+
+// TestMembers refuses what names no person or no role, makes somebody a member, and ends their
+// sessions with the membership.
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	ada, id := s.SignIn(t, openidtest.Ada)
+	owner.Call("PUT", "/v3/members", `{"id":"`+uuid.NewString()+`","role":"viewer"}`).
+		Is(http.StatusNotFound, apierror.CodeInvalidResource)
+	owner.Call("PUT", "/v3/members", `{"id":"`+id+`","role":"king"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.Call("PUT", "/v3/members", `{"role":"viewer"}`).Is(http.StatusBadRequest, apierror.CodeMissingInput)
+	owner.Call("PUT", "/v3/members", `{"id":"ada","role":"viewer"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.Call("PUT", "/v3/members", `{"id":"`+id+`"}`).Is(http.StatusBadRequest, apierror.CodeMissingInput)
+	set := owner.Must("PUT", "/v3/members", `{"id":"`+strings.ToUpper(id)+`","role":"viewer"}`).Members
+	if len(set) != 1 || set[0].ID != id || set[0].Name != openidtest.Ada.Name || set[0].Mail != openidtest.Ada.Mail ||
+		set[0].Role != "viewer" || set[0].Group != nil {
+		t.Errorf("the member is %+v", set)
+	}
+	listed := owner.Must("GET", "/v3/members", "").Members
+	if len(listed) != 1 || listed[0].ID != id || listed[0].Role != "viewer" {
+		t.Errorf("the members are %+v", listed)
+	}
+	ada.Must("PATCH", "/v3/session", `{"account":"acme"}`)
+	owner.Must("DELETE", "/v3/members/"+id, "")
+	owner.Call("DELETE", "/v3/members/"+id, "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
+	ada.Ended()
+	httpapitest.Equal(t, "members", len(owner.Must("GET", "/v3/members", "").Members), 0)
+}
 
 // TestRepeatedMemberCalls checks that a late repeat of a call does not bring back a removed member,
 // and does not remove one who was added again.

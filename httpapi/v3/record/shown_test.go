@@ -140,19 +140,3 @@ func TestRefusedUndosShowNoDestination(t *testing.T) {
 		t.Errorf("an undo of the owner shows %s", a.Body)
 	}
 }
-
-// TestTagsAreShownAsSentWithoutTheirScope checks that who writes tags and may not read them does not
-// learn how they are spelled.
-func TestTagsAreShownAsSentWithoutTheirScope(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.New(t)
-	owner := s.Client(t, "owner")
-	owner.Must("POST", "/v3/tags", `{"label":"Private"}`)
-	owner.Must("POST", "/v3/tags", `{"label":"own"}`)
-	writer := owner.WithKey(`"scopes":["tags:write"]`)
-	httpapitest.Equal(t, "label", writer.Must("POST", "/v3/tags", `{"label":" PRIVATE "}`).Tags[0].Label, "PRIVATE")
-	httpapitest.Equal(t, "label of the owner", owner.Must("POST", "/v3/tags", `{"label":"PRIVATE"}`).Tags[0].Label, "Private")
-	a := writer.Call("PATCH", "/v3/tags/own", `{"label":"PRIVATE"}`)
-	a.Is(400, apierror.CodeInvalidLabel)
-	a.Has(`"PRIVATE"`)
-}

@@ -162,3 +162,19 @@ func TestTagsOfDots(t *testing.T) {
 		}
 	}
 }
+
+// TestTagsAreShownAsSentWithoutTheirScope checks that who writes tags and may not read them does not
+// learn how they are spelled.
+func TestTagsAreShownAsSentWithoutTheirScope(t *testing.T) {
+	t.Parallel()
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	owner.Must("POST", "/v3/tags", `{"label":"Private"}`)
+	owner.Must("POST", "/v3/tags", `{"label":"own"}`)
+	writer := owner.WithKey(`"scopes":["tags:write"]`)
+	httpapitest.Equal(t, "label", writer.Must("POST", "/v3/tags", `{"label":" PRIVATE "}`).Tags[0].Label, "PRIVATE")
+	httpapitest.Equal(t, "label of the owner", owner.Must("POST", "/v3/tags", `{"label":"PRIVATE"}`).Tags[0].Label, "Private")
+	a := writer.Call("PATCH", "/v3/tags/own", `{"label":"PRIVATE"}`)
+	a.Is(400, apierror.CodeInvalidLabel)
+	a.Has(`"PRIVATE"`)
+}
