@@ -10,7 +10,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/internal/operators"
-	"linkledger/internal/operators/operatorstest"
+	"linkledger/internal/operators/alonetest"
 	"linkledger/projections/projectionstest"
 	"linkledger/queries/accountlist"
 )
@@ -40,7 +40,7 @@ func TestHosts(t *testing.T) {
 // name of others.
 func TestPagesNeedAnOperator(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t)
+	c := alonetest.New(t)
 	account := c.Writer.Account()
 	c.Await()
 	nobody, operator, member := c.Browser(), c.Operator(), c.Browser()
@@ -77,7 +77,7 @@ func TestPagesNeedAnOperator(t *testing.T) {
 // TestActions pauses, resumes, rebuilds, rolls back and prunes a projection.
 func TestActions(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t)
+	c := alonetest.New(t)
 	c.Writer.Link(c.Writer.Account(), "one")
 	c.Await()
 	b := c.Operator()
@@ -115,7 +115,7 @@ func TestActions(t *testing.T) {
 // TestDeadLetters retries and discards an event that a projection has set aside.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t)
+	c := alonetest.New(t)
 	c.Await()
 	b := c.Operator()
 	stream := events.StreamTags + uuid.NewString()
@@ -142,7 +142,7 @@ func TestDeadLetters(t *testing.T) {
 // TestSessions lists sessions and ends one.
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t)
+	c := alonetest.New(t)
 	b, other := c.Operator(), c.Operator()
 	listed := b.Shows("/console/sessions", "one-time link")
 	var ended string
@@ -158,7 +158,7 @@ func TestSessions(t *testing.T) {
 		t.Error("the log does not say which session has ended")
 	}
 	left := 0
-	for _, browser := range []*operatorstest.Browser{b, other} {
+	for _, browser := range []*alonetest.Browser{b, other} {
 		if browser.Get("/console").Status == http.StatusOK {
 			left++
 		}
@@ -171,7 +171,7 @@ func TestSessions(t *testing.T) {
 // TestAccounts searches accounts.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t)
+	c := alonetest.New(t)
 	b := c.Operator()
 	b.Shows("/console/accounts", "There are no accounts yet")
 	ada, eve := c.Writer.Account().String(), c.Writer.Account().String()

@@ -11,7 +11,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/internal/operators"
-	"linkledger/internal/operators/operatorstest"
+	"linkledger/internal/operators/alonetest"
 	"linkledger/internal/operators/streampages"
 	"linkledger/projections/projectionstest"
 )
@@ -34,7 +34,7 @@ func TestCheckName(t *testing.T) {
 // TestStream turns the pages of a stream.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t)
+	c := alonetest.New(t)
 	b := c.Operator()
 	link, _ := c.Writer.Link(c.Writer.Account(), "one")
 	stream := events.StreamURL + link.String()
@@ -61,7 +61,7 @@ func TestStream(t *testing.T) {
 // TestEvent opens events, and checks which projections have applied them.
 func TestEvent(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t)
+	c := alonetest.New(t)
 	b := c.Operator()
 	link, _ := c.Writer.Link(c.Writer.Account(), "one")
 	c.Await()
@@ -87,7 +87,7 @@ func TestEvent(t *testing.T) {
 // TestLongBody checks that a page shows the beginning of a long body.
 func TestLongBody(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t)
+	c := alonetest.New(t)
 	link, _ := c.Writer.Link(c.Writer.Account(), "one")
 	stream := events.StreamURL + link.String()
 	c.Writer.Append(stream, events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("é", 5000), At: time.Now()})
@@ -100,7 +100,7 @@ func TestLongBody(t *testing.T) {
 // TestOutage checks that a page waits no longer than it may for the event store.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	c := operatorstest.New(t, func(cfg *operators.Config) { cfg.Patience = 50 * time.Millisecond })
+	c := alonetest.New(t, func(cfg *operators.Config) { cfg.Patience = 50 * time.Millisecond })
 	b := c.Operator()
 	c.Events.Stop()
 	if a := b.Get("/console/streams?stream=hash-one"); a.Status != http.StatusServiceUnavailable {
