@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"linkledger/commands/audit"
+	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 )
@@ -44,6 +45,12 @@ func TestHistory(t *testing.T) {
 	a = c.must(http.MethodGet, "/v3/urls/one/history?offset=1&limit=2", "")
 	equal(t, "page", *a.Page, contract.Page{ResultsCount: 2, TotalCount: 5, Offset: 1})
 	equal(t, "first of the page", a.History.Events[0].Type, "url.created.v1")
+	for order, first := range map[string]string{"created": "url.settings_changed.v1", "-created": "url.created.v1"} {
+		a = c.must(http.MethodGet, "/v3/urls/one/history?offset=1&limit=2&order_by="+order, "")
+		equal(t, "page in the order "+order, *a.Page, contract.Page{ResultsCount: 2, TotalCount: 5, Offset: 1})
+		equal(t, "first of the page in the order "+order, a.History.Events[0].Type, first)
+	}
+	c.call(http.MethodGet, "/v3/urls/one/history?order_by=hash", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
 	a = c.must(http.MethodGet, "/v3/urls/one/history?offset=99999999999999999999", "")
 	equal(t, "results behind the end", a.Page.ResultsCount, 0)
 

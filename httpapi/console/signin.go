@@ -1,5 +1,7 @@
 package console
 
+// This file signs in and out.
+
 import (
 	"net/http"
 	"net/url"

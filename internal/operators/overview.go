@@ -9,6 +9,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/projections"
 	"linkledger/projections/engine/status"
 )
@@ -16,10 +17,10 @@ import (
 // functions are those that only the templates of operators call.
 var functions = template.FuncMap{
 	"rate": func(perSecond float64) string {
-		return page.Number(int64(math.Round(perSecond)))
+		return words.Number(int64(math.Round(perSecond)))
 	},
 	"line":  newLine,
-	"count": func(n int) template.HTML { return page.NumberElement(int64(n)) },
+	"count": func(n int) template.HTML { return words.NumberElement(int64(n)) },
 }
 
 // generation is a generation of a projection as pages show it.
@@ -95,11 +96,11 @@ func newGeneration(o status.Overview, head eventstore.Position, known bool) gene
 		return g
 	}
 	g.Percent = percent(o.Position.Commit, head.Commit)
-	g.Behind, g.Since = page.Number(int64(o.LagEvents)), page.Duration(o.Lag)
+	g.Behind, g.Since = words.Number(int64(o.LagEvents)), words.Duration(o.Lag)
 	g.Progress = fmt.Sprintf("%d %% of the log · %s events/s · %s to go",
-		g.Percent, page.Number(int64(math.Round(o.Rate))), g.Behind)
+		g.Percent, words.Number(int64(math.Round(o.Rate))), g.Behind)
 	if left := float64(o.LagEvents) / o.Rate; o.LagEvents > 0 && left < maxLeft.Seconds() {
-		g.Progress += ", about " + page.Duration(time.Duration(left*float64(time.Second))) + " left"
+		g.Progress += ", about " + words.Duration(time.Duration(left*float64(time.Second))) + " left"
 	}
 	return g
 }

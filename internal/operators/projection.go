@@ -10,6 +10,7 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/projections"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/rebuild"
@@ -164,7 +165,7 @@ func estimated(e rebuild.Estimate, err error) string {
 		return "How long it takes is not known: " + err.Error()
 	}
 	text := fmt.Sprintf("The projection follows about %s events of the log. To apply them takes "+
-		"about %s", page.Number(int64(e.Events)), page.Duration(e.Took))
+		"about %s", words.Number(int64(e.Events)), words.Duration(e.Took))
 	if e.Measured {
 		return text + ", as the last build did."
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 )
 
-// Clicks are the clicks of a link: by day, and those of the days that are chosen by what they tell
-// of their visitors.
+// Clicks are the clicks of a link by day, and by dimension those of the days that are chosen.
 type Clicks struct {
 	Days   []Day
 	Asked  Span // of the days, as it was typed
@@ -112,14 +112,7 @@ func byDay(p *page.Page, hash string) ([]Day, error) {
 	if !p.Can("stats:read") {
 		return nil, nil
 	}
-	var answer struct {
-		Stats []struct {
-			Daily map[string]struct {
-				Total  int64 `json:"total"`
-				Unique int64 `json:"unique"`
-			} `json:"daily_clicks"`
-		} `json:"stats"`
-	}
+	var answer contract.StatsAnswer
 	err := p.Get("/v3/stats/"+url.PathEscape(hash), nil, &answer)
 	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
 		return nil, nil // the read models do not have the link yet, so it has no clicks
@@ -127,26 +120,18 @@ func byDay(p *page.Page, hash string) ([]Day, error) {
 	if err != nil || len(answer.Stats) == 0 {
 		return nil, err
 	}
-	daily := answer.Stats[0].Daily
+	daily := answer.Stats[0].DailyClicks
 	days := make([]Day, 0, len(daily))
 	for _, date := range slices.Sorted(maps.Keys(daily)) {
-		days = append(days, Day{
-			Date: date, Total: daily[date].Total, Unique: daily[date].Unique,
-		})
+		days = append(days, Day{date, daily[date]})
 	}
 	return days, nil
 }
 
-// Dimension is the clicks of a link by one of what they tell of their visitors.
+// Dimension is the clicks of a link by one dimension.
 type Dimension struct {
 	Name   string
-	Values []Value
-}
-
-// Value is one value of a dimension with its clicks.
-type Value struct {
-	Value  string `json:"value"`
-	Clicks int64  `json:"clicks"`
+	Values []contract.DimensionValue
 }
 
 // Most returns the largest number of clicks of a value.
@@ -160,17 +145,6 @@ func (d Dimension) Most() (most int64) {
 // maxValues is how many values of a dimension a page shows. The others are counted together.
 const maxValues = 8
 
-// dimensionsAnswer is the clicks by dimension as the API answers them.
-type dimensionsAnswer struct {
-	Dimensions struct {
-		Referrer []Value `json:"referrer"`
-		Country  []Value `json:"country"`
-		Browser  []Value `json:"browser"`
-		OS       []Value `json:"os"`
-		Device   []Value `json:"device"`
-	} `json:"dimensions"`
-}
-
 // dimensions adds the clicks by dimension, of the days that the page names or of all. Of days that
 // the API refuses the page tells why, and shows all.
 func dimensions(p *page.Page, hash string, data *Clicks) error {
@@ -179,7 +153,7 @@ func dimensions(p *page.Page, hash string, data *Clicks) error {
 	data.Asked = Span{query.Get("from"), query.Get("to")}
 	data.Chosen = data.Asked
 	query.Set("limit", strconv.Itoa(maxValues))
-	var answer dimensionsAnswer
+	var answer contract.DimensionsAnswer
 	err := data.Asked.Check()
 	if err == nil {
 		err = p.Get(path, query, &answer)

@@ -64,7 +64,7 @@ func (p *Page) who() string {
 		return ""
 	}
 	var names []string
-	for _, name := range []*string{p.Session.Account, p.Session.UserID, p.Session.Key} {
+	for _, name := range []*string{p.Session.Account, p.Session.User, p.Session.Key} {
 		if name == nil {
 			name = new("")
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"linkledger/httpapi/console/page/words"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 )
@@ -29,20 +31,20 @@ type Page struct {
 	written       uint64   // position of what the page has written; 0: nothing
 
 	Title    string
-	Late     bool          // what was saved last is not in the page yet
-	Behind   time.Duration // how old the oldest change is that the page may lack; 0: it lacks none
-	Session  *Session      // nil: nobody has signed in
-	Calls    []Call        // that the page has made
-	Commands []string      // of the command line that do what the page does; nil: calls do
-	Refused  string        // why an action was refused
-	Notice   string        // what an action has done
-	Undo     []string      // batches that take back what an action has done; empty: nothing can
-	Rest     []string      // batches of which an undo may leave out what was changed since
-	Form     url.Values    // the fields of the form of an action
-	File     string        // the text of the file of the form
-	Again    []Input       // of a form that could not be answered, to send again
-	Data     any           // of the template
-	Watched  bool          // only the part is shown that changes while the page is watched
+	Late     bool                     // what was saved last is not in the page yet
+	Behind   time.Duration            // how old the oldest change is that the page may lack; 0: it lacks none
+	Session  *contract.CurrentSession // nil: nobody has signed in
+	Calls    []Call                   // that the page has made
+	Commands []string                 // of the command line that do what the page does; nil: calls do
+	Refused  string                   // why an action was refused
+	Notice   string                   // what an action has done
+	Undo     []string                 // batches that take back what an action has done; empty: nothing can
+	Rest     []string                 // batches of which an undo may leave out what was changed since
+	Form     url.Values               // the fields of the form of an action
+	File     string                   // the text of the file of the form
+	Again    []Input                  // of a form that could not be answered, to send again
+	Data     any                      // of the template
+	Watched  bool                     // only the part is shown that changes while the page is watched
 	Status   int
 	Redirect string // where the browser goes in place of the page; empty: nowhere
 
@@ -80,7 +82,7 @@ func (p *Page) LastBatch() string {
 
 // Refuse adds the reason of a refusal to the page.
 func (p *Page) Refuse(r *RefusedError) {
-	text := Refusal(r.Text)
+	text := words.Refusal(r.Text)
 	if p.answer != nil && p.Refused != "" && p.Refused != text {
 		text = p.Refused + ". " + text
 	}

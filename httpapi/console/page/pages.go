@@ -9,11 +9,14 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"path"
+	"strings"
 	"sync"
 
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/session"
@@ -54,15 +57,22 @@ type Pages struct {
 // refusedPage is the name of the page that shows a refusal alone.
 const refusedPage = "refused"
 
-//go:embed templates
+//go:embed templates/*.html
 var shared embed.FS
 
-// New returns the pages with these names, whose templates are NAME.html, and one with the name
-// refused. The template site.html has their navigation, and what they share. New fails if a
-// template is wrong.
-func New(
-	cfg Config, files fs.FS, more template.FuncMap, names ...string,
-) (*Pages, error) {
+// Part is the templates of some pages.
+type Part struct {
+	// Files has templates/NAME.html for each page. In one part, templates/site.html has the
+	// navigation of all pages.
+	Files     fs.FS
+	Functions template.FuncMap // that templates call beside those of the package words
+}
+
+// sitePath is the file of a part with the navigation.
+const sitePath = "templates/site.html"
+
+// New returns the pages of parts, and one with the name refused. New fails if a template is wrong.
+func New(cfg Config, parts ...Part) (*Pages, error) {
 	pages := &Pages{
 		Config: cfg, templates: make(map[string]*template.Template),
 		stopped: make(chan struct{}), watched: places{taken: make(map[place]int)},
@@ -70,31 +80,47 @@ func New(
 	if pages.Resume == nil {
 		pages.Resume = (*Page).readSession
 	}
-	layout, err := template.New("layout.html").Funcs(functions).Funcs(more).
-		ParseFS(shared, "templates/layout.html")
-	if err == nil {
-		layout, err = layout.ParseFS(files, "site.html")
+	layout := template.New("layout.html").Funcs(words.Functions)
+	for _, part := range parts {
+		layout.Funcs(part.Functions)
 	}
+	layout, err := layout.ParseFS(shared, "templates/layout.html")
 	if err != nil {
 		return nil, fmt.Errorf("layout of the console: %w", err)
 	}
-	add := func(name string, from fs.FS, path string) error {
-		parsed, err := layout.Clone()
-		if err == nil {
-			parsed, err = parsed.ParseFS(from, path)
+	for _, part := range parts {
+		if _, err := fs.Stat(part.Files, sitePath); err != nil {
+			continue
 		}
-		if err != nil {
-			return fmt.Errorf("page %s of the console: %w", name, err)
+		if layout, err = layout.ParseFS(part.Files, sitePath); err != nil {
+			return nil, fmt.Errorf("navigation of the console: %w", err)
 		}
-		pages.templates[name] = parsed
-		return nil
 	}
-	for _, name := range names {
-		if err := add(name, files, name+".html"); err != nil {
+	for _, part := range append(parts, Part{Files: shared}) {
+		if err := pages.add(layout, part); err != nil {
 			return nil, err
 		}
 	}
-	return pages, add(refusedPage, shared, "templates/refused.html")
+	return pages, nil
+}
+
+// add adds the templates of a part.
+func (s *Pages) add(layout *template.Template, part Part) error {
+	files, err := fs.Glob(part.Files, "templates/*.html")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		parsed, err := layout.Clone()
+		if err == nil {
+			parsed, err = parsed.ParseFS(part.Files, file)
+		}
+		if err != nil {
+			return fmt.Errorf("template %s of the console: %w", file, err)
+		}
+		s.templates[strings.TrimSuffix(path.Base(file), ".html")] = parsed
+	}
+	return nil
 }
 
 // Templates returns the templates by the name of the page. Once a page was written, they MUST NOT

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
 )
 
 // The most pages that are watched at the same time, because each costs the calls of its page at
@@ -31,14 +32,14 @@ type places struct {
 
 // placesOf returns the bounds that count a page of a session. Operators without an account have
 // none but that of their session.
-func placesOf(s *Session) []place {
+func placesOf(s *contract.CurrentSession) []place {
 	all := []place{{maxWatched, ""}}
 	if s == nil {
 		return all
 	}
 	all = append(all, place{maxOfSession, s.ID})
-	if s.UserID != nil && *s.UserID != "" {
-		all = append(all, place{maxOfCaller, "person " + *s.UserID})
+	if s.User != nil && *s.User != "" {
+		all = append(all, place{maxOfCaller, "person " + *s.User})
 	}
 	if s.Account != nil {
 		all = append(all, place{maxOfAccount, *s.Account})
@@ -51,7 +52,7 @@ func placesOf(s *Session) []place {
 
 // join takes the places of a page that a session watches, or refuses. The caller MUST call leave
 // with them.
-func (p *places) join(s *Session) ([]place, error) {
+func (p *places) join(s *contract.CurrentSession) ([]place, error) {
 	all := placesOf(s)
 	p.mu.Lock()
 	defer p.mu.Unlock()
