@@ -61,8 +61,8 @@ func TestExamples(t *testing.T) {
 	after.interrupt()
 }
 
-// featured sets the setting that the examples add, and checks that a link's record, history, past and
-// undo have it.
+// featured sets the setting that the examples add, and checks that a link's record, history, past,
+// page in the console and undo have it.
 func (d *dev) featured(t *testing.T) {
 	t.Helper()
 	created := d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/4","custom_hash":"four"}]}`)
@@ -80,6 +80,12 @@ func (d *dev) featured(t *testing.T) {
 	}
 	if history := fmt.Sprint(d.call("GET", "/urls/four/history", "")); !strings.Contains(history, "field:featured") {
 		t.Errorf("no change of the setting in %s", history)
+	}
+	page := d.browser(t)(http.MethodGet, d.base+"/console/links/four")
+	for _, part := range []string{`name="featured"`, `<span class="field">featured</span>`, "Undo: featured"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the console does not show %q in\n%s", part, page)
+		}
 	}
 	d.call("POST", "/urls/four/restore", `{"version":1}`)
 	if url := d.call("GET", "/urls/four", "")["urls"].([]any)[0].(map[string]any); url["featured"] != true {

@@ -81,16 +81,15 @@ func TestRebuildProjections(t *testing.T) {
 	d.interrupt()
 }
 
-// rebuildInTheConsole rebuilds the links by the console of operators, with the link that dev prints. The commands that
-// its pages show are commands of the program.
-func rebuildInTheConsole(t *testing.T, d *dev, folder string) {
+// browser signs a browser in by the link that dev prints, and returns a function that opens an address in it.
+func (d *dev) browser(t *testing.T) func(method, url string) string {
 	t.Helper()
 	cookies, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	browser := &http.Client{Jar: cookies}
-	page := func(method, url string) string {
+	open := func(method, url string) string {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 		if err != nil {
@@ -106,7 +105,15 @@ func rebuildInTheConsole(t *testing.T, d *dev, folder string) {
 		}
 		return html.UnescapeString(string(body))
 	}
-	page(http.MethodPost, regexp.MustCompile(`http://\S+/console/sign-in/\S+`).FindString(d.greeting))
+	open(http.MethodPost, regexp.MustCompile(`http://\S+/console/sign-in/\S+`).FindString(d.greeting))
+	return open
+}
+
+// rebuildInTheConsole rebuilds the links by the console of operators, with the link that dev prints. The commands that
+// its pages show are commands of the program.
+func rebuildInTheConsole(t *testing.T, d *dev, folder string) {
+	t.Helper()
+	page := d.browser(t)
 	shown := page(http.MethodGet, d.admin+"/console") + page(http.MethodGet, d.admin+"/console/accounts") +
 		page(http.MethodGet, d.admin+"/console/processes") +
 		page(http.MethodPost, d.admin+"/console/projections/links/rebuild")

@@ -15,7 +15,7 @@ import (
 	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console"
-	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/openapi/openapitest"
 )
 
@@ -182,7 +182,7 @@ func TestEveryPageNeedsARole(t *testing.T) {
 				a = person.sends(path, fields)
 			}
 			lacks := (a.status == http.StatusForbidden || route.Method == http.MethodPost) && (strings.Contains(a.body, "lacks the scope "+scope) ||
-				strings.Contains(a.body, "You may not "+page.Scope(scope)+" here"))
+				strings.Contains(a.body, "You may not "+words.Scope(scope)+" here"))
 			if lacks == may {
 				t.Errorf("%s as %s: %d\n%.2000s", name, role, a.status, a.body)
 			}

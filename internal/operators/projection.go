@@ -10,6 +10,7 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/projections"
 	"linkledger/projections/engine/deadletter"
@@ -137,7 +138,7 @@ func refusalOf(err error) error {
 	if _, own := apierror.Refusal(err); own {
 		return err
 	}
-	return &page.RefusedError{Status: http.StatusConflict, Text: err.Error()}
+	return &calls.RefusedError{Status: http.StatusConflict, Text: err.Error()}
 }
 
 // rebuildData is what the page shows on which an operator begins a build.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/router"
 )
@@ -61,7 +62,7 @@ func readAccount(p *page.Page, data *accountData) error {
 	}
 	var answer contract.AccountAnswer
 	err := p.Get("/v3/account", query, &answer)
-	if refused, ok := page.AsRefusal(err); ok && len(query) > 0 {
+	if refused, ok := calls.AsRefusal(err); ok && len(query) > 0 {
 		p.Refuse(refused)
 		query.Del("at")
 		err = p.Get("/v3/account", nil, &answer)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/forms"
 	"linkledger/httpapi/console/tags"
 	"linkledger/httpapi/contract"
 )
@@ -38,7 +39,7 @@ func keys(p *page.Page) error {
 func (keysData) Chosen(chosen []string, scope string) bool { return slices.Contains(chosen, scope) }
 
 // Minutes returns how long a new key is shown.
-func (keysData) Minutes() int { return int(page.SecretKept.Minutes()) }
+func (keysData) Minutes() int { return int(forms.SecretKept.Minutes()) }
 
 // addKey adds a key. The page of keys shows it for a while.
 func addKey(p *page.Page) error {

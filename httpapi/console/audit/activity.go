@@ -12,6 +12,7 @@ import (
 
 	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/contract"
 )
@@ -105,7 +106,7 @@ func activity(p *page.Page) error {
 	if err == nil {
 		err = p.Get("/v3/activity", query, &answer)
 	}
-	if refused, ok := page.AsRefusal(err); ok && len(data.Query) > 0 {
+	if refused, ok := calls.AsRefusal(err); ok && len(data.Query) > 0 {
 		p.Refuse(refused)
 		err = nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/contract"
 )
@@ -25,8 +26,8 @@ type batchData struct {
 func batch(p *page.Page) error {
 	p.Title = "Call"
 	id := p.C.Param("batch")
-	var calls contract.ActivityAnswer
-	if err := p.Get("/v3/activity", url.Values{"batch": {id}}, &calls); err != nil {
+	var made contract.ActivityAnswer
+	if err := p.Get("/v3/activity", url.Values{"batch": {id}}, &made); err != nil {
 		return err
 	}
 	query := p.Listed()
@@ -36,11 +37,11 @@ func batch(p *page.Page) error {
 		return err
 	}
 	data := batchData{Changed: changed.Changed}
-	if len(calls.Activity) > 0 {
-		data.Call = &calls.Activity[0]
+	if len(made.Activity) > 0 {
+		data.Call = &made.Activity[0]
 	}
 	if data.Call == nil && changed.Page.TotalCount == 0 {
-		return &page.RefusedError{Status: http.StatusNotFound, Text: "There is no such call"}
+		return &calls.RefusedError{Status: http.StatusNotFound, Text: "There is no such call"}
 	}
 	if data.Call != nil && data.Call.UndoesKey != "" {
 		data.UndoneKey = nameOfKey(p, data.Call.UndoesKey)
@@ -90,10 +91,10 @@ func ChangedByLast(p *page.Page) (n int, known bool) {
 	if batch == "" || !mayRead(p) {
 		return 0, false
 	}
-	calls := p.Calls
+	shown := p.Calls
 	n, err := changedBy(p, batch)
-	p.Calls = calls // it is no part of the change
-	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
+	p.Calls = shown // it is no part of the change
+	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
 		return 0, true
 	}
 	return n, err == nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/contract"
 )
 
@@ -48,7 +49,7 @@ func Read(p *page.Page, hash, to string) (History, error) {
 	query.Set("limit", strconv.Itoa(page.Size))
 	var answer contract.HistoryAnswer
 	err := p.Get("/v3/urls/"+url.PathEscape(hash)+"/history", query, &answer)
-	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
+	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
 		return History{}, nil
 	}
 	if err != nil {

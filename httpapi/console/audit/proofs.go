@@ -9,6 +9,7 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/contract"
 )
 
@@ -50,7 +51,7 @@ func proofs(p *page.Page) error {
 		data.Check = &checked
 	}
 	err := p.Get("/v3/head", nil, &answer)
-	refused, ok := page.AsRefusal(err)
+	refused, ok := calls.AsRefusal(err)
 	switch {
 	case err == nil:
 		data.Head = &answer.Head
@@ -114,7 +115,7 @@ func proofOf(p *page.Page) (string, error) {
 	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/proof"
 	err := p.Get(path, p.Chosen("offset", "limit"), &answer)
 	if err == nil && answer.Proof.File == "" {
-		err = &page.RefusedError{
+		err = &calls.RefusedError{
 			Status: http.StatusNotFound, Text: "The part that was chosen has no event to prove",
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/contract"
 )
@@ -79,7 +80,7 @@ func undoCalls(p *page.Page, to string) error {
 	undone, refused := 0, 0
 	batches := p.Form["batch"]
 	if len(batches) > maxUndone {
-		return &page.RefusedError{Status: http.StatusBadRequest, Text: "These are too many calls"}
+		return &calls.RefusedError{Status: http.StatusBadRequest, Text: "These are too many calls"}
 	}
 	for _, batch := range slices.Backward(append([]string{}, batches...)) {
 		var answer contract.UndoAnswer
@@ -101,7 +102,7 @@ func undoCalls(p *page.Page, to string) error {
 		p.Rest = batches
 	}
 	text := append([]string{fmt.Sprintf("%d undone, %d not", undone, refused)}, reasons...)
-	return &page.RefusedError{
+	return &calls.RefusedError{
 		Status: http.StatusConflict, Text: strings.Join(text, ". "), Done: undone > 0,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/contract"
 )
 
@@ -40,7 +41,7 @@ func (s Span) Check() error {
 	if s.From == "" || s.To == "" || s.From <= s.To {
 		return nil
 	}
-	return &page.RefusedError{
+	return &calls.RefusedError{
 		Status: http.StatusBadRequest,
 		Text:   "The range ends before it begins: " + s.From + " is after " + s.To,
 	}
@@ -114,7 +115,7 @@ func byDay(p *page.Page, hash string) ([]Day, error) {
 	}
 	var answer contract.StatsAnswer
 	err := p.Get("/v3/stats/"+url.PathEscape(hash), nil, &answer)
-	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
+	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
 		return nil, nil // the read models do not have the link yet, so it has no clicks
 	}
 	if err != nil || len(answer.Stats) == 0 {
@@ -158,7 +159,7 @@ func dimensions(p *page.Page, hash string, data *Clicks) error {
 	if err == nil {
 		err = p.Get(path, query, &answer)
 	}
-	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusBadRequest &&
+	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusBadRequest &&
 		data.Asked.Any() {
 		data.Chosen = Span{}
 		p.Refuse(refused)

@@ -10,6 +10,7 @@ import (
 
 	"linkledger/httpapi/console/audit"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/console/tags"
 )
@@ -57,7 +58,7 @@ func changeLinks(p *page.Page) error {
 // are.
 func changeSelected(p *page.Page, selected url.Values) (did string, err error) {
 	if selected.Get("tags")+selected.Get("hashes") == "" {
-		return "", &page.RefusedError{
+		return "", &calls.RefusedError{
 			Status: http.StatusBadRequest, Text: "Tick the links that are to change",
 		}
 	}
@@ -65,7 +66,7 @@ func changeSelected(p *page.Page, selected url.Values) (did string, err error) {
 	fields, did, ok := fieldsOf(p.Form)
 	switch {
 	case !ok:
-		return "", &page.RefusedError{Status: http.StatusBadRequest, Text: "Choose a change"}
+		return "", &calls.RefusedError{Status: http.StatusBadRequest, Text: "Choose a change"}
 	case fields == nil:
 		return did, p.Call(http.MethodDelete, path, nil, nil)
 	}
@@ -98,7 +99,7 @@ func fieldsOf(form url.Values) (fields map[string]any, did string, ok bool) {
 // maxReasons bounds how many refused items a page tells of.
 const maxReasons = 10
 
-// refusedItems returns a *page.RefusedError with the reasons if some items of a batch were refused.
+// refusedItems returns a *calls.RefusedError with the reasons if some items of a batch were refused.
 func refusedItems(items []link) error {
 	var reasons []string
 	refused := 0
@@ -113,7 +114,7 @@ func refusedItems(items []link) error {
 		return nil
 	}
 	told := fmt.Sprintf("%d of %d were changed. ", len(items)-refused, len(items))
-	return &page.RefusedError{
+	return &calls.RefusedError{
 		Status: http.StatusConflict, Text: told + strings.Join(reasons, ". "),
 		Done: refused < len(items),
 	}

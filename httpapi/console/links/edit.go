@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/console/tags"
 	"linkledger/httpapi/contract"
@@ -129,7 +130,7 @@ func changedMeanwhile(p *page.Page, l *link, item map[string]any) error {
 		return nil
 	}
 	p.Told = meanwhile
-	return &page.RefusedError{
+	return &calls.RefusedError{
 		Status: http.StatusConflict,
 		Text: "Nothing is saved yet. Somebody has saved meanwhile: " +
 			strings.Join(fields, ", ") + ". Save again to replace that by what you typed",
@@ -149,7 +150,7 @@ const MaxNote = 25
 func checkNote(item map[string]any) error {
 	note, _ := item["note"].(string)
 	if n := utf8.RuneCountInString(note); n > MaxNote {
-		return &page.RefusedError{Status: http.StatusBadRequest, Text: fmt.Sprintf(
+		return &calls.RefusedError{Status: http.StatusBadRequest, Text: fmt.Sprintf(
 			"The note has %d characters, and at most %d are kept: shorten it", n, MaxNote,
 		)}
 	}

@@ -12,6 +12,7 @@ import (
 	"linkledger/httpapi/console/audit"
 	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/contract"
 )
 
@@ -75,7 +76,7 @@ func (h handler) show(p *page.Page) error {
 	data := linkData{Hash: hash}
 	var found linksAnswer
 	err := p.Get(path, nil, &found)
-	refused, gone := page.AsRefusal(err)
+	refused, gone := calls.AsRefusal(err)
 	gone = gone && refused.Status == http.StatusNotFound && p.Can("history:read")
 	if err != nil && !gone {
 		return err
@@ -113,7 +114,7 @@ func (h handler) show(p *page.Page) error {
 func linkAt(p *page.Page, path string, data linkData) error {
 	var found linksAnswer
 	err := p.Get(path, url.Values{"at": {data.At}}, &found)
-	if refused, ok := page.AsRefusal(err); ok && refused.Code != apierror.CodeInvalidKey {
+	if refused, ok := calls.AsRefusal(err); ok && refused.Code != apierror.CodeInvalidKey {
 		p.Refuse(refused)
 		err = nil
 		data.Other = audit.Elsewhere(p, data.Hash, data.At)

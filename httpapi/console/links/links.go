@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/console/tags"
 	"linkledger/httpapi/contract"
@@ -54,7 +55,7 @@ func (h handler) list(p *page.Page) error {
 	query.Set("limit", strconv.Itoa(page.Size))
 	var answer linksAnswer
 	err := p.Get("/v3/urls", query, &answer)
-	if refused, ok := page.AsRefusal(err); ok && len(data.Query) > 0 {
+	if refused, ok := calls.AsRefusal(err); ok && len(data.Query) > 0 {
 		// A wrong tag expression or time: the form stays as it was typed.
 		p.Refuse(refused)
 		data.Meant = meantBy(query.Get("tags"))
@@ -78,10 +79,10 @@ const maxLabels = 200
 // knownLabels returns labels of the account, as far as the session may see them.
 func knownLabels(p *page.Page) ([]string, error) {
 	var answer contract.TagsAnswer
-	calls := p.Calls
+	shown := p.Calls
 	err := p.Get("/v3/tags", nil, &answer)
-	p.Calls = calls // the suggestions are no part of the list
-	if _, refused := page.AsRefusal(err); refused {
+	p.Calls = shown // the suggestions are no part of the list
+	if _, refused := calls.AsRefusal(err); refused {
 		return nil, nil
 	}
 	known := make([]string, 0, min(maxLabels, len(answer.Tags)))
@@ -129,7 +130,7 @@ func writeLink(p *page.Page, method, path string, item map[string]any) (link, er
 		return link{}, err
 	}
 	if reason := words.Reason(answer.URLs[0].Error); reason != "" {
-		return link{}, &page.RefusedError{Status: http.StatusBadRequest, Text: reason}
+		return link{}, &calls.RefusedError{Status: http.StatusBadRequest, Text: reason}
 	}
 	return answer.URLs[0], nil
 }

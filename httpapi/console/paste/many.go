@@ -11,6 +11,7 @@ import (
 
 	"linkledger/httpapi/console/links"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/router"
@@ -116,7 +117,7 @@ func makeMany(p *page.Page) error {
 		notice += fmt.Sprintf(". %d of %d lines were refused", data.Failed, len(lines))
 	}
 	if data.Made == 0 {
-		return &page.RefusedError{Status: http.StatusBadRequest, Text: notice}
+		return &calls.RefusedError{Status: http.StatusBadRequest, Text: notice}
 	}
 	return p.FinishUndoable(nil, Path, notice)
 }
@@ -139,7 +140,7 @@ func makeLines(p *page.Page, lines []manyLine) error {
 		}
 		var answer contract.URLsAnswer[contract.URL]
 		err := p.Call(http.MethodPost, "/v3/urls", map[string]any{"urls": items}, &answer)
-		refused, ok := page.AsRefusal(err)
+		refused, ok := calls.AsRefusal(err)
 		if err != nil && (!ok || made == 0 || refused.Status >= http.StatusInternalServerError) {
 			return err
 		}

@@ -1,4 +1,6 @@
-package page
+package live
+
+// This file bounds the pages that are watched.
 
 import (
 	"sync"
