@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
 // TestWhateverIsAcceptedReadsBack checks that every accepted value can be read back as it was
@@ -18,8 +20,8 @@ import (
 // read models cannot store would stop them for all accounts.
 func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout = 10 * time.Second })
-	c := s.client(t, "demo")
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.WaitTimeout = 10 * time.Second })
+	c := s.Client(t, "demo")
 	rapid.Check(t, func(t *rapid.T) {
 		label := rapid.StringOfN(rapid.RuneFrom([]rune("aZ9 _-.ßÄ中\u0301,+\x00")), 1, 8, -1)
 		fields := map[string]any{
@@ -33,16 +35,16 @@ func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		created := c.call(http.MethodPost, "/v3/urls", string(body))
-		if created.status >= http.StatusInternalServerError || created.code() == apierror.CodeUnknown {
-			t.Fatalf("response to %s: %d %s", body, created.status, created.body)
+		created := c.Call(http.MethodPost, "/v3/urls", string(body))
+		if created.Status >= http.StatusInternalServerError || created.Code() == apierror.CodeUnknown {
+			t.Fatalf("response to %s: %d %s", body, created.Status, created.Body)
 		}
-		if created.code() != apierror.CodeOK || created.URLs[0].code() != apierror.CodeOK {
+		if created.Code() != apierror.CodeOK || created.URLs[0].Code() != apierror.CodeOK {
 			return
 		}
-		written, read := created.URLs[0], c.read(created.URLs[0].Hash)
+		written, read := created.URLs[0], c.Read(created.URLs[0].Hash)
 		if *read.LongURL != *written.LongURL || read.Note != written.Note || read.MaxClicks != written.MaxClicks ||
-			!slices.Equal(read.Tags, written.Tags) || deref(read.ExpirationDate) != deref(written.ExpirationDate) {
+			!slices.Equal(read.Tags, written.Tags) || httpapitest.Deref(read.ExpirationDate) != httpapitest.Deref(written.ExpirationDate) {
 			t.Fatalf("answered %+v, reads %+v", written, read)
 		}
 	})
@@ -54,11 +56,4 @@ func date(t *rapid.T) string {
 	return fmt.Sprintf(
 		"%04d-%02d-%02d", year, rapid.IntRange(0, 13).Draw(t, "month"), rapid.IntRange(0, 32).Draw(t, "day"),
 	)
-}
-
-func deref(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }

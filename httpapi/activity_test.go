@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 )
 
@@ -33,16 +34,16 @@ func summary(c contract.Activity) string {
 	return strings.Join(words, " ")
 }
 
-func (c *client) activity(parameters string) (calls []contract.Activity, total int64) {
-	c.t.Helper()
-	a := c.must("GET", "/v3/activity?"+parameters, "")
+func activityOf(c *httpapitest.Client, parameters string) (calls []contract.Activity, total int64) {
+	c.T.Helper()
+	a := c.Must("GET", "/v3/activity?"+parameters, "")
 	return a.Activity, a.Page.TotalCount
 }
 
 // summaries returns the calls of an account, the latest first.
-func (c *client) summaries(parameters string) string {
-	c.t.Helper()
-	calls, _ := c.activity(parameters)
+func summaries(c *httpapitest.Client, parameters string) string {
+	c.T.Helper()
+	calls, _ := activityOf(c, parameters)
 	lines := make([]string, len(calls))
 	for i, call := range calls {
 		lines[i] = summary(call)
@@ -52,41 +53,41 @@ func (c *client) summaries(parameters string) string {
 
 func TestActivity(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	s.client(t, "other").createAll("foreign")
-	added := owner.must("POST", "/v3/keys", `{"name":"agent"}`).Keys[0]
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	s.Client(t, "other").CreateAll("foreign")
+	added := owner.Must("POST", "/v3/keys", `{"name":"agent"}`).Keys[0]
 	agent := *owner
-	agent.key = added.Key
-	owner.createAll("one", "two", "three")
-	agent.must("PATCH", "/v3/urls?hashes=one,two", `{"urls":[{"note":"n","long_url":"https://example.com/new","tags":["+red"]}]}`)
-	deleted := agent.must("DELETE", "/v3/urls/three", "").header.Get(response.HeaderBatchID)
-	owner.must("DELETE", "/v3/stats?hashes=one", "")
-	owner.must("PATCH", "/v3/tags/red", `{"label":"blue"}`)
-	owner.must("DELETE", "/v3/keys/"+added.ID, "")
+	agent.Key = added.Key
+	owner.CreateAll("one", "two", "three")
+	agent.Must("PATCH", "/v3/urls?hashes=one,two", `{"urls":[{"note":"n","long_url":"https://example.com/new","tags":["+red"]}]}`)
+	deleted := agent.Must("DELETE", "/v3/urls/three", "").Header.Get(response.HeaderBatchID)
+	owner.Must("DELETE", "/v3/stats?hashes=one", "")
+	owner.Must("PATCH", "/v3/tags/red", `{"label":"blue"}`)
+	owner.Must("DELETE", "/v3/keys/"+added.ID, "")
 
-	equal(t, "activity", owner.summaries(""), " account 1;  tags 1;  reset 1; agent deleted 1; agent edited 2 tags 1; "+
+	httpapitest.Equal(t, "activity", summaries(owner, ""), " account 1;  tags 1;  reset 1; agent deleted 1; agent edited 2 tags 1; "+
 		" created 1;  created 1;  created 1;  account 1")
-	equal(t, "that edited", owner.summaries("kind=edited"), "agent edited 2 tags 1")
-	equal(t, "that changed tags", owner.summaries("kind=tags"), " tags 1; agent edited 2 tags 1")
-	owner.call("GET", "/v3/activity?kind=hidden", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
-	equal(t, "of the key", owner.summaries("key="+added.ID), "agent deleted 1; agent edited 2 tags 1")
-	calls, total := owner.activity("offset=3&limit=2")
-	equal(t, "page", summary(calls[0])+" "+summary(calls[1])+fmt.Sprint(" of ", total), "agent deleted 1 agent edited 2 tags 1 of 9")
-	equal(t, "batch", calls[0].Batch, deleted)
+	httpapitest.Equal(t, "that edited", summaries(owner, "kind=edited"), "agent edited 2 tags 1")
+	httpapitest.Equal(t, "that changed tags", summaries(owner, "kind=tags"), " tags 1; agent edited 2 tags 1")
+	owner.Call("GET", "/v3/activity?kind=hidden", "").Is(http.StatusBadRequest, apierror.CodeWrongInput)
+	httpapitest.Equal(t, "of the key", summaries(owner, "key="+added.ID), "agent deleted 1; agent edited 2 tags 1")
+	calls, total := activityOf(owner, "offset=3&limit=2")
+	httpapitest.Equal(t, "page", summary(calls[0])+" "+summary(calls[1])+fmt.Sprint(" of ", total), "agent deleted 1 agent edited 2 tags 1 of 9")
+	httpapitest.Equal(t, "batch", calls[0].Batch, deleted)
 	since := calls[1].Time.Format(time.RFC3339Nano)
-	equal(t, "before", owner.summaries("to="+since), " created 1;  created 1;  created 1;  account 1")
-	equal(t, "from", owner.summaries("limit=2&offset=3&from="+since), "agent deleted 1; agent edited 2 tags 1")
+	httpapitest.Equal(t, "before", summaries(owner, "to="+since), " created 1;  created 1;  created 1;  account 1")
+	httpapitest.Equal(t, "from", summaries(owner, "limit=2&offset=3&from="+since), "agent deleted 1; agent edited 2 tags 1")
 
-	undo := owner.undo(deleted).header.Get(response.HeaderBatchID)
-	equal(t, "after the undo", owner.summaries("limit=1")+", "+owner.summaries("key="+added.ID+"&limit=1"),
+	undo := owner.Undo(deleted).Header.Get(response.HeaderBatchID)
+	httpapitest.Equal(t, "after the undo", summaries(owner, "limit=1")+", "+summaries(owner, "key="+added.ID+"&limit=1"),
 		" restored 1, agent deleted 1 undone")
-	owner.undo(undo)
-	equal(t, "after its undo", owner.summaries("limit=2")+", "+owner.summaries("key="+added.ID+"&limit=1"),
+	owner.Undo(undo)
+	httpapitest.Equal(t, "after its undo", summaries(owner, "limit=2")+", "+summaries(owner, "key="+added.ID+"&limit=1"),
 		" deleted 1;  restored 1 undone, agent deleted 1")
 
-	owner.call("GET", "/v3/activity?from=soon", "").is(http.StatusBadRequest, apierror.CodeInvalidDate)
-	if got := owner.summaries("key=none"); got != "" {
+	owner.Call("GET", "/v3/activity?from=soon", "").Is(http.StatusBadRequest, apierror.CodeInvalidDate)
+	if got := summaries(owner, "key=none"); got != "" {
 		t.Errorf("of a key that does not exist: %s", got)
 	}
 }
@@ -95,47 +96,47 @@ func TestActivity(t *testing.T) {
 // fields since, and undoes that undo.
 func TestUndoKey(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	added := owner.must("POST", "/v3/keys", `{"name":"agent"}`).Keys[0]
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	added := owner.Must("POST", "/v3/keys", `{"name":"agent"}`).Keys[0]
 	agent := *owner
-	agent.key = added.Key
-	owner.createAll("one", "two", "three", "four")
-	agent.must("PATCH", "/v3/urls/four", `{"urls":[{"note":"before"}]}`)
-	calls, _ := owner.activity("limit=1")
+	agent.Key = added.Key
+	owner.CreateAll("one", "two", "three", "four")
+	agent.Must("PATCH", "/v3/urls/four", `{"urls":[{"note":"before"}]}`)
+	calls, _ := activityOf(owner, "limit=1")
 	since := calls[0].Time.Add(time.Microsecond).Format(time.RFC3339Nano)
 
-	agent.must("PATCH", "/v3/urls?hashes=one,two,four", `{"urls":[{"note":"first"}]}`)
-	agent.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"second","custom_hash":"moved"}]}`)
-	agent.must("DELETE", "/v3/urls/three", "")
-	agent.createAll("made")
-	owner.must("PATCH", "/v3/urls/two", `{"urls":[{"note":"mine"}]}`)
-	owner.must("PATCH", "/v3/urls/moved", `{"urls":[{"archived":true}]}`)
-	owner.must("DELETE", "/v3/keys/"+added.ID, "")
+	agent.Must("PATCH", "/v3/urls?hashes=one,two,four", `{"urls":[{"note":"first"}]}`)
+	agent.Must("PATCH", "/v3/urls/one", `{"urls":[{"note":"second","custom_hash":"moved"}]}`)
+	agent.Must("DELETE", "/v3/urls/three", "")
+	agent.CreateAll("made")
+	owner.Must("PATCH", "/v3/urls/two", `{"urls":[{"note":"mine"}]}`)
+	owner.Must("PATCH", "/v3/urls/moved", `{"urls":[{"archived":true}]}`)
+	owner.Must("DELETE", "/v3/keys/"+added.ID, "")
 
-	a := owner.call("POST", "/v3/keys/"+added.ID+"/undo?since="+since, "")
-	a.is(http.StatusOK, apierror.CodeOK)
-	if !strings.Contains(a.body, `"undo":{"key":"`+added.ID+`","undone":4,"refused":1}`) ||
+	a := owner.Call("POST", "/v3/keys/"+added.ID+"/undo?since="+since, "")
+	a.Is(http.StatusOK, apierror.CodeOK)
+	if !strings.Contains(a.Body, `"undo":{"key":"`+added.ID+`","undone":4,"refused":1}`) ||
 		len(a.URLs) != 1 || a.URLs[0].Hash != "two" || strings.Join(a.URLs[0].Error.Fields, " ") != "note" {
-		t.Errorf("undone: %s", a.body)
+		t.Errorf("undone: %s", a.Body)
 	}
-	equal(t, "note of one", owner.read("one").Note, "")
-	equal(t, "what another changed", owner.read("one").Archived, true)
-	equal(t, "note of two", owner.read("two").Note, "mine")
-	equal(t, "note of four", owner.read("four").Note, "before")
-	equal(t, "three", owner.read("three").Hash, "three")
-	owner.call("GET", "/v3/urls/made", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-	equal(t, "activity", owner.summaries("key="+added.ID),
+	httpapitest.Equal(t, "note of one", owner.Read("one").Note, "")
+	httpapitest.Equal(t, "what another changed", owner.Read("one").Archived, true)
+	httpapitest.Equal(t, "note of two", owner.Read("two").Note, "mine")
+	httpapitest.Equal(t, "note of four", owner.Read("four").Note, "before")
+	httpapitest.Equal(t, "three", owner.Read("three").Hash, "three")
+	owner.Call("GET", "/v3/urls/made", "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
+	httpapitest.Equal(t, "activity", summaries(owner, "key="+added.ID),
 		"agent created 1 undone; agent deleted 1 undone; agent edited 1 undone; agent edited 3 undone; agent edited 1")
 
-	owner.undo(a.header.Get(response.HeaderBatchID))
-	equal(t, "note of moved", owner.read("moved").Note, "second")
-	equal(t, "made again", owner.read("made").Hash, "made")
-	equal(t, "activity", owner.summaries("key="+added.ID+"&limit=2"), "agent created 1; agent deleted 1")
+	owner.Undo(a.Header.Get(response.HeaderBatchID))
+	httpapitest.Equal(t, "note of moved", owner.Read("moved").Note, "second")
+	httpapitest.Equal(t, "made again", owner.Read("made").Hash, "made")
+	httpapitest.Equal(t, "activity", summaries(owner, "key="+added.ID+"&limit=2"), "agent created 1; agent deleted 1")
 
-	owner.call("POST", "/v3/keys/"+added.ID+"/undo", "").is(http.StatusBadRequest, apierror.CodeMissingInput)
-	owner.call("POST", "/v3/keys/none/undo?since="+since, "").is(http.StatusNotFound, apierror.CodeInvalidResource)
-	owner.call("POST", "/v3/keys/"+added.ID+"/undo?since=2100-01-01", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-	other := s.client(t, "other")
-	other.call("POST", "/v3/keys/"+added.ID+"/undo?since="+since, "").is(http.StatusNotFound, apierror.CodeInvalidResource)
+	owner.Call("POST", "/v3/keys/"+added.ID+"/undo", "").Is(http.StatusBadRequest, apierror.CodeMissingInput)
+	owner.Call("POST", "/v3/keys/none/undo?since="+since, "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
+	owner.Call("POST", "/v3/keys/"+added.ID+"/undo?since=2100-01-01", "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
+	other := s.Client(t, "other")
+	other.Call("POST", "/v3/keys/"+added.ID+"/undo?since="+since, "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
 }

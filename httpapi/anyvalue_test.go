@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -18,6 +18,8 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/events"
+	"linkledger/httpapi"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -109,9 +111,9 @@ func (p place) set(body, value string) string {
 
 // caller makes calls with values at a place, as an account of its own.
 type caller struct {
-	*client
-	browser *browser // of a member of the account
-	person  string   // who may become a member
+	*httpapitest.Client
+	browser *httpapitest.Browser // of a member of the account
+	person  string               // who may become a member
 	own     *strings.Replacer
 	other   string // a key of the account
 	create  openapi.Operation
@@ -119,18 +121,18 @@ type caller struct {
 }
 
 // newCaller returns the caller with a number.
-func (s *site) newCaller(t *testing.T, create openapi.Operation, n int) *caller {
+func newCaller(t *testing.T, s *httpapitest.Site, create openapi.Operation, n int) *caller {
 	t.Helper()
-	r := &caller{client: s.client(t, fmt.Sprint("hostile", n)), create: create}
+	r := &caller{Client: s.Client(t, fmt.Sprint("hostile", n)), create: create}
 	r.own = strings.NewReplacer("spring-sale", fmt.Sprint("spring", n), "autumn-sale", fmt.Sprint("autumn", n))
-	r.browser, _ = s.member(t, r.client, fmt.Sprint("grace", n), "viewer")
-	person, err := s.people.Known(t.Context(), domain.Request{Operator: true, Command: uuid.New()}, events.Details{
+	r.browser, _ = s.Member(t, r.Client, fmt.Sprint("grace", n), "viewer")
+	person, err := s.People.Known(t.Context(), domain.Request{Operator: true, Command: uuid.New()}, events.Details{
 		Issuer: "https://i.example", Subject: fmt.Sprint("ida", n),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.waiter.Wait(withTimeout(t), projections.Accounts, person.Position.Commit); err != nil {
+	if err := s.Waiter.Wait(httpapitest.WithTimeout(t), projections.Accounts, person.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 	r.person = person.Person.ID
@@ -143,34 +145,34 @@ func (r *caller) prepare(o openapi.Operation) (path, body string) {
 	r.calls++
 	switch {
 	case o.OperationID == "createURLs":
-		r.call("DELETE", r.own.Replace("/v3/urls?hashes=spring-sale,autumn-sale"), "")
+		r.Call("DELETE", r.own.Replace("/v3/urls?hashes=spring-sale,autumn-sale"), "")
 	case strings.Contains(path, "/urls") || strings.Contains(path, "/stats"):
-		r.call("POST", r.create.ExampleURL(), r.own.Replace(r.create.ExampleBody()))
+		r.Call("POST", r.create.ExampleURL(), r.own.Replace(r.create.ExampleBody()))
 	case strings.Contains(path, "/tags"):
-		r.call("POST", "/v3/tags", `{"label":"news"}`)
+		r.Call("POST", "/v3/tags", `{"label":"news"}`)
 	case o.OperationID == "removeMember":
-		r.call("PUT", "/v3/members", `{"id":"`+r.person+`","role":"viewer"}`)
+		r.Call("PUT", "/v3/members", `{"id":"`+r.person+`","role":"viewer"}`)
 	}
 	if o.OperationID == "moveSession" {
-		body = strings.Replace(body, "bob", r.username, 1)
+		body = strings.Replace(body, "bob", r.Username, 1)
 	}
 	id := ""
 	switch {
 	case !strings.Contains(o.Path, "{id}"):
 	case strings.Contains(path, "/keys/"):
 		if r.calls%50 == 1 || r.other == "" || o.Method == http.MethodDelete { // of 100 that an account may have
-			if a := r.call("POST", "/v3/keys", `{"name":"other"}`); len(a.Keys) > 0 {
+			if a := r.Call("POST", "/v3/keys", `{"name":"other"}`); len(a.Keys) > 0 {
 				r.other = a.Keys[0].ID
-				user := *r.client
-				user.key = a.Keys[0].Key
-				user.call("POST", "/v3/urls", batch(1)) // there is something to undo
+				user := *r.Client
+				user.Key = a.Keys[0].Key
+				user.Call("POST", "/v3/urls", httpapitest.Batch(1)) // there is something to undo
 			}
 		}
 		id = r.other
 	case strings.Contains(path, "/batches/"):
-		id = r.call("POST", "/v3/urls", batch(1)).header.Get(response.HeaderBatchID)
+		id = r.Call("POST", "/v3/urls", httpapitest.Batch(1)).Header.Get(response.HeaderBatchID)
 	case strings.Contains(path, "/sessions/"):
-		if a := r.call("POST", "/v3/sessions", ""); len(a.Sessions) > 0 {
+		if a := r.Call("POST", "/v3/sessions", ""); len(a.Sessions) > 0 {
 			id = a.Sessions[0].ID
 		}
 	}
@@ -184,9 +186,9 @@ func (r *caller) prepare(o openapi.Operation) (path, body string) {
 var sentCalls atomic.Int64
 
 // try makes a call with a value at a place.
-func (r *caller) try(o openapi.Operation, at place, value string) *answer {
+func (r *caller) try(o openapi.Operation, at place, value string) *httpapitest.Answer {
 	path, body := r.prepare(o)
-	changes := []with{header("Idempotency-Key", strconv.FormatInt(sentCalls.Add(1), 10))}
+	changes := []httpapitest.With{httpapitest.Header("Idempotency-Key", strconv.FormatInt(sentCalls.Add(1), 10))}
 	method := o.Method
 	switch at.in {
 	case "body":
@@ -198,7 +200,7 @@ func (r *caller) try(o openapi.Operation, at place, value string) *answer {
 		}
 		form.Set(at.name, value)
 		body, method = form.Encode(), http.MethodPost
-		changes = append(changes, header("Content-Type", formType), header(request.HeaderMethod, o.Method))
+		changes = append(changes, httpapitest.Header("Content-Type", httpapitest.FormType), httpapitest.Header(request.HeaderMethod, o.Method))
 	case "path":
 		before, after, _ := strings.Cut(openapi.Root+strings.TrimPrefix(o.Path, openapi.Root), "{"+at.name+"}")
 		path = before + url.PathEscape(value) + after
@@ -212,13 +214,13 @@ func (r *caller) try(o openapi.Operation, at place, value string) *answer {
 	}
 	switch {
 	case o.OperationID == "endCurrentSession":
-		ending := &browser{r.t, r.handler, make(map[string]*http.Cookie)}
-		ending.signInBy(r.client)
-		return ending.call(method, path, body, changes...)
+		ending := httpapitest.NewBrowser(r.T, r.Handler)
+		ending.SignInBy(r.Client)
+		return ending.Call(method, path, body, changes...)
 	case o.NeedsSession():
-		return r.browser.call(method, path, body, changes...)
+		return r.browser.Call(method, path, body, changes...)
 	}
-	return r.call(method, path, body, changes...)
+	return r.Call(method, path, body, changes...)
 }
 
 // trial is a value at a place of a call.
@@ -259,7 +261,7 @@ func trialsOf(description openapi.Document, o openapi.Operation) []trial {
 // and all projections apply what is accepted. A field that is new in the description is part of it.
 func TestWhateverIsAcceptedIsApplied(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "", func(cfg *Config) {
+	s := httpapitest.NewSite(t, "", func(cfg *httpapi.Config) {
 		cfg.WaitTimeout, cfg.TrustedProxies = 10*time.Second, []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 	})
 	var description openapi.Document
@@ -273,7 +275,7 @@ func TestWhateverIsAcceptedIsApplied(t *testing.T) {
 	create := all[slices.IndexFunc(all, func(o openapi.Operation) bool { return o.OperationID == "createURLs" })]
 	callers := make(chan *caller, 12)
 	for n := range cap(callers) {
-		callers <- s.newCaller(t, create, n)
+		callers <- newCaller(t, s, create, n)
 	}
 	for _, o := range all {
 		if o.Security != nil && !o.NeedsSession() {
@@ -287,10 +289,10 @@ func TestWhateverIsAcceptedIsApplied(t *testing.T) {
 			trials.Go(func() {
 				defer func() { callers <- r }()
 				a := r.try(o, tried.at, tried.value)
-				if a.status >= http.StatusInternalServerError {
-					t.Errorf("%s with %.60q at %s answers %d %s", o.OperationID, tried.value, tried.at.name, a.status, a.body)
+				if a.Status >= http.StatusInternalServerError {
+					t.Errorf("%s with %.60q at %s answers %d %s", o.OperationID, tried.value, tried.at.name, a.Status, a.Body)
 				}
-				if a.status < http.StatusBadRequest {
+				if a.Status < http.StatusBadRequest {
 					done.Add(1)
 				}
 			})
@@ -300,9 +302,9 @@ func TestWhateverIsAcceptedIsApplied(t *testing.T) {
 		if done.Load() == 0 {
 			t.Errorf("%s refuses all calls: its example call is refused too", o.OperationID)
 		}
-		s.neverStopped(t, o.OperationID)
+		s.NeverStopped(t, o.OperationID)
 	}
-	s.verified(t)
+	s.Verified(t)
 }
 
 // exampleIn returns the text that an example body has at the place.

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -8,14 +8,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
+	"linkledger/httpapi/pagetest"
 )
 
 // clientScripts replaces the page's client with the original's own client, which is not in this
@@ -23,39 +25,6 @@ import (
 var clientScripts = flag.String(
 	"client-scripts", "", "files of jQuery and the original's client, with a comma between them",
 )
-
-// openBrowser starts a separate Chromium for a test. It skips the test if there is no Chromium.
-func openBrowser(t *testing.T) context.Context {
-	t.Helper()
-	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} { // as in .ci/chromium
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("no Chromium on this machine: .ci/chromium installs it")
-	}
-	// The browser must outlive the test's context, so that it can be closed properly.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*testTimeout)
-	t.Cleanup(cancel)
-	allocator, stop := chromedp.NewExecAllocator(ctx,
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
-		chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.WSURLReadTimeout(testTimeout), chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-dev-shm-usage", true))
-	t.Cleanup(stop)
-	browser, _ := chromedp.NewContext(allocator)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(browser); err != nil {
-			t.Errorf("close the browser: %v", err)
-		}
-	})
-	return browser
-}
 
 // pages serves the test page under a new origin.
 func pages(t *testing.T) *httptest.Server {
@@ -111,12 +80,12 @@ func script(t *testing.T, function string, args ...any) string {
 func TestClientInABrowser(t *testing.T) {
 	t.Parallel()
 	page := pages(t)
-	browser := openBrowser(t)
-	s := newStack(t, func(cfg *Config) { cfg.Origins = []string{"https://app.example.com", page.URL} })
-	api := httptest.NewServer(s.handler)
+	browser := pagetest.Chromium(t)
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.Origins = []string{"https://app.example.com", page.URL} })
+	api := httptest.NewServer(s.Server)
 	t.Cleanup(api.Close)
-	c := s.client(t, "alice")
-	got := evaluate[map[string]string](browser, t, page.URL, script(t, "useClient", api.URL+"/v3", c.username, c.key))
+	c := s.Client(t, "alice")
+	got := evaluate[map[string]string](browser, t, page.URL, script(t, "useClient", api.URL+"/v3", c.Username, c.Key))
 	want := map[string]string{
 		"account": "alice", "shorten": "sho.rt/one", "shorten again": "1215", "mass shorten": "70 with errors: 0",
 		"page": "65 of 71", "search": "1", "tags": "alpha,be ta,mass", "domains": "sho.rt default",
@@ -128,9 +97,9 @@ func TestClientInABrowser(t *testing.T) {
 		"in the domain": "0", "in another domain": "failed: 1313", "with a wrong key": "failed: 1300",
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		equal(t, name, got[name], want[name])
+		httpapitest.Equal(t, name, got[name], want[name])
 	}
-	equal(t, "steps", len(got), len(want))
+	httpapitest.Equal(t, "steps", len(got), len(want))
 }
 
 // TestOriginsInABrowser checks what a browser allows pages of a listed origin to do, and that it
@@ -138,11 +107,11 @@ func TestClientInABrowser(t *testing.T) {
 func TestOriginsInABrowser(t *testing.T) {
 	t.Parallel()
 	listed, other := pages(t), pages(t)
-	browser := openBrowser(t)
-	s := newStack(t, func(cfg *Config) { cfg.Origins = []string{listed.URL} })
-	api := httptest.NewServer(s.handler)
+	browser := pagetest.Chromium(t)
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.Origins = []string{listed.URL} })
+	api := httptest.NewServer(s.Server)
 	t.Cleanup(api.Close)
-	c := s.client(t, "alice")
+	c := s.Client(t, "alice")
 	type outcome struct {
 		Status  int
 		Code    apierror.Code
@@ -157,7 +126,7 @@ func TestOriginsInABrowser(t *testing.T) {
 		}
 		return evaluate[outcome](browser, t, page, script(t, "call", api.URL+path, options))
 	}
-	credentials := map[string]string{"X-Tinycc-User": c.username, "X-Tinycc-Key": c.key}
+	credentials := map[string]string{"X-Tinycc-User": c.Username, "X-Tinycc-Key": c.Key}
 	with := func(more ...string) map[string]string {
 		headers := maps.Clone(credentials)
 		for i := 0; i < len(more); i += 2 {
@@ -168,7 +137,7 @@ func TestOriginsInABrowser(t *testing.T) {
 
 	made := call(
 		listed.URL, "POST", "/v3/urls",
-		with("Content-Type", "application/json", "Idempotency-Key", "k", "X-Request-Id", "r"), batch(1),
+		with("Content-Type", "application/json", "Idempotency-Key", "k", "X-Request-Id", "r"), httpapitest.Batch(1),
 	)
 	if made.Kept != "" || made.Code != apierror.CodeOK || made.Headers["x-batch-id"] == "" ||
 		made.Headers["x-event-position"] == "" ||
@@ -191,8 +160,8 @@ func TestOriginsInABrowser(t *testing.T) {
 		got.Headers["allow"] == "" {
 		t.Errorf("PUT: %+v", got)
 	}
-	for range loginsWithReason {
-		s.stranger(t, "alice").call("GET", "/v3/account", "", from("127.0.0.1:1", "x"))
+	for range httpapitest.LoginsWithReason {
+		s.Stranger(t, "alice").Call("GET", "/v3/account", "", httpapitest.From("127.0.0.1:1", "x"))
 	}
 	if got := call(listed.URL, "GET", "/v3/account", with("X-Tinycc-Key", "wrong"), ""); got.Status != 429 ||
 		got.Headers["retry-after"] == "" {
@@ -209,12 +178,12 @@ func TestOriginsInABrowser(t *testing.T) {
 			}
 		}
 	}
-	if got := call(other.URL, "POST", "/v3/urls", with("Content-Type", "application/json"), batch(1)); got.Kept == "" {
+	if got := call(other.URL, "POST", "/v3/urls", with("Content-Type", "application/json"), httpapitest.Batch(1)); got.Kept == "" {
 		t.Errorf("a page of an origin that is not listed has created links: %+v", got)
 	}
-	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	httpapitest.Equal(t, "URLs", c.Must("GET", "/v3/urls", "").Page.TotalCount, 1)
 	const ended = ".then(() => 'read', () => 'kept')"
 	for page, want := range map[string]string{listed.URL: "read", "data:text/html,<title>no origin</title>": "kept"} {
-		equal(t, page, evaluate[string](browser, t, page, script(t, "fetch", api.URL+"/v3/urls")+ended), want)
+		httpapitest.Equal(t, page, evaluate[string](browser, t, page, script(t, "fetch", api.URL+"/v3/urls")+ended), want)
 	}
 }

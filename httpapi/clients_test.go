@@ -1,8 +1,10 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
 	"testing"
+
+	"linkledger/httpapi/httpapitest"
 )
 
 // TestRecordedClient sends requests that were recorded from a client of this API for browsers. This
@@ -11,34 +13,34 @@ import (
 // of a GET. The client does not escape commas and the operators of tag expressions.
 func TestRecordedClient(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	accept := header("Accept", "application/json, text/javascript, */*; q=0.01")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	accept := httpapitest.Header("Accept", "application/json, text/javascript, */*; q=0.01")
 	withoutType := func(r *http.Request) { r.Header.Del("Content-Type") }
 	const hostile = `{%22urls%22:[{%22long_url%22:%22https://example.com/?a=1&limit=0&search=none&hashes=x&tags=(%22,%22note%22:%22100%%22}]}`
 	const rest = `{%22urls%22:[{%22note%22:%22x%22,%22archived%22:true}]}`
 
-	c.must("GET", "/v3/account?_=1795261043700", "", accept, withoutType)
-	c.must(
+	c.Must("GET", "/v3/account?_=1795261043700", "", accept, withoutType)
+	c.Must(
 		"POST", "/v3/urls",
 		`{"urls":[{"long_url":"https://example.com/a+b&c=d?x=1,2;3","custom_hash":"one","tags":["alpha","be ta"]}]}`,
 		accept,
 	)
-	c.must(
+	c.Must(
 		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/2","custom_hash":"two","tags":["mass"]}]}`,
 		accept,
 	)
-	c.must(
+	c.Must(
 		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/3","custom_hash":"three","tags":["mass"]}]}`,
 		accept,
 	)
-	c.must("PATCH", "/v3/urls?hashes=two,three", `{"urls":[{"note":"n+1","tags":["+gamma"]}]}`, accept)
-	c.must("PATCH", "/v3/urls?tags=+mass&+gamma&~archived", `{"urls":[{"note":"edited"}]}`, accept)
-	c.must("PATCH", "/v3/urls?hashes=three", `{"urls":[{"archived":true}]}`, accept)
-	equal(t, "edited by tags", c.read("one").Note+c.read("two").Note+c.read("three").Note, "editededited")
+	c.Must("PATCH", "/v3/urls?hashes=two,three", `{"urls":[{"note":"n+1","tags":["+gamma"]}]}`, accept)
+	c.Must("PATCH", "/v3/urls?tags=+mass&+gamma&~archived", `{"urls":[{"note":"edited"}]}`, accept)
+	c.Must("PATCH", "/v3/urls?hashes=three", `{"urls":[{"archived":true}]}`, accept)
+	httpapitest.Equal(t, "edited by tags", c.Read("one").Note+c.Read("two").Note+c.Read("three").Note, "editededited")
 
-	c.must("GET", "/v3/account?"+hostile+"&_=1795261043701", "", accept)
-	c.must("GET", "/v3/tags?"+rest+"&_=1795261043716", "", accept)
+	c.Must("GET", "/v3/account?"+hostile+"&_=1795261043701", "", accept)
+	c.Must("GET", "/v3/tags?"+rest+"&_=1795261043716", "", accept)
 	for query, want := range map[string]string{
 		"limit=30&offset=0":                            "three,two,one",
 		"limit=30&offset=30":                           "",
@@ -57,17 +59,17 @@ func TestRecordedClient(t *testing.T) {
 		"limit=30&offset=0&domain=sho.rt":              "three,two,one",
 	} {
 		for _, left := range []string{"", "&" + rest, "&" + hostile} {
-			a := c.must("GET", "/v3/urls?"+query+left+"&_=1795261043717", "", accept)
-			equal(t, query+left, a.hashes(), want)
+			a := c.Must("GET", "/v3/urls?"+query+left+"&_=1795261043717", "", accept)
+			httpapitest.Equal(t, query+left, a.Hashes(), want)
 		}
 	}
 
-	c.must("DELETE", "/v3/stats?hashes=one,two", `{"urls":[{"note":"x","archived":true}]}`, accept)
-	c.must("DELETE", "/v3/stats?tags=+mass", `{"urls":[{"note":"z"}]}`, accept)
-	c.must("POST", "/v3/tags?", `{"label":"new tag"}`, accept)
-	c.must("DELETE", "/v3/tags/new%20tag", `{"label":"new tag"}`, accept)
-	c.must("DELETE", "/v3/urls?tags=+mass&+archived", `{"label":"new tag"}`, accept)
-	equal(t, "left", c.must("GET", "/v3/urls?limit=1&offset=0&"+rest+"&_=1795261043752", "", accept).Page.TotalCount, 2)
-	c.must("DELETE", "/v3/urls?hashes=one,two", `{"label":"new tag"}`, accept)
-	equal(t, "left", c.must("GET", "/v3/urls", "").Page.TotalCount, 0)
+	c.Must("DELETE", "/v3/stats?hashes=one,two", `{"urls":[{"note":"x","archived":true}]}`, accept)
+	c.Must("DELETE", "/v3/stats?tags=+mass", `{"urls":[{"note":"z"}]}`, accept)
+	c.Must("POST", "/v3/tags?", `{"label":"new tag"}`, accept)
+	c.Must("DELETE", "/v3/tags/new%20tag", `{"label":"new tag"}`, accept)
+	c.Must("DELETE", "/v3/urls?tags=+mass&+archived", `{"label":"new tag"}`, accept)
+	httpapitest.Equal(t, "left", c.Must("GET", "/v3/urls?limit=1&offset=0&"+rest+"&_=1795261043752", "", accept).Page.TotalCount, 2)
+	c.Must("DELETE", "/v3/urls?hashes=one,two", `{"label":"new tag"}`, accept)
+	httpapitest.Equal(t, "left", c.Must("GET", "/v3/urls", "").Page.TotalCount, 0)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -10,152 +10,140 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
-
-// together makes n calls at once.
-func together(n int, call func(i int)) {
-	var calls sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		calls.Go(func() {
-			<-start
-			call(i)
-		})
-	}
-	close(start)
-	calls.Wait()
-}
 
 func TestOneWinnerOfAHash(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	alice, bob := s.client(t, "alice"), s.client(t, "bob")
+	s := httpapitest.New(t)
+	alice, bob := s.Client(t, "alice"), s.Client(t, "bob")
 	const callers = 32
-	answers := make([]*answer, callers)
-	together(callers, func(i int) {
+	answers := make([]*httpapitest.Answer, callers)
+	httpapitest.Together(callers, func(i int) {
 		c := alice
 		if i%2 == 1 {
 			c = bob
 		}
-		answers[i] = c.call(
+		answers[i] = c.Call(
 			"POST", "/v3/urls",
 			fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%d","custom_hash":"prize"}]}`, i),
 		)
 	})
 	winner := -1
 	for i, a := range answers {
-		a.is(http.StatusOK, apierror.CodeOK)
-		if a.URLs[0].code() == apierror.CodeOK {
+		a.Is(http.StatusOK, apierror.CodeOK)
+		if a.URLs[0].Code() == apierror.CodeOK {
 			if winner >= 0 {
 				t.Errorf("%d and %d both won", winner, i)
 			}
 			winner = i
 			continue
 		}
-		a.URLs[0].failed(t, apierror.CodeHashUnavailable, "in use")
+		a.URLs[0].Failed(t, apierror.CodeHashUnavailable, "in use")
 	}
 	if winner < 0 {
 		t.Fatal("no call won")
 	}
-	equal(
-		t, "Location", s.visit(t, "GET", "/prize").header.Get("Location"),
+	httpapitest.Equal(
+		t, "Location", s.Visit(t, "GET", "/prize").Header.Get("Location"),
 		fmt.Sprintf("https://example.com/%d", winner),
 	)
-	equal(
+	httpapitest.Equal(
 		t, "URLs of both",
-		alice.must("GET", "/v3/urls", "").Page.TotalCount+bob.must("GET", "/v3/urls", "").Page.TotalCount, 1,
+		alice.Must("GET", "/v3/urls", "").Page.TotalCount+bob.Must("GET", "/v3/urls", "").Page.TotalCount, 1,
 	)
 }
 
 func TestEveryVisitCounts(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	const visits = 64
-	together(visits, func(i int) {
-		if a := s.visit(
-			t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i%8), firefox),
-		); a.status != http.StatusFound {
-			t.Errorf("response to visit %d: %d", i, a.status)
+	httpapitest.Together(visits, func(i int) {
+		if a := s.Visit(
+			t, "GET", "/one", httpapitest.From(fmt.Sprintf("192.0.2.%d:1", i%8), httpapitest.Firefox),
+		); a.Status != http.StatusFound {
+			t.Errorf("response to visit %d: %d", i, a.Status)
 		}
 	})
-	s.caughtUp(t)
-	stats := c.must("GET", "/v3/stats/one", "").Stats[0]
-	equal(t, "total", stats.TotalClicks, visits)
-	equal(t, "unique", stats.UniqueClicks, 8)
+	s.CatchUp(t)
+	stats := c.Must("GET", "/v3/stats/one", "").Stats[0]
+	httpapitest.Equal(t, "total", stats.TotalClicks, visits)
+	httpapitest.Equal(t, "unique", stats.UniqueClicks, 8)
 }
 
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c, other := s.client(t, "alice"), s.client(t, "bob")
-	key := header("Idempotency-Key", "key-1")
+	s := httpapitest.New(t)
+	c, other := s.Client(t, "alice"), s.Client(t, "bob")
+	key := httpapitest.Header("Idempotency-Key", "key-1")
 	body := `{"urls":[{"long_url":"https://example.com/1"},{"long_url":"https://example.com/2","custom_hash":"two","tags":["t"]},{"note":"x"}]}`
-	first := c.call("POST", "/v3/urls", body, key)
+	first := c.Call("POST", "/v3/urls", body, key)
 	generated := first.URLs[0].Hash
-	s.visit(t, "GET", "/two")
-	s.caughtUp(t)
-	again := c.call("POST", "/v3/urls/", body, key)
-	equal(t, "generated hash", again.URLs[0].Hash, generated)
-	equal(t, "custom hash", again.URLs[1].Hash, "two")
-	equal(t, "tags", strings.Join(again.URLs[1].Tags, ","), "t")
-	equal(t, "clicks", again.URLs[1].TotalClicks, 1)
-	again.URLs[2].failed(t, apierror.CodeMissingInput, "long_url")
-	equal(t, "position", again.header.Get("X-Event-Position"), first.header.Get("X-Event-Position"))
-	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 2)
+	s.Visit(t, "GET", "/two")
+	s.CatchUp(t)
+	again := c.Call("POST", "/v3/urls/", body, key)
+	httpapitest.Equal(t, "generated hash", again.URLs[0].Hash, generated)
+	httpapitest.Equal(t, "custom hash", again.URLs[1].Hash, "two")
+	httpapitest.Equal(t, "tags", strings.Join(again.URLs[1].Tags, ","), "t")
+	httpapitest.Equal(t, "clicks", again.URLs[1].TotalClicks, 1)
+	again.URLs[2].Failed(t, apierror.CodeMissingInput, "long_url")
+	httpapitest.Equal(t, "position", again.Header.Get("X-Event-Position"), first.Header.Get("X-Event-Position"))
+	httpapitest.Equal(t, "URLs", c.Must("GET", "/v3/urls", "").Page.TotalCount, 2)
 
-	fresh := other.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1"}]}`, key).URLs[0]
+	fresh := other.Call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1"}]}`, key).URLs[0]
 	if fresh.Hash == generated {
 		t.Error("another account's key is treated as the same command")
 	}
-	if next := c.call("POST", "/v3/urls", body, header("Idempotency-Key", "key-2")); next.URLs[0].Hash == generated {
+	if next := c.Call("POST", "/v3/urls", body, httpapitest.Header("Idempotency-Key", "key-2")); next.URLs[0].Hash == generated {
 		t.Error("another key is treated as the same command")
 	}
 
 	rename := `{"urls":[{"custom_hash":"three"}]}`
 	for range 2 {
-		equal(
-			t, "renamed", c.must("PATCH", "/v3/urls/two", rename, header("Idempotency-Key", "key-rename")).URLs[0].Hash,
+		httpapitest.Equal(
+			t, "renamed", c.Must("PATCH", "/v3/urls/two", rename, httpapitest.Header("Idempotency-Key", "key-rename")).URLs[0].Hash,
 			"three",
 		)
 	}
 	for range 2 {
-		c.must("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-delete"))
+		c.Must("DELETE", "/v3/urls/three", "", httpapitest.Header("Idempotency-Key", "key-delete"))
 	}
-	c.call("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-3")).is(
+	c.Call("DELETE", "/v3/urls/three", "", httpapitest.Header("Idempotency-Key", "key-3")).Is(
 		http.StatusNotFound, apierror.CodeURLNotFound,
 	)
 	for range 2 {
-		c.must("DELETE", "/v3/tags/t", "", header("Idempotency-Key", "key-tag"))
+		c.Must("DELETE", "/v3/tags/t", "", httpapitest.Header("Idempotency-Key", "key-tag"))
 	}
-	c.call("DELETE", "/v3/tags/t", "").is(http.StatusNotFound, apierror.CodeTagNotFound)
+	c.Call("DELETE", "/v3/tags/t", "").Is(http.StatusNotFound, apierror.CodeTagNotFound)
 
 	var hashes sync.Map
-	together(8, func(int) {
-		a := c.call(
-			"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/"}]}`, header("Idempotency-Key", "racing"),
+	httpapitest.Together(8, func(int) {
+		a := c.Call(
+			"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/"}]}`, httpapitest.Header("Idempotency-Key", "racing"),
 		)
 		hashes.Store(a.URLs[0].Hash, true)
 	})
 	n := 0
 	hashes.Range(func(any, any) bool { n++; return true })
-	equal(t, "different links", n, 1)
+	httpapitest.Equal(t, "different links", n, 1)
 
 	for _, wrong := range []string{"a b", "ü", strings.Repeat("k", 256)} {
-		c.call("POST", "/v3/tags", `{"label":"x"}`, header("Idempotency-Key", wrong)).is(
+		c.Call("POST", "/v3/tags", `{"label":"x"}`, httpapitest.Header("Idempotency-Key", wrong)).Is(
 			http.StatusBadRequest, apierror.CodeWrongInput,
 		)
 	}
-	c.must("POST", "/v3/tags", `{"label":"x"}`, header("Idempotency-Key", strings.Repeat("k", 255)))
+	c.Must("POST", "/v3/tags", `{"label":"x"}`, httpapitest.Header("Idempotency-Key", strings.Repeat("k", 255)))
 }
 
 func TestWriteWaitsForItsReaders(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var waited []string
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		wait := cfg.Projections.Wait
 		cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
 			mu.Lock()
@@ -164,7 +152,7 @@ func TestWriteWaitsForItsReaders(t *testing.T) {
 			return wait(ctx, projection, position)
 		}
 	})
-	c := s.client(t, "alice")
+	c := s.Client(t, "alice")
 	for _, step := range []struct{ method, path, body, want string }{
 		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`, "links"},
 		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","tags":["t"]}]}`, "links tags"},
@@ -178,58 +166,58 @@ func TestWriteWaitsForItsReaders(t *testing.T) {
 		mu.Lock()
 		waited = nil
 		mu.Unlock()
-		a := c.call(step.method, step.path, step.body)
+		a := c.Call(step.method, step.path, step.body)
 		mu.Lock()
-		equal(t, step.method+" "+step.path+" "+step.body, strings.Join(waited, " "), step.want)
+		httpapitest.Equal(t, step.method+" "+step.path+" "+step.body, strings.Join(waited, " "), step.want)
 		mu.Unlock()
-		equal(t, "has a position", a.header.Get("X-Event-Position") != "", step.want != "")
+		httpapitest.Equal(t, "has a position", a.Header.Get("X-Event-Position") != "", step.want != "")
 	}
 }
 
 func TestSlowReadModelsDelayNoWriteForEver(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		cfg.WaitTimeout = time.Millisecond
 		cfg.Projections.Wait = func(ctx context.Context, _ string, _ uint64) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}
 	})
-	c := s.client(t, "alice")
-	a := c.must(
+	c := s.Client(t, "alice")
+	a := c.Must(
 		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`,
-		header("X-Request-Id", "slow"),
+		httpapitest.Header("X-Request-Id", "slow"),
 	)
-	equal(t, "hash", a.URLs[0].Hash, "one")
-	if a.header.Get("X-Event-Position") == "" {
+	httpapitest.Equal(t, "hash", a.URLs[0].Hash, "one")
+	if a.Header.Get("X-Event-Position") == "" {
 		t.Error("the response has no position")
 	}
-	if len(s.log.matching("level=WARN", "request=slow", "projection=links")) != 1 {
+	if len(s.Log.Matching("level=WARN", "request=slow", "projection=links")) != 1 {
 		t.Error("the log does not warn that the read models are behind")
 	}
-	edited := c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"new"}]}`).URLs[0]
-	equal(t, "note", edited.Note, "new")
+	edited := c.Must("PATCH", "/v3/urls/one", `{"urls":[{"note":"new"}]}`).URLs[0]
+	httpapitest.Equal(t, "note", edited.Note, "new")
 }
 
 func TestWritesOutliveTheirClient(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
 	ctx, leave := context.WithCancelCause(t.Context())
 	leave(errors.New("the client hung up"))
 	left := func(r *http.Request) { *r = *r.WithContext(ctx) }
-	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`, left)
-	c.read("one")
+	c.Must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`, left)
+	c.Read("one")
 	// What only reads stops, also if a client says so in a header.
 	for _, read := range [][4]string{
 		{"GET", "/v3/urls/one", ""}, {"POST", "/v3/urls/one", "", "GET"}, {"POST", "/v3/urls/one", "", " head "},
 	} {
-		a := c.call(read[0], read[1], read[2], left, header("X-HTTP-Method-Override", read[3]))
-		equal(t, strings.Join(read[:], " "), a.status, apierror.StatusClientLeft)
+		a := c.Call(read[0], read[1], read[2], left, httpapitest.Header("X-HTTP-Method-Override", read[3]))
+		httpapitest.Equal(t, strings.Join(read[:], " "), a.Status, apierror.StatusClientLeft)
 	}
 	// What changes something goes on.
-	c.must("POST", "/v3/urls/one", `{"urls":[{"note":"x"}]}`, left, header("X-HTTP-Method-Override", "PATCH"))
-	if found := s.log.matching("level=ERROR"); len(found) > 0 {
+	c.Must("POST", "/v3/urls/one", `{"urls":[{"note":"x"}]}`, left, httpapitest.Header("X-HTTP-Method-Override", "PATCH"))
+	if found := s.Log.Matching("level=ERROR"); len(found) > 0 {
 		t.Errorf("the log has an error because of a client that left: %s", found)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"crypto/sha256"
@@ -16,6 +16,7 @@ import (
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/console/page/words"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 )
 
@@ -39,14 +40,9 @@ type seenCalls struct {
 }
 
 // observe makes the pages of a server report their calls.
-func (c *seenCalls) observe(t *testing.T, handler http.Handler) {
-	t.Helper()
-	s, ok := handler.(*Server)
-	if !ok {
-		t.Fatalf("%T is no server", handler)
-	}
-	api := s.pages.API
-	s.pages.API = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (c *seenCalls) observe(pages *console.Handler) {
+	api := pages.API
+	pages.API = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
 		c.seen = append(c.seen, r.Method+" "+r.URL.Path)
 		c.mu.Unlock()
@@ -67,9 +63,9 @@ func (c *seenCalls) take() (seen []string) {
 // the console to import what would let it do more.
 func TestConsoleMakesCallsOfTheAPI(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	operations, err := openapitest.Operations()
 	if err != nil {
 		t.Fatal(err)
@@ -81,8 +77,8 @@ func TestConsoleMakesCallsOfTheAPI(t *testing.T) {
 	}
 	isDescribed := regexp.MustCompile(`^(` + strings.Join(described, "|") + `)$`)
 	var calls seenCalls
-	calls.observe(t, s.handler)
-	b := s.browser(t)
+	calls.observe(s.Server.Pages())
+	b := s.Browser(t)
 	pages, err := console.New(console.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -92,13 +88,13 @@ func TestConsoleMakesCallsOfTheAPI(t *testing.T) {
 		if forEverybody(path) || isFile(path) {
 			continue
 		}
-		b.leads("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.key}}, "/console")
+		b.Leads("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.Key}}, "/console")
 		calls.take()
 		name := route.Method + " " + path
 		if route.Method == http.MethodPost {
-			b.post(path, consoleFields)
+			b.Post(path, consoleFields)
 		} else {
-			b.call(route.Method, path, "")
+			b.Call(route.Method, path, "")
 		}
 		seen := calls.take()
 		if len(seen) == 0 || !isDescribed.MatchString(seen[0]) {
@@ -123,9 +119,9 @@ func TestConsoleMakesCallsOfTheAPI(t *testing.T) {
 // answers is what the API answers to the same person: a page that makes a refused call is refused.
 func TestEveryPageNeedsARole(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	pages, err := console.New(console.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +147,7 @@ func TestEveryPageNeedsARole(t *testing.T) {
 	}
 	left := maps.Clone(needs)
 	for _, role := range access.Roles() {
-		person, _ := s.member(t, owner, "the "+string(role), string(role))
+		person, _ := s.Member(t, owner, "the "+string(role), string(role))
 		scopes := access.ScopesOf(role.Terms().Scopes).Names()
 		for _, route := range pages.Routes() {
 			name := route.Method + " " + route.Path
@@ -177,20 +173,20 @@ func TestEveryPageNeedsARole(t *testing.T) {
 			fields.Set("name", strings.Repeat("x", 1000))
 			fields.Set("label", "!")
 			fields.Set("role", "nonsense")
-			a := person.call(route.Method, path, "")
+			a := person.Call(route.Method, path, "")
 			if route.Method == http.MethodPost {
-				a = person.sends(path, fields)
+				a = person.Sends(path, fields)
 			}
-			lacks := (a.status == http.StatusForbidden || route.Method == http.MethodPost) && (strings.Contains(a.body, "lacks the scope "+scope) ||
-				strings.Contains(a.body, "You may not "+words.Scope(scope)+" here"))
+			lacks := (a.Status == http.StatusForbidden || route.Method == http.MethodPost) && (strings.Contains(a.Body, "lacks the scope "+scope) ||
+				strings.Contains(a.Body, "You may not "+words.Scope(scope)+" here"))
 			if lacks == may {
-				t.Errorf("%s as %s: %d\n%.2000s", name, role, a.status, a.body)
+				t.Errorf("%s as %s: %d\n%.2000s", name, role, a.Status, a.Body)
 			}
 			if route.Method == http.MethodPost {
 				// A page of a sibling host is another origin of the same site.
-				sibling := person.call("POST", path, fields.Encode(), header("Content-Type", "application/x-www-form-urlencoded"),
-					header("Origin", "http://other."+shortHost), header("Sec-Fetch-Site", "same-site"))
-				sibling.is(http.StatusForbidden, apierror.CodeAccessDenied)
+				sibling := person.Call("POST", path, fields.Encode(), httpapitest.Header("Content-Type", "application/x-www-form-urlencoded"),
+					httpapitest.Header("Origin", "http://other."+httpapitest.ShortHost), httpapitest.Header("Sec-Fetch-Site", "same-site"))
+				sibling.Is(http.StatusForbidden, apierror.CodeAccessDenied)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -12,9 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/internal/operators/operatorstest"
+
 	"github.com/google/uuid"
 
 	"linkledger/httpapi/console"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/projections/engine"
 )
 
@@ -34,19 +37,19 @@ func hiddenFields(t *testing.T, page string) url.Values {
 }
 
 // twice sends a form in two requests at once, and checks that both get one answer.
-func (b *browser) twice(path string, fields url.Values) *answer {
-	b.t.Helper()
-	answers := make([]*answer, 2)
+func twice(b *httpapitest.Browser, path string, fields url.Values) *httpapitest.Answer {
+	b.T.Helper()
+	answers := make([]*httpapitest.Answer, 2)
 	var both sync.WaitGroup
 	for i := range answers {
-		same := b.copy()
-		both.Go(func() { answers[i] = same.post(path, fields) })
+		same := b.Copy()
+		both.Go(func() { answers[i] = same.Post(path, fields) })
 	}
 	both.Wait()
 	for _, a := range answers {
-		if to := a.header.Get("Location"); a.status != http.StatusSeeOther || to != answers[0].header.Get("Location") {
-			b.t.Errorf("%s, sent twice, answers %d %q and %d %q\n%s", path,
-				answers[0].status, answers[0].header.Get("Location"), a.status, to, a.body)
+		if to := a.Header.Get("Location"); a.Status != http.StatusSeeOther || to != answers[0].Header.Get("Location") {
+			b.T.Errorf("%s, sent twice, answers %d %q and %d %q\n%s", path,
+				answers[0].Status, answers[0].Header.Get("Location"), a.Status, to, a.Body)
 		}
 	}
 	return answers[0]
@@ -55,12 +58,12 @@ func (b *browser) twice(path string, fields url.Values) *answer {
 // consoleForm is a form of the console that is ready to be sent.
 type consoleForm struct {
 	path    string
-	browser *browser
+	browser *httpapitest.Browser
 	fields  url.Values
 }
 
 // consoleForms returns the form of each action, each about a link of its own and in a session of its own.
-func consoleForms(t *testing.T, s *site, owner *client) (forms []consoleForm) {
+func consoleForms(t *testing.T, s *httpapitest.Site, owner *httpapitest.Client) (forms []consoleForm) {
 	t.Helper()
 	pages, err := console.New(console.Config{})
 	if err != nil {
@@ -71,10 +74,10 @@ func consoleForms(t *testing.T, s *site, owner *client) (forms []consoleForm) {
 			continue
 		}
 		name := fmt.Sprintf("one%d", i)
-		owner.create(`"long_url":"https://example.com/","custom_hash":"` + name + `"`)
-		b := s.browser(t)
-		b.signInBy(owner)
-		fields := hiddenFields(t, b.shows("/console/links"))
+		owner.Create(`"long_url":"https://example.com/","custom_hash":"` + name + `"`)
+		b := s.Browser(t)
+		b.SignInBy(owner)
+		fields := hiddenFields(t, b.Shows("/console/links"))
 		maps.Copy(fields, maps.Clone(consoleFields))
 		fields.Set("hash", name)
 		forms = append(forms, consoleForm{consolePaths.Replace(strings.ReplaceAll(route.Path, ":hash", name)), b, fields})
@@ -94,54 +97,54 @@ func (f consoleForm) typed() string {
 // and sends it after the session has ended: it is done once, the page can be opened, and what was typed comes back.
 func TestEveryFormIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	calls := func() int64 { return owner.must("GET", "/v3/activity?limit=1", "").Page.TotalCount }
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	calls := func() int64 { return owner.Must("GET", "/v3/activity?limit=1", "").Page.TotalCount }
 	for _, f := range consoleForms(t, s, owner) {
 		path, b, fields := f.path, f.browser, f.fields
 		before := calls()
-		a := b.twice(path, fields)
-		if again := b.copy().post(path, fields); again.header.Get("Location") != a.header.Get("Location") &&
+		a := twice(b, path, fields)
+		if again := b.Copy().Post(path, fields); again.Header.Get("Location") != a.Header.Get("Location") &&
 			!strings.HasSuffix(path, "sign-out") {
-			t.Errorf("%s, sent again, leads to %q in place of %q", path, again.header.Get("Location"), a.header.Get("Location"))
+			t.Errorf("%s, sent again, leads to %q in place of %q", path, again.Header.Get("Location"), a.Header.Get("Location"))
 		}
 		if done := calls() - before; done > 1 {
 			t.Errorf("%s was done %d times", path, done)
 		}
 		for range 2 {
-			if shown := b.follow(a); shown.status >= http.StatusInternalServerError || shown.status == http.StatusMethodNotAllowed {
-				t.Errorf("%s leads to a page that answers %d\n%s", path, shown.status, shown.body)
+			if shown := b.Follow(a); shown.Status >= http.StatusInternalServerError || shown.Status == http.StatusMethodNotAllowed {
+				t.Errorf("%s leads to a page that answers %d\n%s", path, shown.Status, shown.Body)
 			}
 		}
 
-		b.signInBy(owner)
-		fields = hiddenFields(t, b.shows("/console/links?order_by=hash"))
+		b.SignInBy(owner)
+		fields = hiddenFields(t, b.Shows("/console/links?order_by=hash"))
 		maps.Copy(fields, maps.Clone(consoleFields))
 		fields.Set("long_url", "https://example.com/typed")
 		f.fields = fields
-		ended := b.copy()
-		b.must("DELETE", "/v3/session", "")
+		ended := b.Copy()
+		b.Must("DELETE", "/v3/session", "")
 		before = calls()
-		a = ended.post(path, fields)
-		to, err := url.Parse(a.header.Get("Location"))
+		a = ended.Post(path, fields)
+		to, err := url.Parse(a.Header.Get("Location"))
 		back := to.Query().Get("return")
-		if err != nil || a.status != http.StatusSeeOther || to.Path != "/console/sign-in" || to.Query().Get("ended") == "" ||
+		if err != nil || a.Status != http.StatusSeeOther || to.Path != "/console/sign-in" || to.Query().Get("ended") == "" ||
 			!strings.HasPrefix(back, "/console/links?order_by=hash&answer=") {
-			t.Fatalf("%s without a session leads to %q", path, a.header.Get("Location"))
+			t.Fatalf("%s without a session leads to %q", path, a.Header.Get("Location"))
 		}
 		if calls() != before {
 			t.Errorf("%s is done without a session", path)
 		}
-		other := s.browser(t) // somebody else who finds the address
-		other.signInBy(owner.withKey(`"name":"other"`))
-		if shown := other.call("GET", back, ""); strings.Contains(shown.body, "https://example.com/typed") {
+		other := s.Browser(t) // somebody else who finds the address
+		other.SignInBy(owner.WithKey(`"name":"other"`))
+		if shown := other.Call("GET", back, ""); strings.Contains(shown.Body, "https://example.com/typed") {
 			t.Errorf("what was typed for %s is shown to others", path)
 		}
-		in := ended.post("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.key}, "return": {back}})
-		equal(t, "page after the sign-in", in.header.Get("Location"), back)
-		if shown := ended.follow(in); !strings.Contains(shown.body, f.typed()) ||
-			!strings.Contains(shown.body, "What you typed is still here") {
-			t.Errorf("what was typed for %s does not come back\n%s", path, shown.body)
+		in := ended.Post("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.Key}, "return": {back}})
+		httpapitest.Equal(t, "page after the sign-in", in.Header.Get("Location"), back)
+		if shown := ended.Follow(in); !strings.Contains(shown.Body, f.typed()) ||
+			!strings.Contains(shown.Body, "What you typed is still here") {
+			t.Errorf("what was typed for %s does not come back\n%s", path, shown.Body)
 		}
 	}
 }
@@ -149,22 +152,22 @@ func TestEveryFormIsDoneOnce(t *testing.T) {
 // TestOperatorsFormsAreDoneOnce sends each form of the console of operators twice at once.
 func TestOperatorsFormsAreDoneOnce(t *testing.T) {
 	t.Parallel()
-	s, h := newOperators(t, testTimeout)
+	s, h := operatorstest.New(t, httpapitest.Timeout)
 	for _, route := range h.Routes() {
 		path := operatorPaths.Replace(route.Path)
 		if route.Method != http.MethodPost || strings.HasPrefix(path, "/console/sign-in") {
 			continue
 		}
-		b := s.operator(t, h)
-		fields := hiddenFields(t, b.shows("/console/projections/links"))
+		b := operatorstest.SignIn(t, s, h)
+		fields := hiddenFields(t, b.Shows("/console/projections/links"))
 		fields.Set("stream", "x")
-		a := b.twice(path, fields)
-		if shown := b.follow(a); shown.status >= http.StatusInternalServerError {
-			t.Errorf("%s leads to a page that answers %d\n%s", path, shown.status, shown.body)
+		a := twice(b, path, fields)
+		if shown := b.Follow(a); shown.Status >= http.StatusInternalServerError {
+			t.Errorf("%s leads to a page that answers %d\n%s", path, shown.Status, shown.Body)
 		}
 	}
 	var builds int
-	if err := s.db.NewRaw("SELECT count(*) FROM linkledger.generations WHERE name = 'links'").
+	if err := s.DB.NewRaw("SELECT count(*) FROM linkledger.generations WHERE name = 'links'").
 		Scan(t.Context(), &builds); err != nil || builds > 2 {
 		t.Errorf("a rebuild that is sent twice makes %d generations, %v", builds, err)
 	}
@@ -174,26 +177,26 @@ func TestOperatorsFormsAreDoneOnce(t *testing.T) {
 // alone.
 func TestNewKeyIsShownForAWhile(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	b := s.browser(t)
-	b.signInBy(owner)
-	fields := hiddenFields(t, b.shows("/console/keys"))
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	b := s.Browser(t)
+	b.SignInBy(owner)
+	fields := hiddenFields(t, b.Shows("/console/keys"))
 	fields.Set("name", "reader")
-	a := b.twice("/console/keys", fields)
+	a := twice(b, "/console/keys", fields)
 	secret := regexp.MustCompile(`lk_[A-Za-z0-9_-]{43}`)
-	made := secret.FindString(b.follow(a).body)
-	if made == "" || secret.FindString(b.follow(a).body) != made {
+	made := secret.FindString(b.Follow(a).Body)
+	if made == "" || secret.FindString(b.Follow(a).Body) != made {
 		t.Errorf("the page of the new key shows %q first", made)
 	}
-	equal(t, "keys", len(owner.must("GET", "/v3/keys", "").Keys), 2)
-	other := s.browser(t)
-	other.signInBy(owner.withKey(`"name":"other"`))
-	if secret.MatchString(other.follow(a).body) {
+	httpapitest.Equal(t, "keys", len(owner.Must("GET", "/v3/keys", "").Keys), 2)
+	other := s.Browser(t)
+	other.SignInBy(owner.WithKey(`"name":"other"`))
+	if secret.MatchString(other.Follow(a).Body) {
 		t.Error("somebody else sees the key")
 	}
-	s.at(t, s.now.Load().Add(10*time.Minute).Format(time.RFC3339))
-	if secret.MatchString(b.follow(a).body) {
+	s.SetTime(t, s.Now().Add(10*time.Minute).Format(time.RFC3339))
+	if secret.MatchString(b.Follow(a).Body) {
 		t.Error("the key is shown for longer")
 	}
 }
@@ -202,23 +205,23 @@ func TestNewKeyIsShownForAWhile(t *testing.T) {
 // has what was typed, and sends it again.
 func TestTypedTextStaysInThePage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	b := s.browser(t)
-	b.signInBy(s.client(t, "acme"))
-	fields := hiddenFields(t, b.shows("/console/new"))
+	s := httpapitest.NewSite(t, "")
+	b := s.Browser(t)
+	b.SignInBy(s.Client(t, "acme"))
+	fields := hiddenFields(t, b.Shows("/console/new"))
 	fields.Set("lines", strings.Repeat("https://example.com/long\n", 50_000))
-	if a := b.post("/console/new", fields); a.status < 400 || strings.Count(a.body, "https://example.com/long") != 50_000 {
-		t.Errorf("a long paste answers %d with %d bytes", a.status, len(a.body))
+	if a := b.Post("/console/new", fields); a.Status < 400 || strings.Count(a.Body, "https://example.com/long") != 50_000 {
+		t.Errorf("a long paste answers %d with %d bytes", a.Status, len(a.Body))
 	}
 	fields.Set("lines", "https://example.com/1\nhttps://example.com/2")
-	if err := s.db.Close(); err != nil {
+	if err := s.DB.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a := b.post("/console/new", fields)
-	if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "Send it again") ||
-		!strings.Contains(a.body, "https://example.com/1\nhttps://example.com/2</textarea>") ||
-		!strings.Contains(a.body, `name="request" value="`+fields.Get("request")) {
-		t.Errorf("without the database a form answers %d\n%s", a.status, a.body)
+	a := b.Post("/console/new", fields)
+	if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, "Send it again") ||
+		!strings.Contains(a.Body, "https://example.com/1\nhttps://example.com/2</textarea>") ||
+		!strings.Contains(a.Body, `name="request" value="`+fields.Get("request")) {
+		t.Errorf("without the database a form answers %d\n%s", a.Status, a.Body)
 	}
 }
 
@@ -226,113 +229,113 @@ func TestTypedTextStaysInThePage(t *testing.T) {
 // again.
 func TestSecondTabChooses(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one","note":"before"`)
-	b := s.browser(t)
-	b.signInBy(owner)
-	b.shows("/console/links/one")
-	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"first"}]}`)
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"one","note":"before"`)
+	b := s.Browser(t)
+	b.SignInBy(owner)
+	b.Shows("/console/links/one")
+	owner.Must("PATCH", "/v3/urls/one", `{"urls":[{"note":"first"}]}`)
 	edit := url.Values{"note": {"second"}, "note_before": {"before"}}
-	b.refuses("/console/links/one", edit, "saved meanwhile: first", `name="note" data-most="25" value="second"`,
+	b.Refuses("/console/links/one", edit, "saved meanwhile: first", `name="note" data-most="25" value="second"`,
 		`name="note_before" value="first"`)
-	equal(t, "the note", owner.read("one").Note, "first")
+	httpapitest.Equal(t, "the note", owner.Read("one").Note, "first")
 	edit.Set("note_before", "first")
-	if a := b.sends("/console/links/one", edit); !strings.Contains(a.body, "Saved: note") {
-		t.Errorf("a save shows\n%s", a.body)
+	if a := b.Sends("/console/links/one", edit); !strings.Contains(a.Body, "Saved: note") {
+		t.Errorf("a save shows\n%s", a.Body)
 	}
-	equal(t, "the note", owner.read("one").Note, "second")
-	if a := b.sends("/console/links/one", url.Values{"note": {"x "}, "note_before": {"x"}}); !strings.Contains(a.body, "nothing to save") {
-		t.Errorf("a save of nothing shows\n%s", a.body)
+	httpapitest.Equal(t, "the note", owner.Read("one").Note, "second")
+	if a := b.Sends("/console/links/one", url.Values{"note": {"x "}, "note_before": {"x"}}); !strings.Contains(a.Body, "nothing to save") {
+		t.Errorf("a save of nothing shows\n%s", a.Body)
 	}
-	b.refuses("/console/links/one", url.Values{"note": {strings.Repeat("é", 26)}}, "26 characters, and at most 25")
-	if a := b.sends("/console/links/one", url.Values{"note": {strings.Repeat("😀", 25)}}); !strings.Contains(a.body, "Saved: note") {
-		t.Errorf("a note of 25 characters is refused\n%s", a.body)
+	b.Refuses("/console/links/one", url.Values{"note": {strings.Repeat("é", 26)}}, "26 characters, and at most 25")
+	if a := b.Sends("/console/links/one", url.Values{"note": {strings.Repeat("😀", 25)}}); !strings.Contains(a.Body, "Saved: note") {
+		t.Errorf("a note of 25 characters is refused\n%s", a.Body)
 	}
-	owner.create(`"long_url":"https://example.com/","custom_hash":"two"`)
-	b.refuses("/console/links/one", url.Values{"custom_hash": {"two"}, "custom_hash_before": {"one"}}, "<details open>", `required spellcheck="false" autocapitalize="none" value="two"`)
-	b.refuses("/console/links/one", url.Values{"tags": {"good, a\u202eb, x\u200by"}}, "2 tags are refused")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"two"`)
+	b.Refuses("/console/links/one", url.Values{"custom_hash": {"two"}, "custom_hash_before": {"one"}}, "<details open>", `required spellcheck="false" autocapitalize="none" value="two"`)
+	b.Refuses("/console/links/one", url.Values{"tags": {"good, a\u202eb, x\u200by"}}, "2 tags are refused")
 }
 
 // TestUndoNamesWhatItTakesBack undoes calls whose fields were changed since, that changed several links, and that were
 // made in parts.
 func TestUndoNamesWhatItTakesBack(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one","note":"before"`)
-	b := s.browser(t)
-	b.signInBy(owner)
-	b.leads("/console/links/one", url.Values{
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"one","note":"before"`)
+	b := s.Browser(t)
+	b.SignInBy(owner)
+	b.Leads("/console/links/one", url.Values{
 		"note": {"new"}, "max_clicks": {"7"}, "tags": {"red"}, "note_before": {"before"}, "max_clicks_before": {"0"},
 	}, "/console/links/one")
-	page := b.shows("/console/links/one", "Undo: ", "note", "most clicks", "Undo: delete the link")
-	equal(t, "buttons of undos", strings.Count(page, `action="/console/links/one/undo"`), 2)
-	batch := owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
-	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"later"}]}`)
-	refused := b.refuses("/console/links/one/undo", url.Values{"batch": {batch}}, "changed since: note", "Undo the rest")
-	rest := hiddenFields(t, refused.body)
+	page := b.Shows("/console/links/one", "Undo: ", "note", "most clicks", "Undo: delete the link")
+	httpapitest.Equal(t, "buttons of undos", strings.Count(page, `action="/console/links/one/undo"`), 2)
+	batch := owner.Must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
+	owner.Must("PATCH", "/v3/urls/one", `{"urls":[{"note":"later"}]}`)
+	refused := b.Refuses("/console/links/one/undo", url.Values{"batch": {batch}}, "changed since: note", "Undo the rest")
+	rest := hiddenFields(t, refused.Body)
 	rest.Set("batch", batch)
 	rest.Set("changed", "skip")
-	b.leads("/console/activity/undo", rest, "/console/links/one")
-	if link := owner.read("one"); link.Note != "later" || link.MaxClicks != 0 || len(link.Tags) != 0 {
+	b.Leads("/console/activity/undo", rest, "/console/links/one")
+	if link := owner.Read("one"); link.Note != "later" || link.MaxClicks != 0 || len(link.Tags) != 0 {
 		t.Errorf("the rest was undone to %+v", link)
 	}
-	owner.call("POST", "/v3/batches/"+batch+"/undo?changed=x", "").has("changed is skip")
+	owner.Call("POST", "/v3/batches/"+batch+"/undo?changed=x", "").Has("changed is skip")
 
-	b.makes(strings.Repeat("https://example.com/many\n", 120))
-	made := b.shows("/console/activity", "with the calls below: 120 created", "with the call above")
+	b.Makes(strings.Repeat("https://example.com/many\n", 120))
+	made := b.Shows("/console/activity", "with the calls below: 120 created", "with the call above")
 	var parts []string
 	for _, found := range regexp.MustCompile(`name="batch" value="([^"]+)"`).FindAllStringSubmatch(made, 3) {
 		parts = append(parts, found[1])
 	}
-	if a := b.sends("/console/activity/undo", url.Values{"batch": parts}); !strings.Contains(a.body, "120 links are as before") {
-		t.Errorf("the undo of three parts shows\n%s", a.body)
+	if a := b.Sends("/console/activity/undo", url.Values{"batch": parts}); !strings.Contains(a.Body, "120 links are as before") {
+		t.Errorf("the undo of three parts shows\n%s", a.Body)
 	}
-	equal(t, "links", owner.must("GET", "/v3/urls", "").Page.TotalCount, 1)
-	owner.create(`"long_url":"https://example.com/","custom_hash":"two"`)
-	b.sends("/console/change", url.Values{"hash": {"one", "two"}, "change": {"archive"}})
-	batch = owner.must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
-	b.leads("/console/links/one/undo", url.Values{"batch": {batch}}, "/console/activity/"+batch)
-	if !owner.read("two").Archived {
+	httpapitest.Equal(t, "links", owner.Must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"two"`)
+	b.Sends("/console/change", url.Values{"hash": {"one", "two"}, "change": {"archive"}})
+	batch = owner.Must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
+	b.Leads("/console/links/one/undo", url.Values{"batch": {batch}}, "/console/activity/"+batch)
+	if !owner.Read("two").Archived {
 		t.Error("another link was changed without a word")
 	}
-	if a := b.sends("/console/change", url.Values{"hash": {"one", "two"}, "change": {"archive"}}); !strings.Contains(a.body, "Nothing was changed") {
-		t.Errorf("a change of nothing shows\n%s", a.body)
+	if a := b.Sends("/console/change", url.Values{"hash": {"one", "two"}, "change": {"archive"}}); !strings.Contains(a.Body, "Nothing was changed") {
+		t.Errorf("a change of nothing shows\n%s", a.Body)
 	}
 	for _, path := range []string{"/console/activity", "/console/links/one"} {
-		s.visit(t, "GET", "/one")
-		a := b.call("GET", path+"?from=2026-02-01&to=2026-01-01", "")
-		if !strings.Contains(a.body, "The range ends before it begins") {
-			t.Errorf("%s shows a reversed range as\n%s", path, a.body)
+		s.Visit(t, "GET", "/one")
+		a := b.Call("GET", path+"?from=2026-02-01&to=2026-01-01", "")
+		if !strings.Contains(a.Body, "The range ends before it begins") {
+			t.Errorf("%s shows a reversed range as\n%s", path, a.Body)
 		}
 	}
-	b.refuses("/console/change", url.Values{"hash": {"two"}, "change": {"tags"}, "change_tags": {""}},
+	b.Refuses("/console/change", url.Values{"hash": {"two"}, "change": {"tags"}, "change_tags": {""}},
 		`value="two" aria-label="two" autocomplete="off" checked`, `<option value="tags" selected>`)
-	wrong := b.call("GET", "/console/links?tags=red+tape", "")
-	if !strings.Contains(textOf(wrong.body), `/console/links?tags=%2B%22red+tape%22">red tape</a>`) {
-		t.Errorf("a wrong filter shows\n%s", wrong.body)
+	wrong := b.Call("GET", "/console/links?tags=red+tape", "")
+	if !strings.Contains(httpapitest.TextOf(wrong.Body), `/console/links?tags=%2B%22red+tape%22">red tape</a>`) {
+		t.Errorf("a wrong filter shows\n%s", wrong.Body)
 	}
 }
 
 // TestPagesAfterForms opens pages in states to which forms lead.
 func TestPagesAfterForms(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	b := s.browser(t)
-	b.signInBy(s.client(t, "acme"))
-	b.refuses("/console/keys", url.Values{"name": {strings.Repeat("x", 1000)}, "scopes": {"links:read"}}, `value="links:read" checked`)
-	if a := b.sends("/console/keys", url.Values{"scopes": {"links:read"}}); !strings.Contains(a.body, "<h2>The new key</h2>") {
-		t.Errorf("a key without a name shows\n%s", a.body)
+	s := httpapitest.NewSite(t, "")
+	b := s.Browser(t)
+	b.SignInBy(s.Client(t, "acme"))
+	b.Refuses("/console/keys", url.Values{"name": {strings.Repeat("x", 1000)}, "scopes": {"links:read"}}, `value="links:read" checked`)
+	if a := b.Sends("/console/keys", url.Values{"scopes": {"links:read"}}); !strings.Contains(a.Body, "<h2>The new key</h2>") {
+		t.Errorf("a key without a name shows\n%s", a.Body)
 	}
-	seen := b.sends("/console/new", url.Values{"lines": {
+	seen := b.Sends("/console/new", url.Values{"lines": {
 		"url,note,visits,expiration_date\nhttps://example.com/,a note that is much too long for this,3,2099-01-31",
 	}})
 	for _, part := range []string{"Columns that links do not have: visits", "the note is cut", "until 2099-01-31", "Make the link<", "generated"} {
-		if !strings.Contains(seen.body, part) {
-			t.Errorf("the preview does not show %q\n%s", part, seen.body)
+		if !strings.Contains(seen.Body, part) {
+			t.Errorf("the preview does not show %q\n%s", part, seen.Body)
 		}
 	}
-	operators := &browser{t, s.operators(t, engine.Config{}, testTimeout), make(map[string]*http.Cookie)}
-	operators.shows("/console/sign-in?ended=1", "Your session has ended")
+	operators := httpapitest.NewBrowser(t, operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout))
+	operators.Shows("/console/sign-in?ended=1", "Your session has ended")
 }

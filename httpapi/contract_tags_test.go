@@ -1,16 +1,17 @@
-package httpapi
+package httpapi_test
 
 import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
 func TestContractOfTags(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.hold([]row{
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	hold(c, []row{
 		{
 			"none", "GET /v3/tags", "", 200, apierror.CodeOK,
 			`= {"error":{"code":0,"message":""},"version":"3.1","tags":[]}`, "", "",
@@ -73,18 +74,18 @@ func TestContractOfTags(t *testing.T) {
 
 func TestContractOfStats(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.createAll("a", "b", "c")
-	c.must("PATCH", "/v3/urls/c", `{"urls":[{"tags":["t"]}]}`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.CreateAll("a", "b", "c")
+	c.Must("PATCH", "/v3/urls/c", `{"urls":[{"tags":["t"]}]}`)
 	for _, path := range []string{"/a", "/a", "/b", "/c"} {
-		s.visit(t, "GET", path)
+		s.Visit(t, "GET", path)
 	}
 	zero := func(hash string) string {
 		return `= {"error":{"code":0,"message":""},"version":"3.1","stats":[{"hash":"` + hash +
 			`","total_clicks":0,"unique_clicks":0,"daily_clicks":{}}]}`
 	}
-	c.hold([]row{
+	hold(c, []row{
 		{
 			"a visited URL", "GET /v3/stats/a", "", 200, apierror.CodeOK,
 			`{"stats":[{"hash":"a","total_clicks":2,"unique_clicks":1,"daily_clicks":{"2026-05-14":{"total":2,"unique":1}}}]}`,
@@ -114,13 +115,13 @@ func TestContractOfStats(t *testing.T) {
 
 func TestContractOfTheAccount(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	c.create(`"long_url":"https://example.com/"`)
-	c.hold([]row{
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	c.Create(`"long_url":"https://example.com/"`)
+	hold(c, []row{
 		{"deleted URLs do not count, but in their month", "DELETE /v3/urls/one", "", 200, apierror.CodeOK, done, "/v3/account", `{"account":{
-			"user_id":"` + c.id +
+			"user_id":"` + c.ID +
 			`","username":"alice","custom_domain":"","account_expiration_date":"9999-12-31 23:59:59","subscription_plan":"free",
 			"counters":{"urls":{"count":1,"limit":0},"month_urls":{"count":2,"limit":0},"today_api_calls":{"count":4,"limit":0}}}}`},
 	})

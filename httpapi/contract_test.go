@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,9 @@ import (
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 )
 
@@ -29,42 +31,42 @@ type row struct {
 }
 
 // hold checks rows in order.
-func (c *client) hold(rows []row) {
-	c.t.Helper()
+func hold(c *httpapitest.Client, rows []row) {
+	c.T.Helper()
 	for _, r := range rows {
 		method, path, _ := strings.Cut(r.call, " ")
-		a := c.call(method, path, r.body)
-		if a.status != r.status || a.code() != r.code || a.Error.Message != r.code.Message() || a.Version != "3.1" {
-			c.t.Fatalf(
-				"%s: %s is answered %d %s; want %d and code %d", r.rule, r.call, a.status, a.body, r.status, r.code,
+		a := c.Call(method, path, r.body)
+		if a.Status != r.status || a.Code() != r.code || a.Error.Message != r.code.Message() || a.Version != "3.1" {
+			c.T.Fatalf(
+				"%s: %s is answered %d %s; want %d and code %d", r.rule, r.call, a.Status, a.Body, r.status, r.code,
 			)
 		}
-		a.holds(r.rule, r.want)
+		holds(a, r.rule, r.want)
 		if r.then != "" {
-			c.must(http.MethodGet, r.then, "").holds(r.rule+", then "+r.then, r.thenWant)
+			holds(c.Must(http.MethodGet, r.then, ""), r.rule+", then "+r.then, r.thenWant)
 		}
 	}
 }
 
 // holds checks that a response contains some JSON.
-func (a *answer) holds(rule, want string) {
-	a.t.Helper()
+func holds(a *httpapitest.Answer, rule, want string) {
+	a.T.Helper()
 	whole, exact := strings.CutPrefix(want, "= ")
-	if exact && whole+"\n" != a.body {
-		a.t.Errorf("%s: answered %.300s; want %s", rule, a.body, whole)
+	if exact && whole+"\n" != a.Body {
+		a.T.Errorf("%s: answered %.300s; want %s", rule, a.Body, whole)
 	}
 	if exact || want == "" {
 		return
 	}
 	var wanted, got any
 	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
-		a.t.Fatalf("%s: %v in %s", rule, err, want)
+		a.T.Fatalf("%s: %v in %s", rule, err, want)
 	}
-	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
-		a.t.Fatalf("%s: %v in %s", rule, err, a.body)
+	if err := json.Unmarshal([]byte(a.Body), &got); err != nil {
+		a.T.Fatalf("%s: %v in %s", rule, err, a.Body)
 	}
 	if wrong := within("", wanted, got); wrong != "" {
-		a.t.Errorf("%s: %s\n%.300s", rule, wrong, a.body)
+		a.T.Errorf("%s: %s\n%.300s", rule, wrong, a.Body)
 	}
 }
 
@@ -150,27 +152,27 @@ var unprovoked = map[apierror.Code]string{
 // 200.
 func TestEveryCodeOfTheContract(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		cfg.BodyLimit, cfg.GroupLimit, cfg.Plans = 4000, 3, map[string]domain.Plan{"small": {URLs: 1}}
 	})
-	c, small := s.client(t, "alice"), s.client(t, "small")
-	s.editAccount(t, "small", accounts.Change{Plan: new("small")})
-	small.create(`"long_url":"https://example.com/"`)
-	c.create(`"long_url":"https://example.com/","custom_hash":"kept","tags":["t"]`)
-	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
+	c, small := s.Client(t, "alice"), s.Client(t, "small")
+	s.EditAccount(t, "small", accounts.Change{Plan: new("small")})
+	small.Create(`"long_url":"https://example.com/"`)
+	c.Create(`"long_url":"https://example.com/","custom_hash":"kept","tags":["t"]`)
+	c.Must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
 	stranger, wrong := *c, *c
-	stranger.username, wrong.key = "nobody", "lk_wrong"
+	stranger.Username, wrong.Key = "nobody", "lk_wrong"
 	provoked := make(map[apierror.Code]bool)
-	call := func(c *client, want apierror.Code, status int, method, path, body string) {
+	call := func(c *httpapitest.Client, want apierror.Code, status int, method, path, body string) {
 		t.Helper()
-		a := c.call(method, path, body)
+		a := c.Call(method, path, body)
 		provoked[want] = true
 		if status == http.StatusOK {
-			a.is(http.StatusOK, apierror.CodeOK)
-			a.URLs[0].failed(t, want, "")
+			a.Is(http.StatusOK, apierror.CodeOK)
+			a.URLs[0].Failed(t, want, "")
 			return
 		}
-		a.is(status, want)
+		a.Is(status, want)
 	}
 	long := `{"urls":[{"long_url":"https://example.com/"`
 	call(&stranger, 1102, 400, "GET", "/v3/account", "")
@@ -179,11 +181,11 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 	call(c, 1215, 200, "POST", "/v3/urls", long+`,"custom_hash":"kept"}]}`)
 	call(c, 1216, 200, "POST", "/v3/urls", `{"urls":[{"long_url":"https://sho.rt/kept"}]}`)
 	call(c, 1217, 403, "DELETE", "/v3/urls/kept", "")
-	call(small, 1220, 200, "POST", "/v3/urls", batch(1))
-	changed := c.must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"x"}]}`).header.Get(response.HeaderBatchID)
-	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"y"}]}`)
+	call(small, 1220, 200, "POST", "/v3/urls", httpapitest.Batch(1))
+	changed := c.Must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"x"}]}`).Header.Get(response.HeaderBatchID)
+	c.Must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"y"}]}`)
 	call(c, 1218, 200, "POST", "/v3/batches/"+changed+"/undo", "")
-	call(c, 1221, 400, "POST", "/v3/urls", batch(4))
+	call(c, 1221, 400, "POST", "/v3/urls", httpapitest.Batch(4))
 	call(&wrong, 1300, 400, "GET", "/v3/account", "")
 	call(c, 1301, 404, "GET", "/v3/nothing", "")
 	call(c, 1302, 405, "PUT", "/v3/urls", "")
@@ -192,16 +194,16 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 	call(c, 1307, 400, "GET", "/v3/urls?limit=0", "")
 	call(c, 1309, 404, "DELETE", "/v3/tags/none", "")
 	call(c, 1313, 404, "GET", "/v3/tags?domain=other.example", "")
-	call(c, 1310, 413, "POST", "/v3/urls", batch(3)+strings.Repeat(" ", 4000))
+	call(c, 1310, 413, "POST", "/v3/urls", httpapitest.Batch(3)+strings.Repeat(" ", 4000))
 	call(c, 1311, 400, "POST", "/v3/tags", `{"label":"a\"b"}`)
 	call(c, 1312, 200, "POST", "/v3/urls", long+`,"expiration_date":"2026-02-30"}]}`)
-	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
-	for range loginsWithReason - 1 {
-		wrong.call("GET", "/v3/account", "")
+	httpapitest.Equal(t, "URLs", c.Must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	for range httpapitest.LoginsWithReason - 1 {
+		wrong.Call("GET", "/v3/account", "")
 	}
 	call(&wrong, 1303, 429, "GET", "/v3/account", "")
-	s.at(t, "2026-05-14T12:01:00Z")
-	s.db.Pool.Close()
+	s.SetTime(t, "2026-05-14T12:01:00Z")
+	s.DB.Pool.Close()
 	call(c, 101, 503, "GET", "/v3/tags", "")
 
 	known := 1 // success
@@ -211,7 +213,7 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		known++
-		equal(t, "message", fmt.Sprintf("%d %s", number, number.Message()), strings.TrimSpace(line))
+		httpapitest.Equal(t, "message", fmt.Sprintf("%d %s", number, number.Message()), strings.TrimSpace(line))
 		if _, reasoned := unprovoked[number]; provoked[number] == reasoned {
 			t.Errorf("code %d: returned: %t; has a reason not to be: %t", number, provoked[number], reasoned)
 		}
@@ -222,5 +224,5 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 			messages++
 		}
 	}
-	equal(t, "codes", messages, known)
+	httpapitest.Equal(t, "codes", messages, known)
 }

@@ -1,17 +1,18 @@
-package httpapi
+package httpapi_test
 
 import (
 	"strings"
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
 const done = `= {"error":{"code":0,"message":""},"version":"3.1"}`
 
 func TestContractOfCreations(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
+	s := httpapitest.New(t)
 	const whole = `"hash":"Spring-26","long_url":"https://example.com/a?b=1&c=<d>","short_url":"sho.rt/Spring-26",
 		"short_url_with_protocol":"http://sho.rt/Spring-26","total_clicks":0,"unique_clicks":0,"last_visit":null,"visited":false,
 		"email_stats":true,"protected":false,"ping":false,"archived":false,"note":"a note that is longer tha","expiration_date":"2026-06-01",
@@ -21,8 +22,8 @@ func TestContractOfCreations(t *testing.T) {
 	long := func(n int) string { return "https://e.x/" + strings.Repeat("é", n-len("https://e.x/")) }
 	item := func(fields string) string { return `{"urls":[{` + fields + `}]}` }
 	const some = `"long_url":"https://example.com/"`
-	c := s.client(t, "alice")
-	c.hold([]row{
+	c := s.Client(t, "alice")
+	hold(c, []row{
 		{
 			"all fields; unknown ones are ignored", "POST /v3/urls",
 			item(`"long_url":"https://example.com/a?b=1&c=<d>","custom_hash":"Spring-26","note":"a note that is longer than it may be",
@@ -60,7 +61,7 @@ func TestContractOfCreations(t *testing.T) {
 			`{"page":{"total_count":4}}`,
 		},
 		{
-			"rule 6: more items than the group limit", "POST /v3/urls", batch(51), 400, apierror.CodeBatchLimit, "",
+			"rule 6: more items than the group limit", "POST /v3/urls", httpapitest.Batch(51), 400, apierror.CodeBatchLimit, "",
 			"/v3/urls", `{"page":{"total_count":4}}`,
 		},
 		{
@@ -107,7 +108,7 @@ func TestContractOfCreations(t *testing.T) {
 			`{"tags":[{"label":"News"},{"label":"red tape"},{"label":"new"}]}`,
 		},
 		{
-			"50 items", "POST /v3/urls", batch(50), 200, apierror.CodeOK, "", "/v3/urls",
+			"50 items", "POST /v3/urls", httpapitest.Batch(50), 200, apierror.CodeOK, "", "/v3/urls",
 			`{"page":{"results_count":50,"total_count":61,"offset":0}}`,
 		},
 	})
@@ -115,15 +116,15 @@ func TestContractOfCreations(t *testing.T) {
 
 func TestContractOfEdits(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["a","b"],"expiration_date":"2026-06-01"`)
-	c.create(`"long_url":"https://example.com/2","custom_hash":"other"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["a","b"],"expiration_date":"2026-06-01"`)
+	c.Create(`"long_url":"https://example.com/2","custom_hash":"other"`)
 	const edited = `"long_url":"https://example.com/3","note":"n","email_stats":true,"ping":true,"protected":true,"archived":true,
 		"expiration_date":null,"max_clicks":3,"tags":["b","c","d"]`
 	const success = `"error":{"code":0,"message":"","details":""}`
 	item := func(fields string) string { return `{"urls":[{` + fields + `}]}` }
-	c.hold([]row{
+	hold(c, []row{
 		{
 			"all fields", "PATCH /v3/urls/one",
 			item(`"long_url":"https://example.com/3","note":"n","email_stats":true,"ping":true,
@@ -235,15 +236,15 @@ func TestContractOfEdits(t *testing.T) {
 
 func TestContractOfSelections(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	c.createAll("a", "b", "c")
-	bob.create(`"custom_hash":"hers","long_url":"https://example.com/","tags":["t"]`)
+	s := httpapitest.New(t)
+	c, bob := s.Client(t, "alice"), s.Client(t, "bob")
+	c.CreateAll("a", "b", "c")
+	bob.Create(`"custom_hash":"hers","long_url":"https://example.com/","tags":["t"]`)
 	for _, hash := range []string{"/a", "/b", "/c", "/hers"} {
-		s.visit(t, "GET", hash)
+		s.Visit(t, "GET", hash)
 	}
 	const all = `"note":"n","expiration_date":"2030-01-01","max_clicks":9,"email_stats":true,"ping":true,"protected":true,"archived":true`
-	c.hold([]row{
+	hold(c, []row{
 		{
 			"the same for several, each once; the hash of the item does not count", "PATCH /v3/urls?hashes=a,none,b,a",
 			`{"urls":[{"note":"same","tags":["+t"],"hash":"c"}]}`, 200, apierror.CodeOK,
@@ -290,7 +291,7 @@ func TestContractOfSelections(t *testing.T) {
 		{"of nothing", "DELETE /v3/urls?tags=t", "", 200, apierror.CodeOK, done, "", ""},
 		{"of deleted URLs", "DELETE /v3/urls?hashes=a,b", "", 200, apierror.CodeOK, done, "", ""},
 	})
-	if hers := bob.read("hers"); hers.Note != "" || hers.TotalClicks != 1 {
+	if hers := bob.Read("hers"); hers.Note != "" || hers.TotalClicks != 1 {
 		t.Errorf("the other account's link is %+v", hers)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -12,16 +12,18 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/httpapi"
+	"linkledger/httpapi/httpapitest"
 )
 
 // appendAll appends events to a stream after a revision, as many per append as an append may have.
-func (s *stack) appendAll(t *testing.T, stream string, at eventstore.Revision, all []events.Event) {
+func appendAll(t *testing.T, s *httpapitest.Stack, stream string, at eventstore.Revision, all []events.Event) {
 	t.Helper()
 	const operationPortion = 1000
 	for len(all) > 0 {
 		part := all[:min(operationPortion, len(all))]
-		appended, err := s.store.Append(
-			withTimeout(t), eventstore.Write{Stream: stream, Expected: at, Command: uuid.New(), Events: part},
+		appended, err := s.Store.Append(
+			httpapitest.WithTimeout(t), eventstore.Write{Stream: stream, Expected: at, Command: uuid.New(), Events: part},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -32,9 +34,9 @@ func (s *stack) appendAll(t *testing.T, stream string, at eventstore.Revision, a
 
 // overtagged stores a link under the hash "one" with more tags than are allowed now, in an account
 // with many renamed tags.
-func (s *stack) overtagged(t *testing.T, account string, onLink, inAccount int) {
+func overtagged(t *testing.T, s *httpapitest.Stack, account string, onLink, inAccount int) {
 	t.Helper()
-	now := *s.now.Load()
+	now := s.Now()
 	ids := make([]string, inAccount)
 	var tags []events.Event
 	for i := range ids {
@@ -44,19 +46,18 @@ func (s *stack) overtagged(t *testing.T, account string, onLink, inAccount int) 
 		)
 	}
 	id := uuid.Must(uuid.NewV7()).String()
-	s.appendAll(t, events.StreamTags+account, eventstore.NoStream, tags)
-	s.appendAll(
-		t, events.StreamHash+"one", eventstore.NoStream,
+	appendAll(t, s, events.StreamTags+account, eventstore.NoStream, tags)
+	appendAll(t, s, events.StreamHash+"one", eventstore.NoStream,
 		[]events.Event{events.HashClaimed{Hash: "one", URLID: id, Account: account, At: now}},
 	)
-	s.appendAll(t, events.LinkStream(id), eventstore.NoStream, []events.Event{events.URLCreated{
+	appendAll(t, s, events.LinkStream(id), eventstore.NoStream, []events.Event{events.URLCreated{
 		URLID: id, Account: account, Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink], At: now,
 	}})
 	var renames []events.Event
 	for i, id := range ids {
 		renames = append(renames, events.TagRenamed{TagID: id, Label: "renamed " + strconv.Itoa(i), At: now})
 	}
-	s.appendAll(t, events.StreamTags+account, eventstore.Revision(inAccount-1), renames)
+	appendAll(t, s, events.StreamTags+account, eventstore.Revision(inAccount-1), renames)
 }
 
 // TestHistoryEndsWhenItsClientLeaves checks that the service stops reading a history when its
@@ -64,7 +65,7 @@ func (s *stack) overtagged(t *testing.T, account string, onLink, inAccount int) 
 func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 	t.Parallel()
 	ended := make(chan time.Time, 2)
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		observe := cfg.Observe
 		cfg.Observe = func(method, route string, status int, took time.Duration) {
 			if observe != nil {
@@ -75,19 +76,19 @@ func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 			}
 		}
 	})
-	c := s.client(t, "alice")
-	s.overtagged(t, c.id, 1_000, 4_000)
-	s.caughtUp(t)
-	server := httptest.NewServer(s.handler)
+	c := s.Client(t, "alice")
+	overtagged(t, s, c.ID, 1_000, 4_000)
+	s.CatchUp(t)
+	server := httptest.NewServer(s.Server)
 	t.Cleanup(server.Close)
 	// The client stays long enough for its call to begin.
-	ctx, leave := context.WithTimeout(withTimeout(t), 100*time.Millisecond)
+	ctx, leave := context.WithTimeout(httpapitest.WithTimeout(t), 100*time.Millisecond)
 	defer leave()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v3/urls/one/history?limit=1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.SetBasicAuth(c.username, c.key)
+	request.SetBasicAuth(c.Username, c.Key)
 	if response, err := server.Client().Do(request); err == nil {
 		_ = response.Body.Close()
 	}
@@ -98,10 +99,10 @@ func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 		if after := at.Sub(left); after > late {
 			t.Errorf("the call continued for %s after its client had left", after)
 		}
-	case <-time.After(testTimeout):
+	case <-time.After(httpapitest.Timeout):
 		t.Fatal("the call did not end")
 	}
-	a := c.must("GET", "/v3/urls/one/history?offset=2&limit=1", "")
-	equal(t, "events", a.Page.TotalCount, 1_002)
-	equal(t, "change", a.History.Events[0].Changes[0].Field, "tags")
+	a := c.Must("GET", "/v3/urls/one/history?offset=2&limit=1", "")
+	httpapitest.Equal(t, "events", a.Page.TotalCount, 1_002)
+	httpapitest.Equal(t, "change", a.History.Events[0].Changes[0].Field, "tags")
 }

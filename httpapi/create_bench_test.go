@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi"
+	"linkledger/httpapi/httpapitest"
 )
 
 // creators is the number of clients that create links concurrently.
@@ -31,11 +33,11 @@ func BenchmarkCreate(b *testing.B) {
 	}{{1, "", domain.Plan{}}, {50, "", domain.Plan{}}, {1, ", limited", limits}, {50, ", limited", limits}} {
 		b.Run(fmt.Sprintf("%d per call%s", variant.batch, variant.name), func(b *testing.B) {
 			batch := variant.batch
-			s := newStackOn(b, eventstoretest.ServeFolder(b, b.TempDir()), func(cfg *Config) {
+			s := httpapitest.NewOn(b, eventstoretest.ServeFolder(b, b.TempDir()), func(cfg *httpapi.Config) {
 				cfg.Plans = map[string]domain.Plan{"free": variant.plan}
 			})
-			c := s.client(b, "demo")
-			server := httptest.NewServer(s.handler)
+			c := s.Client(b, "demo")
+			server := httptest.NewServer(s.Server)
 			b.Cleanup(server.Close)
 			control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body)
@@ -63,7 +65,7 @@ func BenchmarkCreate(b *testing.B) {
 }
 
 // post makes n calls from all creators and returns how long they took.
-func post(b *testing.B, n int, url string, c *client, body []byte) time.Duration {
+func post(b *testing.B, n int, url string, c *httpapitest.Client, body []byte) time.Duration {
 	b.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: creators}
 	defer transport.CloseIdleConnections()
@@ -78,7 +80,7 @@ func post(b *testing.B, n int, url string, c *client, body []byte) time.Duration
 					b.Error(err)
 					return
 				}
-				request.SetBasicAuth(c.username, c.key)
+				request.SetBasicAuth(c.Username, c.Key)
 				request.Header.Set("Content-Type", "application/json")
 				response, err := transport.RoundTrip(request)
 				if err != nil {

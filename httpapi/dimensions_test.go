@@ -1,32 +1,34 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/httpapitest"
 )
 
 func TestDimensions(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	visit := func(referrer, userAgent string) {
 		t.Helper()
-		a := s.visit(t, "GET", "/one", header("Referer", referrer), header("User-Agent", userAgent))
-		equal(t, "status", a.status, http.StatusFound)
+		a := s.Visit(t, "GET", "/one", httpapitest.Header("Referer", referrer), httpapitest.Header("User-Agent", userAgent))
+		httpapitest.Equal(t, "status", a.Status, http.StatusFound)
 	}
 	read := func(query, want string) {
 		t.Helper()
-		a := c.must("GET", "/v3/urls/one/dimensions"+query, "")
-		_, got, _ := strings.Cut(a.body, `"dimensions":`)
-		equal(t, "dimensions "+query, strings.TrimSuffix(strings.TrimSpace(got), "}"), want)
+		a := c.Must("GET", "/v3/urls/one/dimensions"+query, "")
+		_, got, _ := strings.Cut(a.Body, `"dimensions":`)
+		httpapitest.Equal(t, "dimensions "+query, strings.TrimSuffix(strings.TrimSpace(got), "}"), want)
 	}
 	none := `{"hash":"one","referrer":[],"country":[],"browser":[],"os":[],"device":[]}`
 	read("", none)
-	visit("https://a.example/page", firefox)
-	visit("https://b.example/", iPhone)
-	visit("https://b.example/", lynx)
+	visit("https://a.example/page", httpapitest.Firefox)
+	visit("https://b.example/", httpapitest.IPhone)
+	visit("https://b.example/", httpapitest.Lynx)
 	visit("https://b.example/", "Googlebot/2.1")
 	all := `{"hash":"one","referrer":[{"value":"b.example","clicks":2},{"value":"a.example","clicks":1}],"country":[],` +
 		`"browser":[{"value":"Firefox","clicks":1},{"value":"Safari","clicks":1}],` +
@@ -42,7 +44,7 @@ func TestDimensions(t *testing.T) {
 		`"os":[{"value":"Linux","clicks":1},{"value":"other","clicks":1}],`+
 		`"device":[{"value":"desktop","clicks":1},{"value":"other","clicks":1}]}`)
 
-	c.must("DELETE", "/v3/stats/one", "")
-	visit("https://c.example/", lynx) // the read must also wait for the earlier reset
+	c.Must("DELETE", "/v3/stats/one", "")
+	visit("https://c.example/", httpapitest.Lynx) // the read must also wait for the earlier reset
 	read("", strings.Replace(none, `"referrer":[]`, `"referrer":[{"value":"c.example","clicks":1}]`, 1))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -17,10 +18,10 @@ import (
 // form.
 func TestExamplesAreCarriedOut(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	c := s.client(t, "alice")
-	browser, person := s.member(t, s.client(t, "bob"), "grace", "viewer")
-	c.must("PUT", "/v3/members", `{"id":"`+person+`","role":"editor"}`)
+	s := httpapitest.NewSite(t, "")
+	c := s.Client(t, "alice")
+	browser, person := s.Member(t, s.Client(t, "bob"), "grace", "viewer")
+	c.Must("PUT", "/v3/members", `{"id":"`+person+`","role":"editor"}`)
 	var description openapi.Document
 	if err := json.Unmarshal(openapi.Source(), &description); err != nil {
 		t.Fatal(err)
@@ -33,28 +34,28 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 	for _, operation := range all {
 		path, body := operation.ExampleURL(), operation.ExampleBody()
 		if operation.NeedsSession() {
-			browser.must(operation.Method, path, body)
+			browser.Must(operation.Method, path, body)
 			continue
 		}
 		if operation.Security != nil {
 			continue // short links and documents
 		}
 		if operation.OperationID == "createURLs" {
-			c.call("DELETE", "/v3/urls?hashes=spring-sale,autumn-sale", "")
+			c.Call("DELETE", "/v3/urls?hashes=spring-sale,autumn-sale", "")
 		} else { // an earlier call may have deleted its URL or tag
-			c.call("POST", create.ExampleURL(), create.ExampleBody())
-			c.call("POST", "/v3/tags", `{"label":"news"}`)
+			c.Call("POST", create.ExampleURL(), create.ExampleBody())
+			c.Call("POST", "/v3/tags", `{"label":"news"}`)
 		}
 		if operation.OperationID == "undoBatch" {
-			edited := c.must("PATCH", "/v3/urls/spring-sale", `{"urls":[{"note":"x"}]}`)
-			path = strings.ReplaceAll(path, pathExample(operation), edited.header.Get(response.HeaderBatchID))
+			edited := c.Must("PATCH", "/v3/urls/spring-sale", `{"urls":[{"note":"x"}]}`)
+			path = strings.ReplaceAll(path, pathExample(operation), edited.Header.Get(response.HeaderBatchID))
 		}
 		if operation.OperationID == "changeKey" || operation.OperationID == "revokeKey" || operation.OperationID == "undoKey" {
-			added := c.must("POST", "/v3/keys", "{}").Keys[0]
+			added := c.Must("POST", "/v3/keys", "{}").Keys[0]
 			path = strings.ReplaceAll(path, pathExample(operation), added.ID)
 			user := *c
-			user.key = added.Key
-			user.call("POST", "/v3/urls", batch(1))
+			user.Key = added.Key
+			user.Call("POST", "/v3/urls", httpapitest.Batch(1))
 		}
 		if operation.OperationID == "setMember" {
 			body = withPerson(body, person)
@@ -63,25 +64,25 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 			path = withPerson(path, person)
 		}
 		if operation.OperationID == "endSession" {
-			started := c.must("POST", "/v3/sessions", "").Sessions[0]
+			started := c.Must("POST", "/v3/sessions", "").Sessions[0]
 			path = strings.ReplaceAll(path, pathExample(operation), started.ID)
 		}
-		c.must(operation.Method, path, body)
+		c.Must(operation.Method, path, body)
 		if operation.ExampleForm() == nil {
 			continue
 		}
-		override := header(request.HeaderMethod, operation.Method)
+		override := httpapitest.Header(request.HeaderMethod, operation.Method)
 		form := make(url.Values)
 		for _, field := range operation.ExampleForm() {
 			form.Add(field.Name, withPerson(field.Value, person))
 		}
 		if operation.OperationID == "createURLs" {
-			c.must("DELETE", "/v3/urls/spring-sale", "")
+			c.Must("DELETE", "/v3/urls/spring-sale", "")
 		}
 		if operation.OperationID == "renameTag" {
-			c.must("PATCH", "/v3/tags/Newsletter", `{"label":"news"}`)
+			c.Must("PATCH", "/v3/tags/Newsletter", `{"label":"news"}`)
 		}
-		c.must("POST", path, form.Encode(), header("Content-Type", formType), override)
+		c.Must("POST", path, form.Encode(), httpapitest.Header("Content-Type", httpapitest.FormType), override)
 	}
 }
 

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
 // multipartBody returns a multipart form with names and values, and its content type.
@@ -30,70 +31,68 @@ func multipartBody(t testing.TB, pairs ...string) (body, contentType string) {
 	return buffer.String(), form.FormDataContentType()
 }
 
-const formType = "application/x-www-form-urlencoded"
-
 func TestEncodings(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	form := header("Content-Type", formType)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	form := httpapitest.Header("Content-Type", httpapitest.FormType)
 
-	created := c.must("POST", "/v3/urls", "urls[0][long_url]=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b&urls[0][custom_hash]=f1"+
+	created := c.Must("POST", "/v3/urls", "urls[0][long_url]=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b&urls[0][custom_hash]=f1"+
 		"&urls[0][tags][]=a+b&urls[0][tags][]=c&urls[0][email_stats]=1&urls[0][max_clicks]=5"+
 		"&urls[10][long_url]=https://example.com/10&urls[2][long_url]=https://example.com/2&urls[2][email_stats]=false&x=1", form)
-	equal(t, "items", len(created.URLs), 3)
+	httpapitest.Equal(t, "items", len(created.URLs), 3)
 	first := created.URLs[0]
-	equal(t, "long_url", *first.LongURL, "https://example.com/?a=1&b")
-	equal(t, "tags", strings.Join(first.Tags, ","), "a b,c")
-	equal(t, "max_clicks", first.MaxClicks, 5)
+	httpapitest.Equal(t, "long_url", *first.LongURL, "https://example.com/?a=1&b")
+	httpapitest.Equal(t, "tags", strings.Join(first.Tags, ","), "a b,c")
+	httpapitest.Equal(t, "max_clicks", first.MaxClicks, 5)
 	if !first.EmailStats || created.URLs[1].EmailStats {
 		t.Error("email_stats is wrong")
 	}
-	equal(
+	httpapitest.Equal(
 		t, "order", *created.URLs[1].LongURL+" "+*created.URLs[2].LongURL,
 		"https://example.com/2 https://example.com/10",
 	)
 
 	body, contentType := multipartBody(t, "urls[0][long_url]", "https://example.com/m", "urls[0][custom_hash]", "m1",
 		"urls[0][tags][1]", "second", "urls[0][tags][0]", "first")
-	multi := c.must("POST", "/v3/urls", body, header("Content-Type", contentType)).URLs[0]
-	equal(t, "tags", strings.Join(multi.Tags, ","), "first,second")
+	multi := c.Must("POST", "/v3/urls", body, httpapitest.Header("Content-Type", contentType)).URLs[0]
+	httpapitest.Equal(t, "tags", strings.Join(multi.Tags, ","), "first,second")
 
-	patch := header("X-HTTP-Method-Override", "PATCH")
-	edited := c.must(
+	patch := httpapitest.Header("X-HTTP-Method-Override", "PATCH")
+	edited := c.Must(
 		"POST", "/v3/urls/f1", "urls[0][protected]=true&urls[0][tags]=-c&urls[0][expiration_date]=", form, patch,
 	).URLs[0]
 	if !edited.Protected || strings.Join(edited.Tags, ",") != "a b" {
 		t.Errorf("result of an edit by form: %+v", edited)
 	}
-	c.must("POST", "/v3/urls/f1", `{"urls":[{"protected":false}]}`, patch)
+	c.Must("POST", "/v3/urls/f1", `{"urls":[{"protected":false}]}`, patch)
 	body, contentType = multipartBody(t, "label", "d")
-	equal(
-		t, "renamed", c.must("POST", "/v3/tags/c", body, header("Content-Type", contentType), patch).Tags[0].Label, "d",
+	httpapitest.Equal(
+		t, "renamed", c.Must("POST", "/v3/tags/c", body, httpapitest.Header("Content-Type", contentType), patch).Tags[0].Label, "d",
 	)
-	equal(t, "read", c.must("POST", "/v3/urls/f1", "", header("X-HTTP-Method-Override", "get")).URLs[0].Hash, "f1")
-	c.must("POST", "/v3/urls/f1", "a=b", form, header("X-HTTP-Method-Override", "DELETE"))
-	c.call("GET", "/v3/urls/f1", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-	c.must("GET", "/v3/urls/m1", "", header("X-HTTP-Method-Override", "DELETE"))
-	c.read("m1")
-	c.must("POST", "/v3/tags", `{"label":"no type"}`, func(r *http.Request) { r.Header.Del("Content-Type") })
+	httpapitest.Equal(t, "read", c.Must("POST", "/v3/urls/f1", "", httpapitest.Header("X-HTTP-Method-Override", "get")).URLs[0].Hash, "f1")
+	c.Must("POST", "/v3/urls/f1", "a=b", form, httpapitest.Header("X-HTTP-Method-Override", "DELETE"))
+	c.Call("GET", "/v3/urls/f1", "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
+	c.Must("GET", "/v3/urls/m1", "", httpapitest.Header("X-HTTP-Method-Override", "DELETE"))
+	c.Read("m1")
+	c.Must("POST", "/v3/tags", `{"label":"no type"}`, func(r *http.Request) { r.Header.Del("Content-Type") })
 	for i, contentType := range []string{
 		"Application/JSON; charset=utf-8", "application/json; charset=", "application/json;charset",
 		"application/json; charset=\"utf-8",
 		"application/json;", "application/json; charset=utf-8; charset=utf-8", "Application/JSON ; =",
 	} {
-		c.must("POST", "/v3/tags", fmt.Sprintf(`{"label":"type %d"}`, i), header("Content-Type", contentType))
+		c.Must("POST", "/v3/tags", fmt.Sprintf(`{"label":"type %d"}`, i), httpapitest.Header("Content-Type", contentType))
 	}
-	c.must("POST", "/v3/tags", "label=empty+charset", header("Content-Type", formType+"; charset="))
-	c.must("POST", "/v3/tags", "\ufeff{\"label\":\"marked JSON\"}")
-	c.must("POST", "/v3/tags", "\ufefflabel=marked+form", form)
-	c.must("GET", "/v3/tags", "\ufeff")
+	c.Must("POST", "/v3/tags", "label=empty+charset", httpapitest.Header("Content-Type", httpapitest.FormType+"; charset="))
+	c.Must("POST", "/v3/tags", "\ufeff{\"label\":\"marked JSON\"}")
+	c.Must("POST", "/v3/tags", "\ufefflabel=marked+form", form)
+	c.Must("GET", "/v3/tags", "\ufeff")
 }
 
 func TestWrongEncodings(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
 	file := "--b\r\nContent-Disposition: form-data; name=\"label\"; filename=\"x\"\r\n\r\nx\r\n--b--\r\n"
 	for _, tc := range []struct{ method, path, contentType, body, details string }{
 		{"POST", "/v3/urls", "text/plain", `{}`, `"text/plain" is not supported`},
@@ -102,24 +101,24 @@ func TestWrongEncodings(t *testing.T) {
 		{"POST", "/v3/urls", "application/json x; charset=", `{}`, "Content-Type"},
 		{"POST", "/v3/urls", "multipart/form-data; boundary=", `{}`, "Content-Type"},
 		{"POST", "/v3/urls", "application/json", "\ufeff\ufeff{}", "not JSON"},
-		{"PATCH", "/v3/tags/a", formType, "label=b", "X-HTTP-Method-Override: PATCH"},
-		{"POST", "/v3/tags", formType, "label=a&label=b", "label must be a string"},
-		{"POST", "/v3/tags", formType, "label=%zz", "percent-encode"},
-		{"POST", "/v3/tags", formType, "label=%ff", "UTF-8"},
-		{"POST", "/v3/tags", formType, "label[=x", `"label[" cannot be read`},
-		{"POST", "/v3/tags", formType, "label]=x", "cannot be read"},
-		{"POST", "/v3/tags", formType, "[label]=x", "cannot be read"},
-		{"POST", "/v3/tags", formType, "a[b][c][d][e]=x", "cannot be read"},
-		{"POST", "/v3/tags", formType, "a[[b]]=x", "cannot be read"},
-		{"POST", "/v3/tags", formType, "a" + strings.Repeat("[]", 1<<15), "The form key"},
-		{"POST", "/v3/urls", formType, "urls[][long_url]=x", "cannot be read"},
-		{"POST", "/v3/urls", formType, "urls=x&urls[0][long_url]=x", "in two ways"},
-		{"POST", "/v3/urls", formType, "urls=x", "urls must be an array"},
-		{"POST", "/v3/urls", formType, "urls[long_url]=x", "urls must be an array"},
-		{"POST", "/v3/urls", formType, "urls[0]=x", "urls[0] must be an object"},
-		{"POST", "/v3/urls", formType, "urls[0][email_stats]=yes", "urls[0].email_stats must be true or false"},
-		{"POST", "/v3/urls", formType, "urls[0][max_clicks]=", "urls[0].max_clicks must be an integer"},
-		{"POST", "/v3/urls", formType, "urls[0][tags][x]=a", "urls[0].tags must be an array"},
+		{"PATCH", "/v3/tags/a", httpapitest.FormType, "label=b", "X-HTTP-Method-Override: PATCH"},
+		{"POST", "/v3/tags", httpapitest.FormType, "label=a&label=b", "label must be a string"},
+		{"POST", "/v3/tags", httpapitest.FormType, "label=%zz", "percent-encode"},
+		{"POST", "/v3/tags", httpapitest.FormType, "label=%ff", "UTF-8"},
+		{"POST", "/v3/tags", httpapitest.FormType, "label[=x", `"label[" cannot be read`},
+		{"POST", "/v3/tags", httpapitest.FormType, "label]=x", "cannot be read"},
+		{"POST", "/v3/tags", httpapitest.FormType, "[label]=x", "cannot be read"},
+		{"POST", "/v3/tags", httpapitest.FormType, "a[b][c][d][e]=x", "cannot be read"},
+		{"POST", "/v3/tags", httpapitest.FormType, "a[[b]]=x", "cannot be read"},
+		{"POST", "/v3/tags", httpapitest.FormType, "a" + strings.Repeat("[]", 1<<15), "The form key"},
+		{"POST", "/v3/urls", httpapitest.FormType, "urls[][long_url]=x", "cannot be read"},
+		{"POST", "/v3/urls", httpapitest.FormType, "urls=x&urls[0][long_url]=x", "in two ways"},
+		{"POST", "/v3/urls", httpapitest.FormType, "urls=x", "urls must be an array"},
+		{"POST", "/v3/urls", httpapitest.FormType, "urls[long_url]=x", "urls must be an array"},
+		{"POST", "/v3/urls", httpapitest.FormType, "urls[0]=x", "urls[0] must be an object"},
+		{"POST", "/v3/urls", httpapitest.FormType, "urls[0][email_stats]=yes", "urls[0].email_stats must be true or false"},
+		{"POST", "/v3/urls", httpapitest.FormType, "urls[0][max_clicks]=", "urls[0].max_clicks must be an integer"},
+		{"POST", "/v3/urls", httpapitest.FormType, "urls[0][tags][x]=a", "urls[0].tags must be an array"},
 		{"POST", "/v3/tags", "multipart/form-data", "x", "multipart"},
 		{"POST", "/v3/tags", "multipart/form-data; boundary=b", "x", "multipart"},
 		{"POST", "/v3/tags", "multipart/form-data; boundary=b", file, "is a file"},
@@ -128,57 +127,57 @@ func TestWrongEncodings(t *testing.T) {
 			strings.Replace(file[:len(file)-7], "; filename", "; x", 1), "multipart",
 		},
 	} {
-		a := c.call(tc.method, tc.path, tc.body, header("Content-Type", tc.contentType))
-		if a.status != http.StatusBadRequest || a.code() != apierror.CodeWrongInput ||
+		a := c.Call(tc.method, tc.path, tc.body, httpapitest.Header("Content-Type", tc.contentType))
+		if a.Status != http.StatusBadRequest || a.Code() != apierror.CodeWrongInput ||
 			!strings.Contains(a.Error.Details, tc.details) {
-			t.Errorf("%+v is answered %s", tc, a.body)
+			t.Errorf("%+v is answered %s", tc, a.Body)
 		}
 	}
-	equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 0)
+	httpapitest.Equal(t, "tags", len(c.Must("GET", "/v3/tags", "").Tags), 0)
 }
 
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	served := httptest.NewServer(s.handler)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	served := httptest.NewServer(s.Server)
 	defer served.Close()
 	client := served.Client()
-	post := func(body io.Reader, contentType string) *answer {
+	post := func(body io.Reader, contentType string) *httpapitest.Answer {
 		t.Helper()
-		r, err := http.NewRequestWithContext(withTimeout(t), http.MethodPost, served.URL+"/v3/urls", body)
+		r, err := http.NewRequestWithContext(httpapitest.WithTimeout(t), http.MethodPost, served.URL+"/v3/urls", body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.SetBasicAuth(c.username, c.key)
+		r.SetBasicAuth(c.Username, c.Key)
 		r.Header.Set("Content-Type", contentType)
 		response, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return answerOf(t, response)
+		return httpapitest.AnswerOf(t, response)
 	}
 	padded := func(size int) string {
 		body := `{"urls":[{"long_url":"https://example.com/"}],"x":""}`
 		return strings.Replace(body, `""`, `"`+strings.Repeat("x", size-len(body))+`"`, 1)
 	}
-	for _, contentType := range []string{"application/json", formType, "multipart/form-data; boundary=b"} {
-		post(strings.NewReader(padded(3<<20)), contentType).is(
+	for _, contentType := range []string{"application/json", httpapitest.FormType, "multipart/form-data; boundary=b"} {
+		post(strings.NewReader(padded(3<<20)), contentType).Is(
 			http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge,
 		)
 		unsized := io.MultiReader(strings.NewReader(padded(1<<20 + 1)))
-		post(unsized, contentType).is(http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge)
+		post(unsized, contentType).Is(http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge)
 	}
-	post(strings.NewReader(padded(1<<20)), "application/json").is(http.StatusOK, apierror.CodeOK)
-	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	post(strings.NewReader(padded(1<<20)), "application/json").Is(http.StatusOK, apierror.CodeOK)
+	httpapitest.Equal(t, "URLs", c.Must("GET", "/v3/urls", "").Page.TotalCount, 1)
 }
 
 func TestLargestBatch(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	equal(t, "items", len(c.must("POST", "/v3/urls", batch(50)).URLs), 50)
-	labels := make([]string, tagsOfOneCall)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	httpapitest.Equal(t, "items", len(c.Must("POST", "/v3/urls", httpapitest.Batch(50)).URLs), 50)
+	labels := make([]string, httpapitest.TagsOfOneCall)
 	for i := range labels {
 		labels[i] = `"` + strings.Repeat("𐐷", 46) + string(rune('a'+i/100)) + string(rune('a'+i/10%10)) + string(
 			rune('a'+i%10),
@@ -189,24 +188,24 @@ func TestLargestBatch(t *testing.T) {
 	for some := range slices.Chunk(labels, most) {
 		items = append(items, `{"long_url":"https://example.com/","tags":[`+strings.Join(some, ",")+`]}`)
 	}
-	for _, made := range c.must("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`).URLs {
-		equal(t, "tags", len(made.Tags), most)
-		equal(t, "tags read", len(c.read(made.Hash).Tags), most)
+	for _, made := range c.Must("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`).URLs {
+		httpapitest.Equal(t, "tags", len(made.Tags), most)
+		httpapitest.Equal(t, "tags read", len(c.Read(made.Hash).Tags), most)
 	}
 	more := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","tags":[%s,"one more"]},{"long_url":"https://example.com/kept"}]}`,
 		strings.Join(labels[:most], ","))
-	answer := c.call("POST", "/v3/urls", more)
-	answer.is(http.StatusOK, apierror.CodeOK)
-	equal(t, "code of one with too many tags", answer.URLs[0].code(), apierror.CodeInvalidLabel)
-	equal(t, "its details", answer.URLs[0].Error.Details,
+	answer := c.Call("POST", "/v3/urls", more)
+	answer.Is(http.StatusOK, apierror.CodeOK)
+	httpapitest.Equal(t, "code of one with too many tags", answer.URLs[0].Code(), apierror.CodeInvalidLabel)
+	httpapitest.Equal(t, "its details", answer.URLs[0].Error.Details,
 		"A URL has at most 100 tags, and this would make it 101: give it fewer, or detach some first")
-	equal(t, "code of the other", answer.URLs[1].code(), apierror.CodeOK)
+	httpapitest.Equal(t, "code of the other", answer.URLs[1].Code(), apierror.CodeOK)
 }
 
 func TestOddTextsAreKept(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
 	for sent, stored := range map[string]string{
 		`a\u0000b`: "ab", `\ud800`: "\uFFFD", `"; DROP TABLE links; --`: "", `'?0 ?schema`: "'?0 ?schema",
 		`<b>&amp;`: "<b>&amp;",
@@ -215,9 +214,9 @@ func TestOddTextsAreKept(t *testing.T) {
 		if strings.HasPrefix(sent, `"`) {
 			sent, stored = `\`+sent, sent
 		}
-		made := c.create(`"long_url":"https://example.com/?q='%00","note":"` + sent + `"`)
-		read := c.read(made.Hash)
-		equal(t, "long_url", *read.LongURL, "https://example.com/?q='%00")
-		equal(t, "note of "+sent, read.Note, stored)
+		made := c.Create(`"long_url":"https://example.com/?q='%00","note":"` + sent + `"`)
+		read := c.Read(made.Hash)
+		httpapitest.Equal(t, "long_url", *read.LongURL, "https://example.com/?q='%00")
+		httpapitest.Equal(t, "note of "+sent, read.Note, stored)
 	}
 }

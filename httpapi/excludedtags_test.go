@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -17,6 +17,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/projections"
 	"linkledger/queries/linklist"
 	"linkledger/tagexpr"
@@ -25,103 +26,106 @@ import (
 // TestKeysKeepLeavingOutLinks tries to take the label away by which a key leaves out links.
 func TestKeysKeepLeavingOutLinks(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	owner.call("POST", "/v3/keys", `{"tags":"~secret"}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.create(`"long_url":"https://example.com/","custom_hash":"hidden","tags":["Secret"]`)
-	owner.create(`"long_url":"https://example.com/","custom_hash":"shown","tags":["other"]`)
-	added := owner.must("POST", "/v3/keys", `{"name":"agency","tags":"~secret"}`).Keys[0]
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	owner.Call("POST", "/v3/keys", `{"tags":"~secret"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"hidden","tags":["Secret"]`)
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"shown","tags":["other"]`)
+	added := owner.Must("POST", "/v3/keys", `{"name":"agency","tags":"~secret"}`).Keys[0]
 	bound := *owner
-	bound.key = added.Key
-	sees := func(want string) { t.Helper(); equal(t, "seen", bound.must("GET", "/v3/urls", "").hashes(), want) }
+	bound.Key = added.Key
+	sees := func(want string) {
+		t.Helper()
+		httpapitest.Equal(t, "seen", bound.Must("GET", "/v3/urls", "").Hashes(), want)
+	}
 	sees("shown")
 	for _, call := range [][3]string{
 		{"PATCH", "/v3/tags/secret", `{"label":"hidden"}`}, {"DELETE", "/v3/tags/SECRET", ""},
 	} {
-		a := owner.call(call[0], call[1], call[2])
-		a.is(http.StatusForbidden, apierror.CodeAccessDenied)
-		a.has("agency")
-		a = owner.withKey(`"scopes":["tags:write"]`).call(call[0], call[1], call[2])
-		a.is(http.StatusForbidden, apierror.CodeAccessDenied)
+		a := owner.Call(call[0], call[1], call[2])
+		a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
+		a.Has("agency")
+		a = owner.WithKey(`"scopes":["tags:write"]`).Call(call[0], call[1], call[2])
+		a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
 		if strings.Contains(a.Error.Details, "agency") {
 			t.Errorf("who may not list keys reads %q", a.Error.Details)
 		}
 		sees("shown")
 	}
-	owner.must("PATCH", "/v3/tags/secret", `{"label":"SECRET"}`) // another spelling is the same label
-	owner.must("PATCH", "/v3/tags/other", `{"label":"another"}`)
+	owner.Must("PATCH", "/v3/tags/secret", `{"label":"SECRET"}`) // another spelling is the same label
+	owner.Must("PATCH", "/v3/tags/other", `{"label":"another"}`)
 	sees("shown")
-	owner.call("PATCH", "/v3/keys/"+added.ID, `{"tags":"~none"}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.must("PATCH", "/v3/keys/"+added.ID, `{"tags":"~another","name":"x"}`)
+	owner.Call("PATCH", "/v3/keys/"+added.ID, `{"tags":"~none"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.Must("PATCH", "/v3/keys/"+added.ID, `{"tags":"~another","name":"x"}`)
 	sees("hidden")
-	owner.must("DELETE", "/v3/tags/secret", "")
-	owner.call("DELETE", "/v3/tags/another", "").is(http.StatusForbidden, apierror.CodeAccessDenied)
-	owner.must("DELETE", "/v3/keys/"+added.ID, "")
-	owner.must("DELETE", "/v3/tags/another", "")
+	owner.Must("DELETE", "/v3/tags/secret", "")
+	owner.Call("DELETE", "/v3/tags/another", "").Is(http.StatusForbidden, apierror.CodeAccessDenied)
+	owner.Must("DELETE", "/v3/keys/"+added.ID, "")
+	owner.Must("DELETE", "/v3/tags/another", "")
 }
 
 // TestBoundsWithoutTheirTagSeeNothing reads logs of before, in which a key leaves out the links of a
 // label that no tag has by now.
 func TestBoundsWithoutTheirTagSeeNothing(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["news"]`)
-	added := owner.must("POST", "/v3/keys", `{"name":"old"}`).Keys[0]
-	loaded, err := s.store.Load(withTimeout(t), events.StreamAccount+owner.id)
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["news"]`)
+	added := owner.Must("POST", "/v3/keys", `{"name":"old"}`).Keys[0]
+	loaded, err := s.Store.Load(httpapitest.WithTimeout(t), events.StreamAccount+owner.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	appended, err := s.store.Append(withTimeout(t), eventstore.Write{
-		Stream: events.StreamAccount + owner.id, Expected: eventstore.Revision(len(loaded) - 1), Command: uuid.New(),
-		Events: []events.Event{events.KeyChanged{KeyID: added.ID, KeyTerms: events.KeyTerms{Tags: "news&~secret"}, At: *s.now.Load()}},
+	appended, err := s.Store.Append(httpapitest.WithTimeout(t), eventstore.Write{
+		Stream: events.StreamAccount + owner.ID, Expected: eventstore.Revision(len(loaded) - 1), Command: uuid.New(),
+		Events: []events.Event{events.KeyChanged{KeyID: added.ID, KeyTerms: events.KeyTerms{Tags: "news&~secret"}, At: s.Now()}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.waiter.Wait(withTimeout(t), projections.Accounts, appended.Position.Commit); err != nil {
+	if err := s.Waiter.Wait(httpapitest.WithTimeout(t), projections.Accounts, appended.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 	bound := *owner
-	bound.key = added.Key
-	equal(t, "seen", bound.must("GET", "/v3/urls", "").hashes(), "")
-	equal(t, "tags", len(bound.must("GET", "/v3/tags", "").Tags), 0)
-	equal(t, "counted", bound.counter("urls"), 0)
-	bound.call("GET", "/v3/urls/one", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-	bound.call("PATCH", "/v3/urls/one", `{"urls":[{"note":"x"}]}`).is(http.StatusNotFound, apierror.CodeURLNotFound)
+	bound.Key = added.Key
+	httpapitest.Equal(t, "seen", bound.Must("GET", "/v3/urls", "").Hashes(), "")
+	httpapitest.Equal(t, "tags", len(bound.Must("GET", "/v3/tags", "").Tags), 0)
+	httpapitest.Equal(t, "counted", bound.Counter("urls"), 0)
+	bound.Call("GET", "/v3/urls/one", "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
+	bound.Call("PATCH", "/v3/urls/one", `{"urls":[{"note":"x"}]}`).Is(http.StatusNotFound, apierror.CodeURLNotFound)
 	for _, tags := range []string{`"news"`, `"news","secret"`} {
-		bound.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","tags":[`+tags+`]}]}`).
-			URLs[0].failed(t, apierror.CodeAccessDenied, "bound")
+		bound.Call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","tags":[`+tags+`]}]}`).
+			URLs[0].Failed(t, apierror.CodeAccessDenied, "bound")
 	}
-	equal(t, "tags of the account", len(owner.must("GET", "/v3/tags", "").Tags), 1)
-	owner.must("POST", "/v3/tags", `{"label":"secret"}`)
-	equal(t, "seen with the tag", bound.must("GET", "/v3/urls", "").hashes(), "one")
+	httpapitest.Equal(t, "tags of the account", len(owner.Must("GET", "/v3/tags", "").Tags), 1)
+	owner.Must("POST", "/v3/tags", `{"label":"secret"}`)
+	httpapitest.Equal(t, "seen with the tag", bound.Must("GET", "/v3/urls", "").Hashes(), "one")
 }
 
 // TestKeysAndRenamesAtTheSameTime adds a key that leaves out the links of a tag while two nodes rename
 // and delete the tag. Whoever comes first, the key never sees the links.
 func TestKeysAndRenamesAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "owner")
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "owner")
 	given := 0
 	for round := range 60 {
 		label := fmt.Sprintf("secret%d", round)
-		hash := owner.create(`"long_url":"https://example.com/","tags":["` + label + `"]`).Hash
-		var added *answer
+		hash := owner.Create(`"long_url":"https://example.com/","tags":["` + label + `"]`).Hash
+		var added *httpapitest.Answer
 		var all sync.WaitGroup
-		all.Go(func() { added = owner.call("POST", "/v3/keys", `{"tags":"~`+label+`"}`) })
-		all.Go(func() { owner.on(s.node).call("PATCH", "/v3/tags/"+label, `{"label":"renamed`+label+`"}`) })
+		all.Go(func() { added = owner.Call("POST", "/v3/keys", `{"tags":"~`+label+`"}`) })
+		all.Go(func() { owner.On(s.Node).Call("PATCH", "/v3/tags/"+label, `{"label":"renamed`+label+`"}`) })
 		all.Wait()
-		owner.must("POST", "/v3/tags", `{"label":"`+label+`"}`) // the label is used again
-		if added.status != http.StatusOK {
-			added.is(http.StatusBadRequest, apierror.CodeWrongInput)
+		owner.Must("POST", "/v3/tags", `{"label":"`+label+`"}`) // the label is used again
+		if added.Status != http.StatusOK {
+			added.Is(http.StatusBadRequest, apierror.CodeWrongInput)
 			continue
 		}
 		given++
 		bound := *owner
-		bound.key = added.Keys[0].Key
-		bound.call("GET", "/v3/urls/"+hash, "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+		bound.Key = added.Keys[0].Key
+		bound.Call("GET", "/v3/urls/"+hash, "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
 	}
 	t.Logf("%d keys of 60 were given", given)
 }
@@ -130,12 +134,12 @@ func TestKeysAndRenamesAtTheSameTime(t *testing.T) {
 // bound, whichever labels it has and whether there are such tags.
 func TestReadsAndChangesAgreeOnBounds(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
 	for i, tags := range []string{``, `"a"`, `"b"`, `"a","b"`} {
-		owner.create(fmt.Sprintf(`"long_url":"https://example.com/","custom_hash":"link%d","tags":[%s]`, i, tags))
+		owner.Create(fmt.Sprintf(`"long_url":"https://example.com/","custom_hash":"link%d","tags":[%s]`, i, tags))
 	}
-	lists := linklist.New(s.db)
+	lists := linklist.New(s.DB)
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawBound(t, 4)
 		bound, err := access.Bound(text)
@@ -145,12 +149,12 @@ func TestReadsAndChangesAgreeOnBounds(t *testing.T) {
 		for i := range 4 {
 			hash := fmt.Sprintf("link%d", i)
 			listed, err := lists.Links(t.Context(), linklist.Query{
-				Owner: linklist.Owner{Account: uuid.MustParse(owner.id), Bound: bound}, Hashes: []string{hash}, Limit: 1,
+				Owner: linklist.Owner{Account: uuid.MustParse(owner.ID), Bound: bound}, Hashes: []string{hash}, Limit: 1,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			edited := s.commands.EditURLs(t.Context(), domain.Request{Account: owner.id, Command: uuid.New(), Bound: bound},
+			edited := s.Commands.EditURLs(t.Context(), domain.Request{Account: owner.ID, Command: uuid.New(), Bound: bound},
 				[]commands.EditURL{{Ref: commands.Ref{Hash: hash}}}).Items[0].Err
 			seen := len(listed.Links) == 1
 			if (edited == nil) != seen || edited != nil && !apierror.RefusedAs(edited, domain.URLNotFound) {

@@ -1,18 +1,19 @@
-package httpapi
+package httpapi_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"linkledger/internal/operators/operatorstest"
 
 	"github.com/google/uuid"
 
 	"linkledger/httpapi/console"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/router"
@@ -20,90 +21,39 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// failure makes the queries of a request fail, but for the first ones.
-type failure struct {
-	left   atomic.Int64 // queries that succeed
-	failed atomic.Bool
-}
-
-type failureKey struct{}
-
-// in adds the failure to a request.
-func (f *failure) in(r *http.Request) {
-	*r = *r.WithContext(context.WithValue(r.Context(), failureKey{}, f))
-}
-
-// failQuery returns a context that is at its end if a query is to fail.
-func failQuery(ctx context.Context) context.Context {
-	f, ok := ctx.Value(failureKey{}).(*failure)
-	if !ok || f.left.Add(-1) >= 0 {
-		return ctx
-	}
-	f.failed.Store(true)
-	ended, end := context.WithCancel(ctx)
-	end()
-	return ended
-}
-
-// mostQueries is more than any request makes.
-const mostQueries = 60
-
-// whenQueriesFail sends a request again and again. Each time one query more succeeds before the database fails. It
-// checks that the first failure makes the service unavailable, that no answer blames the server itself, and that none
-// tells the cause.
-func whenQueriesFail(t *testing.T, name string, request func(with) *answer) {
-	t.Helper()
-	for left := range int64(mostQueries) {
-		var f failure
-		f.left.Store(left)
-		a := request(f.in)
-		wrong := a.status >= http.StatusInternalServerError && a.status != http.StatusServiceUnavailable
-		if left == 0 {
-			wrong = a.status != http.StatusServiceUnavailable
-		}
-		if wrong || a.status >= http.StatusBadRequest && strings.Contains(a.body, context.Canceled.Error()) {
-			t.Errorf("%s answers %d when the database fails after %d queries\n%s", name, a.status, left, a.body)
-		}
-		if !f.failed.Load() {
-			return
-		}
-	}
-	t.Errorf("%s makes %d queries", name, mostQueries)
-}
-
 // failing is a site of an account with one link, whose owner has signed in.
 type failing struct {
-	*site
-	owner    *client
+	*httpapitest.Site
+	owner    *httpapitest.Client
 	key      accountlist.NewSession
-	signedIn *browser
+	signedIn *httpapitest.Browser
 }
 
 func newFailing(t *testing.T) *failing {
 	t.Helper()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	key := owner.must("GET", "/v3/keys", "").Keys[0].ID
-	f := &failing{site: s, owner: owner, key: accountlist.NewSession{Account: uuid.MustParse(owner.id), Key: key}}
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	key := owner.Must("GET", "/v3/keys", "").Keys[0].ID
+	f := &failing{Site: s, owner: owner, key: accountlist.NewSession{Account: uuid.MustParse(owner.ID), Key: key}}
 	f.signedIn = f.signIn(t)
 	return f
 }
 
-func (f *failing) signIn(t *testing.T) *browser {
+func (f *failing) signIn(t *testing.T) *httpapitest.Browser {
 	t.Helper()
-	b := f.browser(t)
-	b.leads(f.signInLink(t, f.key), nil, "/console")
+	b := f.Browser(t)
+	b.Leads(f.SignInLink(t, f.key), nil, "/console")
 	return b
 }
 
 // again makes the link and its tag unless they are there, and returns a browser for a request that may end its session.
-func (f *failing) again(t *testing.T, route string) *browser {
+func (f *failing) again(t *testing.T, route string) *httpapitest.Browser {
 	t.Helper()
-	f.owner.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["news"]}]}`)
+	f.owner.Call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["news"]}]}`)
 	if strings.HasSuffix(route, "/session") || strings.HasSuffix(route, "/sign-out") {
 		return f.signIn(t)
 	}
-	return f.signedIn.copy()
+	return f.signedIn.Copy()
 }
 
 // TestEveryCallWhenQueriesFail makes every call of the description, with a database that fails before each of its
@@ -116,7 +66,7 @@ func TestEveryCallWhenQueriesFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.again(t, "")
-	batch := s.owner.must("GET", "/v3/activity", "").Activity[0].Batch
+	batch := s.owner.Must("GET", "/v3/activity", "").Activity[0].Batch
 	fill := strings.NewReplacer(":hash", "one", ":label", "news", ":id", batch)
 	bodies := map[string]string{
 		"POST /v3/urls":        `{"urls":[{"long_url":"https://example.com/x"}]}`,
@@ -133,9 +83,9 @@ func TestEveryCallWhenQueriesFail(t *testing.T) {
 		if !strings.HasPrefix(path, "/v3/") || path == "/v3/openapi.json" || path == "/v3/docs" {
 			continue // answered from the cache of visitors, or from the program
 		}
-		whenQueriesFail(t, name, func(failing with) *answer {
-			return s.again(t, path).call(method, fill.Replace(path), bodies[name], failing,
-				header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
+		httpapitest.WhenQueriesFail(t, name, func(failing httpapitest.With) *httpapitest.Answer {
+			return s.again(t, path).Call(method, fill.Replace(path), bodies[name], failing,
+				httpapitest.Header("Sec-Fetch-Site", "same-origin"), httpapitest.Header("Origin", "http://"+httpapitest.ShortHost))
 		})
 	}
 }
@@ -153,10 +103,10 @@ func TestEveryPageWhenQueriesFail(t *testing.T) {
 		if isFile(route.Path) || isOpen(route) || route.Path == "/console/signed-out" || route.Path == console.SignInPath {
 			continue // no query, or the cache of logins
 		}
-		whenQueriesFail(t, route.Method+" "+route.Path, func(failing with) *answer {
+		httpapitest.WhenQueriesFail(t, route.Method+" "+route.Path, func(failing httpapitest.With) *httpapitest.Answer {
 			path := consolePaths.Replace(route.Path)
 			if route.Path == console.LinkPath+":secret" {
-				path = s.signInLink(t, s.key)
+				path = s.SignInLink(t, s.key)
 			}
 			return open(s.again(t, path), route.Method, path, consoleFields, failing)
 		})
@@ -166,23 +116,23 @@ func TestEveryPageWhenQueriesFail(t *testing.T) {
 // TestEveryPageOfOperatorsWhenQueriesFail does the same with the console of operators.
 func TestEveryPageOfOperatorsWhenQueriesFail(t *testing.T) {
 	t.Parallel()
-	s, h := newOperators(t, testTimeout)
-	stream := s.poison(t)
+	s, h := operatorstest.New(t, httpapitest.Timeout)
+	stream := operatorstest.Poison(t, s)
 	fields := url.Values{"stream": {stream}, "revision": {"0"}}
 	for _, route := range h.Routes() {
 		if isFile(route.Path) || isOpen(route) {
 			continue
 		}
-		whenQueriesFail(t, route.Method+" "+route.Path, func(failing with) *answer {
+		httpapitest.WhenQueriesFail(t, route.Method+" "+route.Path, func(failing httpapitest.With) *httpapitest.Answer {
 			path := strings.Replace(route.Path, ":name", "tags", 1)
-			s.at(t, s.now.Load().Add(time.Second).Format(time.RFC3339)) // the latest of many sessions stays
+			s.SetTime(t, s.Now().Add(time.Second).Format(time.RFC3339)) // the latest of many sessions stays
 			switch {
 			case strings.HasSuffix(path, ":secret"):
-				path = s.operatorLink(t, accountlist.NewSession{Operator: true})
+				path = operatorstest.Link(t, s, accountlist.NewSession{Operator: true})
 			case route.Method == http.MethodGet:
 				path += "?" + fields.Encode()
 			}
-			return open(s.operator(t, h), route.Method, path, fields, failing)
+			return open(operatorstest.SignIn(t, s, h), route.Method, path, fields, failing)
 		})
 	}
 }
@@ -193,31 +143,31 @@ func isOpen(route router.Route) bool {
 }
 
 // open opens a page, or takes an action, as a page of the console does.
-func open(b *browser, method, path string, fields url.Values, failing with) *answer {
+func open(b *httpapitest.Browser, method, path string, fields url.Values, failing httpapitest.With) *httpapitest.Answer {
 	body := ""
 	if method == http.MethodPost {
 		body = fields.Encode()
 	}
-	return b.call(method, path, body, failing, header("Content-Type", "application/x-www-form-urlencoded"),
-		header("Sec-Fetch-Site", "same-origin"), header("Origin", "http://"+shortHost))
+	return b.Call(method, path, body, failing, httpapitest.Header("Content-Type", "application/x-www-form-urlencoded"),
+		httpapitest.Header("Sec-Fetch-Site", "same-origin"), httpapitest.Header("Origin", "http://"+httpapitest.ShortHost))
 }
 
 // TestSignInWhenQueriesFail comes back from the identity provider to a database that fails before each query.
 func TestSignInWhenQueriesFail(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "staff=acme:editor")
-	s.client(t, "acme")
+	s := httpapitest.NewSite(t, "staff=acme:editor")
+	s.Client(t, "acme")
 	person := openidtest.Ada
 	for what, groups := range map[string][]string{"who gets a role": {"staff"}, "who loses it": nil} {
 		person.Groups = groups
 		visitor := 0
-		whenQueriesFail(t, "the callback of somebody "+what, func(failing with) *answer {
-			b := s.browser(t)
+		httpapitest.WhenQueriesFail(t, "the callback of somebody "+what, func(failing httpapitest.With) *httpapitest.Answer {
+			b := s.Browser(t)
 			visitor++ // an address has a limit of sign-ins
 			from := func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1234", visitor) }
-			s.issuer.SignIn(person)
-			begun := b.call("GET", signin.BeginPath, "", from)
-			return b.call("GET", openidtest.Visit(t, nil, begun.header.Get("Location")).RequestURI(), "", failing, from)
+			s.Issuer.SignIn(person)
+			begun := b.Call("GET", signin.BeginPath, "", from)
+			return b.Call("GET", openidtest.Visit(t, nil, begun.Header.Get("Location")).RequestURI(), "", failing, from)
 		})
 	}
 }

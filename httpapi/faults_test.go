@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -16,19 +16,21 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"linkledger/internal/operators/operatorstest"
+
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 	"linkledger/httpapi/router"
 	"linkledger/internal/soak"
-	"linkledger/queries"
 	"linkledger/queries/accountlist"
 )
 
 // asker is somebody who makes requests. sign adds the credentials.
 type asker struct {
 	name string
-	sign with
+	sign httpapitest.With
 }
 
 // oddHeaders are headers that no handler expects, one request for each line. Clients may send any of them.
@@ -55,7 +57,7 @@ var oddHeaders = [][]string{
 	{"X-HTTP-Method-Override", "G T\x00"},
 	{"Origin", "null", "Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "navigate"},
 	{"Origin", "https://evil.example", "Sec-Fetch-Site", "x", "Sec-Fetch-Dest", "\xff"},
-	{"Origin", "http://" + shortHost, "Access-Control-Request-Method", "X Y", "Access-Control-Request-Headers", ",\x00"},
+	{"Origin", "http://" + httpapitest.ShortHost, "Access-Control-Request-Method", "X Y", "Access-Control-Request-Headers", ",\x00"},
 	{"Authorization", "Basic !"},
 	{"Authorization", "Bearer x"},
 	{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("a\x00b\xff:\x00"))},
@@ -143,7 +145,7 @@ func (o oneStream) WriteHeader(status int) {
 }
 
 // ask makes a request, and checks that its answer does not say that the service has failed.
-func (w *walk) ask(as asker, method, path, body string, changes ...with) {
+func (w *walk) ask(as asker, method, path, body string, changes ...httpapitest.With) {
 	w.t.Helper()
 	target, err := url.Parse(path)
 	if err != nil {
@@ -151,7 +153,7 @@ func (w *walk) ask(as asker, method, path, body string, changes ...with) {
 	}
 	ctx, leave := context.WithCancel(w.t.Context())
 	defer leave()
-	r := httptest.NewRequestWithContext(ctx, method, "http://"+shortHost+"/", strings.NewReader(body))
+	r := httptest.NewRequestWithContext(ctx, method, "http://"+httpapitest.ShortHost+"/", strings.NewReader(body))
 	target.Scheme, target.Host = r.URL.Scheme, r.URL.Host
 	r.URL, r.RequestURI = target, path
 	r.Header.Set("Content-Type", "application/json")
@@ -175,7 +177,7 @@ func (w *walk) ask(as asker, method, path, body string, changes ...with) {
 // route makes the requests of one route.
 func (w *walk) route(as asker, route router.Route) {
 	path := w.paths(as).Replace(route.Path)
-	some := func(method, path, body string, changes ...with) {
+	some := func(method, path, body string, changes ...httpapitest.With) {
 		if w.takes() {
 			w.ask(as, method, path, body, changes...)
 		}
@@ -183,7 +185,9 @@ func (w *walk) route(as asker, route router.Route) {
 	for i, headers := range oddHeaders {
 		ask := some
 		if i < 4 { // none, and those of watched pages
-			ask = func(method, path, body string, changes ...with) { w.ask(as, method, path, body, changes...) }
+			ask = func(method, path, body string, changes ...httpapitest.With) {
+				w.ask(as, method, path, body, changes...)
+			}
 		}
 		ask(route.Method, path, `{"urls":[{}]}`, func(r *http.Request) {
 			for i := 0; i < len(headers); i += 2 {
@@ -193,7 +197,7 @@ func (w *walk) route(as asker, route router.Route) {
 	}
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "X"} {
 		some(method, path, "")
-		some("POST", path, `{"urls":[{}]}`, header("X-HTTP-Method-Override", method))
+		some("POST", path, `{"urls":[{}]}`, httpapitest.Header("X-HTTP-Method-Override", method))
 	}
 	for _, query := range oddQueries {
 		some(route.Method, path+"?"+query, "")
@@ -215,7 +219,7 @@ func (w *walk) route(as asker, route router.Route) {
 	}
 	for _, body := range oddBodies {
 		for _, kind := range []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
-			some(route.Method, path, body, header("Content-Type", kind), header("Sec-Fetch-Site", "same-origin"))
+			some(route.Method, path, body, httpapitest.Header("Content-Type", kind), httpapitest.Header("Sec-Fetch-Site", "same-origin"))
 		}
 	}
 	some(route.Method, path, "", func(r *http.Request) {
@@ -240,55 +244,32 @@ func (w *walk) all(routes []router.Route) {
 	w.t.Log("answers by status:", w.statuses)
 }
 
-// started returns a browser with a new session.
-func (s *stack) started(t *testing.T, of accountlist.NewSession) *browser {
-	t.Helper()
-	_, secret, err := s.db.Keys.StartSession(t.Context(), of, *s.now.Load())
-	if err != nil {
-		t.Error(err)
-	}
-	cookie := &http.Cookie{Name: "linkledger", Value: secret}
-	return &browser{t, s.handler, map[string]*http.Cookie{cookie.Name: cookie}}
-}
-
-// session signs requests with a new session each time, because some requests end theirs.
-func (s *stack) session(t *testing.T, name string, of accountlist.NewSession) asker {
+// sessionOf signs requests with a new session each time, because some requests end theirs.
+func sessionOf(t *testing.T, s *httpapitest.Stack, name string, of accountlist.NewSession) asker {
 	t.Helper()
 	return asker{name, func(r *http.Request) {
-		for _, cookie := range s.started(t, of).cookies {
+		for _, cookie := range s.Started(t, of).Cookies {
 			r.AddCookie(cookie)
 		}
 	}}
 }
 
-// viewerOf returns what a session of a person has who may only read an account.
-func (s *site) viewerOf(t *testing.T, owner *client) accountlist.NewSession {
-	t.Helper()
-	_, viewer := s.member(t, owner, "viewer", "viewer")
-	user := uuid.MustParse(viewer)
-	roles, err := queries.New(s.db).Memberships(t.Context(), user)
-	if err != nil || len(roles) != 1 {
-		t.Fatal(roles, err)
-	}
-	return accountlist.NewSession{User: user, Account: roles[0].Account, MemberAt: roles[0].Changed}
-}
-
 // by signs requests with a key.
-func by(name string, c *client) asker {
-	return asker{name, func(r *http.Request) { r.SetBasicAuth(c.username, c.key) }}
+func by(name string, c *httpapitest.Client) asker {
+	return asker{name, func(r *http.Request) { r.SetBasicAuth(c.Username, c.Key) }}
 }
 
 var stranger = asker{"stranger", func(*http.Request) {}}
 
 // askersOf are all kinds of callers of an account.
-func (s *site) askersOf(t *testing.T, owner *client) []asker {
+func askersOf(t *testing.T, s *httpapitest.Site, owner *httpapitest.Client) []asker {
 	t.Helper()
-	account, key := uuid.MustParse(owner.id), owner.must("GET", "/v3/keys", "").Keys[0].ID
+	account, key := uuid.MustParse(owner.ID), owner.Must("GET", "/v3/keys", "").Keys[0].ID
 	return []asker{
-		stranger, by("tenant", owner), by("bound key", owner.withKey(`"tags":"+news"`)),
-		s.session(t, "person", s.viewerOf(t, owner)),
-		s.session(t, "session of a key", accountlist.NewSession{Account: account, Key: key}),
-		s.session(t, "operator", accountlist.NewSession{Operator: true}),
+		stranger, by("tenant", owner), by("bound key", owner.WithKey(`"tags":"+news"`)),
+		sessionOf(t, s.Stack, "person", s.ViewerOf(t, owner)),
+		sessionOf(t, s.Stack, "session of a key", accountlist.NewSession{Account: account, Key: key}),
+		sessionOf(t, s.Stack, "operator", accountlist.NewSession{Operator: true}),
 	}
 }
 
@@ -296,36 +277,35 @@ func (s *site) askersOf(t *testing.T, owner *client) []asker {
 // While all parts of the service work, no answer says that the service has failed.
 func TestNothingThatACallerAsksIsTheNodesFault(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","tags":["news"]`)
-	batch := owner.must("GET", "/v3/activity", "").Activity[0].Batch
-	server := s.handler.(*Server)
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	owner.Create(`"long_url":"https://example.com/","tags":["news"]`)
+	batch := owner.Must("GET", "/v3/activity", "").Activity[0].Batch
 	w := &walk{
-		t: t, handler: s.handler, askers: s.askersOf(t, owner), names: parameters(t), statuses: make(map[int]int),
+		t: t, handler: s.Server, askers: askersOf(t, s, owner), names: parameters(t), statuses: make(map[int]int),
 		paths: func(as asker) *strings.Replacer {
 			hash := strings.ReplaceAll(as.name, " ", "-")
-			owner.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"`+hash+`","tags":["news"]}]}`)
+			owner.Call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"`+hash+`","tags":["news"]}]}`)
 			return strings.NewReplacer(
 				":hash", hash, ":label", "news", ":id", batch, ":batch", batch, ":secret", strings.Repeat("A", 43),
 			)
 		},
 	}
-	w.all(slices.Concat(server.api.Routes(), server.console.Routes(), server.short.Routes(), []router.Route{{Method: "GET", Path: "/"}}))
-	s.caughtUp(t)
+	w.all(append(s.Server.Routes(), router.Route{Method: "GET", Path: "/"}))
+	s.CatchUp(t)
 }
 
 // TestNothingThatAnOperatorAsksIsTheNodesFault does the same with the console of operators.
 func TestNothingThatAnOperatorAsksIsTheNodesFault(t *testing.T) {
 	t.Parallel()
-	s, h := newOperators(t, testTimeout)
-	owner := s.client(t, "acme")
+	s, h := operatorstest.New(t, httpapitest.Timeout)
+	owner := s.Client(t, "acme")
 	w := &walk{
 		t: t, handler: h, names: parameters(t), statuses: make(map[int]int),
 		askers: []asker{
-			stranger, s.session(t, "operator", accountlist.NewSession{Operator: true}),
-			s.session(t, "session of a key", accountlist.NewSession{
-				Account: uuid.MustParse(owner.id), Key: owner.must("GET", "/v3/keys", "").Keys[0].ID,
+			stranger, sessionOf(t, s, "operator", accountlist.NewSession{Operator: true}),
+			sessionOf(t, s, "session of a key", accountlist.NewSession{
+				Account: uuid.MustParse(owner.ID), Key: owner.Must("GET", "/v3/keys", "").Keys[0].ID,
 			}),
 		},
 		paths: func(asker) *strings.Replacer {

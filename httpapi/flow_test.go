@@ -1,18 +1,20 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
 func TestListPages(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.PageSize, cfg.MaxPageSize = 3, 4 })
-	c := s.client(t, "alice")
-	c.createAll("a", "b", "c", "d", "e")
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.PageSize, cfg.MaxPageSize = 3, 4 })
+	c := s.Client(t, "alice")
+	c.CreateAll("a", "b", "c", "d", "e")
 	for query, want := range map[string]string{
 		"":                                  "e,d,c",
 		"?order_by=created":                 "e,d,c",
@@ -25,19 +27,19 @@ func TestListPages(t *testing.T) {
 		"?offset=9999999999999999999999999": "",
 		"/?offset=1&limit=1":                "d",
 	} {
-		a := c.must("GET", "/v3/urls"+query, "")
-		equal(t, query, a.hashes(), want)
-		equal(t, query+" total", a.Page.TotalCount, 5)
-		equal(t, query+" results", a.Page.ResultsCount, len(a.URLs))
+		a := c.Must("GET", "/v3/urls"+query, "")
+		httpapitest.Equal(t, query, a.Hashes(), want)
+		httpapitest.Equal(t, query+" total", a.Page.TotalCount, 5)
+		httpapitest.Equal(t, query+" results", a.Page.ResultsCount, len(a.URLs))
 	}
-	equal(t, "offset", c.must("GET", "/v3/urls?offset=4", "").Page.Offset, 4)
+	httpapitest.Equal(t, "offset", c.Must("GET", "/v3/urls?offset=4", "").Page.Offset, 4)
 }
 
 func TestItemsFailForThemselves(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"taken"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"taken"`)
 	ok := `"long_url":"https://example.com/"`
 	cases := []struct {
 		fields  string
@@ -67,18 +69,18 @@ func TestItemsFailForThemselves(t *testing.T) {
 	for _, tc := range cases {
 		items = append(items, `{`+tc.fields+`}`)
 	}
-	a := c.call("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`)
-	a.is(http.StatusOK, apierror.CodeOK)
-	equal(t, "hash", a.URLs[0].Hash, "fine")
-	a.URLs[0].failed(t, apierror.CodeOK, "")
+	a := c.Call("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`)
+	a.Is(http.StatusOK, apierror.CodeOK)
+	httpapitest.Equal(t, "hash", a.URLs[0].Hash, "fine")
+	a.URLs[0].Failed(t, apierror.CodeOK, "")
 	for i, tc := range cases {
-		a.URLs[i+1].failed(t, tc.want, tc.details)
+		a.URLs[i+1].Failed(t, tc.want, tc.details)
 	}
 	echoed := a.URLs[9]
 	if *echoed.LongURL != "https://example.com/" || *echoed.CustomHash != "taken" {
 		t.Errorf("values of the failed item: %+v", echoed)
 	}
-	equal(t, "total", c.must("GET", "/v3/urls", "").Page.TotalCount, 2)
+	httpapitest.Equal(t, "total", c.Must("GET", "/v3/urls", "").Page.TotalCount, 2)
 
 	edits := []struct {
 		fields string
@@ -93,9 +95,9 @@ func TestItemsFailForThemselves(t *testing.T) {
 		{`"tags":["+a\"b"]`, apierror.CodeInvalidLabel},
 	}
 	for _, tc := range edits {
-		a := c.call("PATCH", "/v3/urls/fine", `{"urls":[{`+tc.fields+`}]}`)
-		a.is(http.StatusOK, apierror.CodeOK)
-		a.URLs[0].failed(t, tc.want, "")
-		equal(t, "hash of the failed edit", a.URLs[0].Hash, "fine")
+		a := c.Call("PATCH", "/v3/urls/fine", `{"urls":[{`+tc.fields+`}]}`)
+		a.Is(http.StatusOK, apierror.CodeOK)
+		a.URLs[0].Failed(t, tc.want, "")
+		httpapitest.Equal(t, "hash of the failed edit", a.URLs[0].Hash, "fine")
 	}
 }

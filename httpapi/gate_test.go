@@ -79,23 +79,3 @@ func TestDrainedClientsLeave(t *testing.T) {
 		t.Errorf("Connection of a refusal is %q", got)
 	}
 }
-
-// TestTablesOfAnotherVersion sends requests while the read models of this version are built.
-func TestTablesOfAnotherVersion(t *testing.T) {
-	t.Parallel()
-	served := make(chan struct{})
-	s := newStack(t, func(cfg *Config) { cfg.Served, cfg.WaitTimeout = served, 10*time.Millisecond })
-	for _, path := range []string{"/v3/urls", "/pg", "/console"} {
-		w := httptest.NewRecorder()
-		s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "builds its read models") {
-			t.Errorf("GET %s: got %d %s", path, w.Code, w.Body)
-		}
-	}
-	close(served)
-	w := httptest.NewRecorder()
-	s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/pg", nil))
-	if w.Code != http.StatusNotFound {
-		t.Errorf("then a visit is answered %d", w.Code)
-	}
-}

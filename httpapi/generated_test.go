@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http/httptest"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi"
 	"linkledger/internal/soak"
 )
@@ -16,10 +17,10 @@ import (
 func TestGeneratedClient(t *testing.T) {
 	soak.NotShort(t)
 	t.Parallel()
-	s := newStack(t)
-	server := httptest.NewServer(s.handler)
+	s := httpapitest.New(t)
+	server := httptest.NewServer(s.Server)
 	t.Cleanup(server.Close)
-	account := s.client(t, "alice")
+	account := s.Client(t, "alice")
 
 	module := t.TempDir()
 	if err := os.CopyFS(module, os.DirFS("testdata/generated")); err != nil {
@@ -30,7 +31,7 @@ func TestGeneratedClient(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"tool", "oapi-codegen", "-config", "oapi-codegen.yaml", "openapi.json"},
-		{"run", ".", server.URL, account.username, account.key},
+		{"run", ".", server.URL, account.Username, account.Key},
 	} {
 		command := exec.CommandContext(t.Context(), "go", args...)
 		command.Dir, command.Env = module, append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "CGO_ENABLED=0")

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"io"
@@ -14,7 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/projections/readmodel"
 	"linkledger/queries/linklist"
 	"linkledger/queries/queriestest"
@@ -23,47 +25,47 @@ import (
 // heavySearch gives an account links whose long URLs each nearly have a text, everywhere. An account can make such
 // links. It returns the query that searches for the text, which takes PostgreSQL longer than the service has for a call
 // from then on.
-func heavySearch(t *testing.T, s *stack, c *client) string {
+func heavySearch(t *testing.T, s *httpapitest.Stack, c *httpapitest.Client) string {
 	t.Helper()
-	queriestest.FillGeneration(t, s.db, "links", []string{
+	queriestest.FillGeneration(t, s.DB, "links", []string{
 		`
 		INSERT INTO ?schema.links
 			SELECT md5('link' || n)::uuid, ?account, n, 'h' || n,
 				'https://example.com/' || repeat(repeat('a', 1000) || 'b', 2), '', false, false, false, false, NULL, 0,
 				'{}', now(), now(), n, 0
 			FROM generate_series(0, ?links - 1) n`,
-	}, uuid.MustParse(c.id), 2000)
-	s.handler.(*Server).cfg.RequestTimeout = short / 3
+	}, uuid.MustParse(c.ID), 2000)
+	s.Server.SetRequestTimeout(short / 3)
 	return "?search=" + url.QueryEscape(strings.Repeat("a", 1001)+"b")
 }
 
 // TestHeavyReadsAreNotTheNodesFault makes a search that takes longer than a call may, by the API and on a page.
 func TestHeavyReadsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	c := s.client(t, "acme")
-	b := s.browser(t)
-	b.signInBy(c)
-	search := heavySearch(t, s.stack, c)
-	a := c.call("GET", "/v3/urls"+search, "")
-	a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
-	a.has("ask for less")
-	equal(t, "Retry-After", a.header.Get("Retry-After"), "10")
-	page := b.call("GET", "/console/links"+search, "")
-	equal(t, "the page of the search", page.status, http.StatusTooManyRequests)
-	c.must("GET", "/v3/urls?limit=1", "")
+	s := httpapitest.NewSite(t, "")
+	c := s.Client(t, "acme")
+	b := s.Browser(t)
+	b.SignInBy(c)
+	search := heavySearch(t, s.Stack, c)
+	a := c.Call("GET", "/v3/urls"+search, "")
+	a.Is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+	a.Has("ask for less")
+	httpapitest.Equal(t, "Retry-After", a.Header.Get("Retry-After"), "10")
+	page := b.Call("GET", "/console/links"+search, "")
+	httpapitest.Equal(t, "the page of the search", page.Status, http.StatusTooManyRequests)
+	c.Must("GET", "/v3/urls?limit=1", "")
 }
 
 // TestSlowDatabasesAreTheNodesFault lists links from a database that does not answer, that has no free connection, or
 // that is away.
 func TestSlowDatabasesAreTheNodesFault(t *testing.T) {
 	t.Parallel()
-	at, err := pgconn.ParseConfig(prepared.NewDatabase(t))
+	at, err := pgconn.ParseConfig(httpapitest.Prepared.NewDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	network := eventstoretest.Between(t, forward(t, at))
-	db, err := readmodel.Open(withTimeout(t),
+	db, err := readmodel.Open(httpapitest.WithTimeout(t),
 		"postgres://"+at.User+"@"+network.Address()+"/"+at.Database+"?sslmode=disable", 2)
 	if err != nil {
 		t.Fatal(err)
@@ -73,16 +75,16 @@ func TestSlowDatabasesAreTheNodesFault(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := newStack(t, func(cfg *Config) { cfg.Lists = linklist.New(db) })
-	c := s.client(t, "acme")
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.Lists = linklist.New(db) })
+	c := s.Client(t, "acme")
 	list := func(status int) {
 		t.Helper()
-		s.handler.(*Server).cfg.RequestTimeout = testTimeout
+		s.Server.SetRequestTimeout(httpapitest.Timeout)
 		if status != http.StatusOK {
-			s.handler.(*Server).cfg.RequestTimeout = short / 3
+			s.Server.SetRequestTimeout(short / 3)
 		}
-		if a := c.call("GET", "/v3/urls", ""); a.status != status {
-			t.Errorf("the list is answered %d %s; want %d", a.status, a.body, status)
+		if a := c.Call("GET", "/v3/urls", ""); a.Status != status {
+			t.Errorf("the list is answered %d %s; want %d", a.Status, a.Body, status)
 		}
 	}
 	list(http.StatusOK)
@@ -94,7 +96,7 @@ func TestSlowDatabasesAreTheNodesFault(t *testing.T) {
 	list(http.StatusServiceUnavailable)
 	network.Clear()
 	list(http.StatusOK)
-	only, err := db.Pool.Acquire(withTimeout(t))
+	only, err := db.Pool.Acquire(httpapitest.WithTimeout(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,21 +122,21 @@ func forward(t *testing.T, server *pgconn.Config) string {
 // 503: neither one of this account, nor one of another account.
 func TestManyHeavyReadsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c, other := s.client(t, "acme"), s.client(t, "other")
+	s := httpapitest.New(t)
+	c, other := s.Client(t, "acme"), s.Client(t, "other")
 	search := heavySearch(t, s, c)
 	var calls sync.WaitGroup
 	for range 48 {
 		calls.Go(func() {
-			if a := c.call("GET", "/v3/urls"+search, ""); a.status >= http.StatusInternalServerError {
-				t.Errorf("the search is answered %d", a.status)
+			if a := c.Call("GET", "/v3/urls"+search, ""); a.Status >= http.StatusInternalServerError {
+				t.Errorf("the search is answered %d", a.Status)
 			}
 		})
 	}
 	for range 8 {
 		calls.Go(func() {
-			if a := other.call("GET", "/v3/urls", ""); a.status != http.StatusOK {
-				t.Errorf("the call of the other account is answered %d", a.status)
+			if a := other.Call("GET", "/v3/urls", ""); a.Status != http.StatusOK {
+				t.Errorf("the call of the other account is answered %d", a.Status)
 			}
 		})
 	}
@@ -144,17 +146,17 @@ func TestManyHeavyReadsAreNotTheNodesFault(t *testing.T) {
 // TestDeepListsOfAnAccountTakeTurns checks that lists far from the beginning take turns, and those near it do not.
 func TestDeepListsOfAnAccountTakeTurns(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "acme")
-	c.create(`"long_url":"https://example.com/","tags":["news"]`) // so that a list reads links
-	lists := func(offset, n int) chan *answer {
-		answers := make(chan *answer, n)
+	s := httpapitest.New(t)
+	c := s.Client(t, "acme")
+	c.Create(`"long_url":"https://example.com/","tags":["news"]`) // so that a list reads links
+	lists := func(offset, n int) chan *httpapitest.Answer {
+		answers := make(chan *httpapitest.Answer, n)
 		for range n {
-			go func() { answers <- c.call("GET", "/v3/urls?tags=news&offset="+strconv.Itoa(offset), "") }()
+			go func() { answers <- c.Call("GET", "/v3/urls?tags=news&offset="+strconv.Itoa(offset), "") }()
 		}
 		return answers
 	}
-	held, err := s.db.BeginTx(t.Context(), nil)
+	held, err := s.DB.BeginTx(t.Context(), nil)
 	if err == nil {
 		_, err = held.NewRaw(`DO $$ BEGIN
 			EXECUTE (SELECT 'LOCK TABLE ' || string_agg(format('%I.%I', schemaname, tablename), ', ')
@@ -167,16 +169,16 @@ func TestDeepListsOfAnAccountTakeTurns(t *testing.T) {
 	const atOnce, further = 2 + 32, 6
 	deep := lists(1000, atOnce+further)
 	for range further {
-		(<-deep).is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+		(<-deep).Is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 	}
 	if err := held.Rollback(); err != nil {
 		t.Fatal(err)
 	}
 	for range atOnce {
-		(<-deep).is(http.StatusOK, apierror.CodeOK)
+		(<-deep).Is(http.StatusOK, apierror.CodeOK)
 	}
 	plain := lists(999, atOnce+further)
 	for range atOnce + further {
-		(<-plain).is(http.StatusOK, apierror.CodeOK)
+		(<-plain).Is(http.StatusOK, apierror.CodeOK)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"linkledger/httpapi/httpapitest"
 )
 
 // differing are the parts of answers that differ between any two accounts.
@@ -19,19 +21,19 @@ var differing = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|"(hash|short_url|s
 func TestBoundKeysLearnNothingOfHiddenTags(t *testing.T) {
 	t.Parallel()
 	outer := t
-	s := newStack(t)
+	s := httpapitest.New(t)
 	labels := []string{"secret", "SECRET", "Straße", "news", "NEWS", "other", "ſecret"}
 	label := rapid.SampledFrom(labels)
 	accounts := 0
 	rapid.Check(t, func(t *rapid.T) {
 		accounts++
-		knows, without := s.withTags(outer, accounts, "Secret", "STRASSE", "STRAßE", "oTHER"), s.withTags(outer, accounts, "")
+		knows, without := withTags(outer, s, accounts, "Secret", "STRASSE", "STRAßE", "oTHER"), withTags(outer, s, accounts, "")
 		same := func(method, path, body string) {
 			t.Helper()
 			var answers [2]string
-			for i, c := range []*client{knows, without} {
-				a := c.call(method, strings.ReplaceAll(path, "HASH", "linkof"+c.username), strings.ReplaceAll(body, "HASH", "linkof"+c.username))
-				answers[i] = fmt.Sprint(a.status, differing.ReplaceAllString(strings.ReplaceAll(a.body, c.username, "ACCOUNT"), ""))
+			for i, c := range []*httpapitest.Client{knows, without} {
+				a := c.Call(method, strings.ReplaceAll(path, "HASH", "linkof"+c.Username), strings.ReplaceAll(body, "HASH", "linkof"+c.Username))
+				answers[i] = fmt.Sprint(a.Status, differing.ReplaceAllString(strings.ReplaceAll(a.Body, c.Username, "ACCOUNT"), ""))
 			}
 			if answers[0] != answers[1] {
 				t.Fatalf("%s %s %s tells of hidden tags:\n%s\n%s", method, path, body, answers[0], answers[1])
@@ -63,31 +65,31 @@ func TestBoundKeysLearnNothingOfHiddenTags(t *testing.T) {
 
 // withTags opens an account whose hidden URLs have tags, and returns a client with a key that is bound
 // to the tag news.
-func (s *stack) withTags(t testing.TB, number int, hidden ...string) *client {
+func withTags(t testing.TB, s *httpapitest.Stack, number int, hidden ...string) *httpapitest.Client {
 	t.Helper()
-	c := s.client(t, fmt.Sprintf("account%d-%d", number, len(hidden)))
+	c := s.Client(t, fmt.Sprintf("account%d-%d", number, len(hidden)))
 	for i, label := range hidden {
 		if label != "" {
-			c.create(fmt.Sprintf(`"long_url":"https://example.com/%d","tags":[%q]`, i, label))
+			c.Create(fmt.Sprintf(`"long_url":"https://example.com/%d","tags":[%q]`, i, label))
 		}
 	}
-	return c.withKey(`"tags":"+news"`)
+	return c.WithKey(`"tags":"+news"`)
 }
 
 // TestBoundKeysSeeLabelsInLowerCase says how a bound key sees the labels of its own URLs: as it sends
 // them in the answer to the call, and in lower case ever after.
 func TestBoundKeysSeeLabelsInLowerCase(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	owner.create(`"long_url":"https://example.com/","tags":["Secret"]`)
-	bound := owner.withKey(`"tags":"+News"`)
-	made := bound.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["NEWS"," SECRET "]}]}`)
-	equal(t, "tags as sent", strings.Join(made.URLs[0].Tags, " "), "NEWS SECRET")
-	edited := bound.must("PATCH", "/v3/urls/one", `{"urls":[{"tags":["+seCret","-none"]}]}`)
-	equal(t, "tags of an edit", strings.Join(edited.URLs[0].Tags, " "), "news seCret")
-	equal(t, "tags of a read", strings.Join(bound.read("one").Tags, " "), "news secret")
-	equal(t, "tags of the owner", strings.Join(owner.read("one").Tags, " "), "NEWS Secret")
-	owner.call("PATCH", "/v3/urls/one", `{"urls":[{"tags":["-none"]}]}`).URLs[0].failed(t, 1309, "no tag")
-	equal(t, "status", bound.call("GET", "/v3/urls?tags=else", "").status, http.StatusNotFound)
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	owner.Create(`"long_url":"https://example.com/","tags":["Secret"]`)
+	bound := owner.WithKey(`"tags":"+News"`)
+	made := bound.Must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["NEWS"," SECRET "]}]}`)
+	httpapitest.Equal(t, "tags as sent", strings.Join(made.URLs[0].Tags, " "), "NEWS SECRET")
+	edited := bound.Must("PATCH", "/v3/urls/one", `{"urls":[{"tags":["+seCret","-none"]}]}`)
+	httpapitest.Equal(t, "tags of an edit", strings.Join(edited.URLs[0].Tags, " "), "news seCret")
+	httpapitest.Equal(t, "tags of a read", strings.Join(bound.Read("one").Tags, " "), "news secret")
+	httpapitest.Equal(t, "tags of the owner", strings.Join(owner.Read("one").Tags, " "), "NEWS Secret")
+	owner.Call("PATCH", "/v3/urls/one", `{"urls":[{"tags":["-none"]}]}`).URLs[0].Failed(t, 1309, "no tag")
+	httpapitest.Equal(t, "status", bound.Call("GET", "/v3/urls?tags=else", "").Status, http.StatusNotFound)
 }

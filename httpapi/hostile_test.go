@@ -1,16 +1,11 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"testing"
-	"time"
 	"unicode/utf8"
-
-	"linkledger/projections"
-	"linkledger/projections/engine/status"
 )
 
 // hostileTexts are texts that some part cannot store, show or compare, and texts at the bounds of
@@ -94,68 +89,4 @@ func quoteJSON(text string) string {
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(text)
 	return strings.TrimSuffix(quoted.String(), "\n")
-}
-
-// neverStopped fails the test if a projection has met an event that it cannot apply.
-func (s *stack) neverStopped(t testing.TB, what string) {
-	t.Helper()
-	all, err := projections.Generations(withTimeout(t), s.db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range all {
-		if o.LastError != "" {
-			t.Fatalf("after %s: the projection %s is %s: %s", what, o.Name, o.State, o.LastError)
-		}
-	}
-	letters, err := projections.DeadLetters(withTimeout(t), s.db, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range letters {
-		t.Errorf("after %s: %s has set aside %s of %s: %s", what, l.Name, l.Type, l.Stream, l.Error)
-	}
-}
-
-// applied waits until all projections are live and have applied the whole log. It fails the test if
-// one has met an event that it cannot apply. what says what was sent before.
-func (s *stack) applied(t testing.TB, what string) {
-	t.Helper()
-	ctx := withTimeout(t)
-	for {
-		all, err := projections.Overviews(ctx, s.db, s.store)
-		if err != nil {
-			t.Fatalf("after %s: %v", what, err)
-		}
-		s.neverStopped(t, what)
-		behind := ""
-		for _, o := range all {
-			if o.LagEvents > 0 || o.State != status.Live {
-				behind = fmt.Sprintf("%s is %s, %d events behind", o.Name, o.State, o.LagEvents)
-			}
-		}
-		if behind == "" {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("after %s: %s", what, behind)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-// verified checks that all projections are what the log says.
-func (s *stack) verified(t testing.TB) {
-	t.Helper()
-	s.applied(t, "all calls")
-	for _, name := range projections.Names() {
-		found, err := projections.Verify(t.Context(), s.db, s.store, name, func([]status.Progress) {})
-		if err != nil {
-			t.Fatalf("verify %s: %v", name, err)
-		}
-		if found.Different > 0 {
-			t.Errorf("%d rows of %s are not as the log says, such as %s", found.Different, name, found.Differences[0])
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/internal/soak"
 )
@@ -19,11 +20,11 @@ import (
 // projection cannot apply, and that the visits count.
 func TestWhateverVisitorsSendIsApplied(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	c.create(`"long_url":"https://example.com/","custom_hash":"few","max_clicks":1000000`)
-	c.create(`"long_url":"https://example.com/","custom_hash":"bots"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	c.Create(`"long_url":"https://example.com/","custom_hash":"few","max_clicks":1000000`)
+	c.Create(`"long_url":"https://example.com/","custom_hash":"bots"`)
 	visits := int64(0)
 	for _, name := range []string{
 		"Referer", "User-Agent", "X-Forwarded-For", "X-Request-Id", "traceparent", "tracestate", "Accept-Language", "Cookie",
@@ -39,14 +40,14 @@ func TestWhateverVisitorsSendIsApplied(t *testing.T) {
 			} else {
 				visits++
 			}
-			a := s.visit(t, "GET", "/"+hash, func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = []string{value} })
-			if a.status != http.StatusFound {
-				t.Errorf("a visit with %s %.60q is answered %d", name, value, a.status)
+			a := s.Visit(t, "GET", "/"+hash, func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = []string{value} })
+			if a.Status != http.StatusFound {
+				t.Errorf("a visit with %s %.60q is answered %d", name, value, a.Status)
 			}
 		}
 	}
-	s.verified(t)
-	equal(t, "clicks", c.read("one").TotalClicks+c.read("few").TotalClicks, visits)
+	s.Verified(t)
+	httpapitest.Equal(t, "clicks", c.Read("one").TotalClicks+c.Read("few").TotalClicks, visits)
 }
 
 // TestWhateverIssuersSayIsApplied checks that no claim of an issuer is a fault or an event that a
@@ -54,34 +55,34 @@ func TestWhateverVisitorsSendIsApplied(t *testing.T) {
 func TestWhateverIssuersSayIsApplied(t *testing.T) {
 	t.Parallel()
 	const group = "g\u202e\u2028💩"
-	s := newSite(t, group+"=acme:editor")
-	s.client(t, "acme")
+	s := httpapitest.NewSite(t, group+"=acme:editor")
+	s.Client(t, "acme")
 	for i, text := range hostileTexts[:soak.N(12, len(hostileTexts))] {
 		for j, person := range []openidtest.Person{
 			{Subject: fmt.Sprint("s", i), Name: text, Mail: text, Groups: []string{group, text}},
 			{Subject: text, Name: "Ada", Groups: []string{group}},
 			{Subject: fmt.Sprint("s", i), Claims: map[string]any{"name": []string{text}, "groups": text, "email": 1}},
 		} {
-			b := s.browser(t)
-			b.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b := s.Browser(t)
+			b.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				r.RemoteAddr = fmt.Sprintf("192.0.%d.%d:1", j, i) // sign-ins of an address are throttled
-				s.handler.ServeHTTP(w, r)
+				s.Server.ServeHTTP(w, r)
 			})
-			if a := s.finish(t, b, person); a.status >= http.StatusInternalServerError || a.status == http.StatusTooManyRequests {
-				t.Errorf("a sign-in as %q is answered %d %s", person, a.status, a.body)
+			if a := s.Finish(t, b, person); a.Status >= http.StatusInternalServerError || a.Status == http.StatusTooManyRequests {
+				t.Errorf("a sign-in as %q is answered %d %s", person, a.Status, a.Body)
 			}
 		}
 	}
-	s.verified(t)
+	s.Verified(t)
 }
 
 // TestWhateverOperatorsSayIsApplied checks that commands on accounts refuse a text or make an event
 // that all projections can apply.
 func TestWhateverOperatorsSayIsApplied(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	acme := s.client(t, "acme")
-	person, err := s.people.Known(t.Context(), operating(), events.Details{Issuer: "https://i.example", Subject: "ada"})
+	s := httpapitest.NewSite(t, "")
+	acme := s.Client(t, "acme")
+	person, err := s.People.Known(t.Context(), operating(), events.Details{Issuer: "https://i.example", Subject: "ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,15 +97,15 @@ func TestWhateverOperatorsSayIsApplied(t *testing.T) {
 			continue
 		}
 		ctx := t.Context()
-		_, err := s.accounts.Open(ctx, operating(), text, "free")
+		_, err := s.Accounts.Open(ctx, operating(), text, "free")
 		said("user name", text, err)
-		_, err = s.accounts.Open(ctx, operating(), fmt.Sprint("with-plan-", i), text)
+		_, err = s.Accounts.Open(ctx, operating(), fmt.Sprint("with-plan-", i), text)
 		said("plan", text, err)
-		_, err = s.accounts.Edit(ctx, operating(), "acme", accounts.Change{Plan: &text})
+		_, err = s.Accounts.Edit(ctx, operating(), "acme", accounts.Change{Plan: &text})
 		said("another plan", text, err)
-		_, err = s.accounts.Edit(ctx, operating(), "acme", accounts.Change{ExpirationDate: &text})
+		_, err = s.Accounts.Edit(ctx, operating(), "acme", accounts.Change{ExpirationDate: &text})
 		said("last day", text, err)
-		opened, err := s.accounts.Open(ctx, operating(), fmt.Sprint("with-keys-", i), "free")
+		opened, err := s.Accounts.Open(ctx, operating(), fmt.Sprint("with-keys-", i), "free")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,17 +113,17 @@ func TestWhateverOperatorsSayIsApplied(t *testing.T) {
 			"name": {Name: text}, "tags": {Tags: text}, "scopes": {Scopes: []string{text}},
 			"networks": {Networks: []string{text}}, "expires": {Expires: text},
 		} {
-			_, err := s.accounts.AddKey(ctx, operating(), opened.Account.ID, terms)
+			_, err := s.Accounts.AddKey(ctx, operating(), opened.Account.ID, terms)
 			said(what+" of a key", text, err)
 		}
-		_, err = s.accounts.SetGroupRole(ctx, operating(), acme.id, accounts.Member{
+		_, err = s.Accounts.SetGroupRole(ctx, operating(), acme.ID, accounts.Member{
 			User: person.Person.ID, Role: access.Editor, Group: text,
 		})
 		said("group", text, err)
-		_, err = s.people.Known(ctx, operating(), events.Details{Issuer: text, Subject: fmt.Sprint("s", i), Name: "Ada"})
+		_, err = s.People.Known(ctx, operating(), events.Details{Issuer: text, Subject: fmt.Sprint("s", i), Name: "Ada"})
 		said("issuer", text, err)
 	}
-	s.verified(t)
+	s.Verified(t)
 }
 
 // operating returns a new request of an operator.

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -7,16 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/signin"
 )
 
 // sendSignOut sends what an issuer sends when a session has ended there, to a node. The answer is
 // none of the API.
-func sendSignOut(t *testing.T, node http.Handler, form url.Values, changes ...with) *httptest.ResponseRecorder {
+func sendSignOut(t *testing.T, node http.Handler, form url.Values, changes ...httpapitest.With) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(
-		t.Context(), http.MethodPost, "http://"+shortHost+signin.SignOutPath, strings.NewReader(form.Encode()),
+		t.Context(), http.MethodPost, "http://"+httpapitest.ShortHost+signin.SignOutPath, strings.NewReader(form.Encode()),
 	)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	for _, change := range changes {
@@ -34,73 +35,73 @@ func sendSignOut(t *testing.T, node http.Handler, form url.Values, changes ...wi
 // comes back to the page that asks people to sign in.
 func TestSignOutAtIssuerToo(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	client := s.issuer.Client()
-	client.SignedOutURLs = []string{"http://" + shortHost + "/console/sign-in"}
-	s.issuer.Register(client)
-	ada, _ := s.signIn(t, openidtest.Ada)
-	former := ada.copy()
-	a := ada.sends("/console/sign-out", nil)
-	if a.status != http.StatusOK || !strings.Contains(a.body, "You are signed out here") || strings.Contains(a.body, "Ada") {
-		t.Fatalf("after the sign-out: %d %s", a.status, a.body)
+	s := httpapitest.NewSite(t, "")
+	client := s.Issuer.Client()
+	client.SignedOutURLs = []string{"http://" + httpapitest.ShortHost + "/console/sign-in"}
+	s.Issuer.Register(client)
+	ada, _ := s.SignIn(t, openidtest.Ada)
+	former := ada.Copy()
+	a := ada.Sends("/console/sign-out", nil)
+	if a.Status != http.StatusOK || !strings.Contains(a.Body, "You are signed out here") || strings.Contains(a.Body, "Ada") {
+		t.Fatalf("after the sign-out: %d %s", a.Status, a.Body)
 	}
-	equal(t, "cookies", len(ada.cookies), 0)
-	former.ended()
-	end, found := strings.CutPrefix(a.header.Get("Refresh"), "0; url=")
-	if !found || !strings.Contains(textOf(a.body), end) {
-		t.Errorf("the browser goes to %q", a.header.Get("Refresh"))
+	httpapitest.Equal(t, "cookies", len(ada.Cookies), 0)
+	former.Ended()
+	end, found := strings.CutPrefix(a.Header.Get("Refresh"), "0; url=")
+	if !found || !strings.Contains(httpapitest.TextOf(a.Body), end) {
+		t.Errorf("the browser goes to %q", a.Header.Get("Refresh"))
 	}
 	if back := openidtest.Visit(t, nil, end); back.Path != "/console/sign-in" {
 		t.Errorf("the issuer leads back to %s", back)
 	}
-	ended := s.issuer.Ended()
+	ended := s.Issuer.Ended()
 	if len(ended) != 1 || len(strings.Split(ended[0].Get("id_token_hint"), ".")) != 3 {
 		t.Errorf("the issuer is asked to end %v", ended)
 	}
 
 	var kept int
-	if err := s.db.NewRaw("SELECT count(*) FROM linkledger_keys.sessions").Scan(withTimeout(t), &kept); err != nil || kept != 0 {
+	if err := s.DB.NewRaw("SELECT count(*) FROM linkledger_keys.sessions").Scan(httpapitest.WithTimeout(t), &kept); err != nil || kept != 0 {
 		t.Errorf("%d sessions are kept, %v", kept, err)
 	}
 	long := openidtest.Ada
 	long.Claims = map[string]any{"much": strings.Repeat("x", 5000)} // too long for a URL
-	ada, _ = s.signIn(t, long)
-	answered := ada.must("DELETE", "/v3/session", "")
-	if !strings.Contains(answered.body, `"sign_out_url":"`+s.issuer.URL+openidtest.EndPath+"?client_id=linkledger&") ||
-		strings.Contains(answered.body, "id_token_hint") {
-		t.Errorf("the call answers %s", answered.body)
+	ada, _ = s.SignIn(t, long)
+	answered := ada.Must("DELETE", "/v3/session", "")
+	if !strings.Contains(answered.Body, `"sign_out_url":"`+s.Issuer.URL+openidtest.EndPath+"?client_id=linkledger&") ||
+		strings.Contains(answered.Body, "id_token_hint") {
+		t.Errorf("the call answers %s", answered.Body)
 	}
 
-	owner := s.client(t, "acme")
-	b := s.browser(t)
-	b.signInBy(owner)
-	b.leads("/console/sign-out", nil, "/console/sign-in") // a key is not known to the issuer
+	owner := s.Client(t, "acme")
+	b := s.Browser(t)
+	b.SignInBy(owner)
+	b.Leads("/console/sign-out", nil, "/console/sign-in") // a key is not known to the issuer
 }
 
 // TestSignOutWithoutPlaceAtIssuer signs out where the issuer has no place to do so.
 func TestSignOutWithoutPlaceAtIssuer(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	s.issuer.Discover("end_session_endpoint", nil)
-	ada, _ := s.signIn(t, openidtest.Ada)
-	ada.leads("/console/sign-out", nil, "/console/sign-in")
-	ada, _ = s.signIn(t, openidtest.Ada)
-	if a := ada.must("DELETE", "/v3/session", ""); !strings.Contains(a.body, `"sign_out_url":null`) {
-		t.Errorf("the call answers %s", a.body)
+	s := httpapitest.NewSite(t, "")
+	s.Issuer.Discover("end_session_endpoint", nil)
+	ada, _ := s.SignIn(t, openidtest.Ada)
+	ada.Leads("/console/sign-out", nil, "/console/sign-in")
+	ada, _ = s.SignIn(t, openidtest.Ada)
+	if a := ada.Must("DELETE", "/v3/session", ""); !strings.Contains(a.Body, `"sign_out_url":null`) {
+		t.Errorf("the call answers %s", a.Body)
 	}
 }
 
 // TestIDTokenIsSealed checks that nobody who reads the database reads what the issuer says of people.
 func TestIDTokenIsSealed(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	s.signIn(t, openidtest.Ada)
+	s := httpapitest.NewSite(t, "")
+	s.SignIn(t, openidtest.Ada)
 	var row string
-	if err := s.db.NewRaw("SELECT encode(id_token, 'escape') || encode(issuer_sid, 'escape') FROM linkledger_keys.sessions").
-		Scan(withTimeout(t), &row); err != nil {
+	if err := s.DB.NewRaw("SELECT encode(id_token, 'escape') || encode(issuer_sid, 'escape') FROM linkledger_keys.sessions").
+		Scan(httpapitest.WithTimeout(t), &row); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(row, "eyJ") || strings.Contains(row, s.issuer.Session()) {
+	if strings.Contains(row, "eyJ") || strings.Contains(row, s.Issuer.Session()) {
 		t.Errorf("the database has %s", row)
 	}
 }
@@ -110,54 +111,54 @@ func TestIDTokenIsSealed(t *testing.T) {
 func TestIssuerEndsSessions(t *testing.T) {
 	t.Parallel()
 	type some = map[string]any
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	eve, _ := s.signIn(t, openidtest.Person{Subject: "eve", Name: "Eve"})
-	signIn := func(claims some) (*browser, string) {
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	eve, _ := s.SignIn(t, openidtest.Person{Subject: "eve", Name: "Eve"})
+	signIn := func(claims some) (*httpapitest.Browser, string) {
 		t.Helper()
 		person := openidtest.Ada
 		person.Claims = claims
-		b, _ := s.signIn(t, person)
-		return b, s.issuer.Session()
+		b, _ := s.SignIn(t, person)
+		return b, s.Issuer.Session()
 	}
 	ends := func(claims some) {
 		t.Helper()
-		a := sendSignOut(t, s.node, url.Values{"logout_token": {s.issuer.SignOutToken(0, claims)}})
+		a := sendSignOut(t, s.Node, url.Values{"logout_token": {s.Issuer.SignOutToken(0, claims)}})
 		if a.Code != http.StatusOK {
-			t.Fatalf("the sign-out is answered %d %s %v", a.Code, a.Body, s.log.matching("sign-out"))
+			t.Fatalf("the sign-out is answered %d %s %v", a.Code, a.Body, s.Log.Matching("sign-out"))
 		}
 	}
-	lives := func(b *browser) {
+	lives := func(b *httpapitest.Browser) {
 		t.Helper()
-		b.on(s.node).must("GET", "/v3/session", "")
+		b.On(s.Node).Must("GET", "/v3/session", "")
 	}
 
 	first, session := signIn(nil)
 	second, other := signIn(nil)
 	nameless, _ := signIn(some{"sid": nil}) // the issuer says no session
 	ends(some{"sid": session})
-	first.ended()
+	first.Ended()
 	lives(second)
 	lives(nameless)
 	ends(some{"sid": other, "sub": "ada"})
-	second.ended()
-	nameless.ended()
+	second.Ended()
+	nameless.Ended()
 
 	third, _ := signIn(nil)
 	nameless, _ = signIn(some{"sid": nil})
 	ends(some{"sub": "ada"})
-	third.ended()
-	nameless.ended()
+	third.Ended()
+	nameless.Ended()
 	ends(some{"sub": "nobody"})
 	ends(some{"sid": "of nobody"})
 	lives(eve)
-	owner.must("GET", "/v3/urls", "")
+	owner.Must("GET", "/v3/urls", "")
 
 	// A token counts once, at all nodes.
-	token := url.Values{"logout_token": {s.issuer.SignOutToken(0, some{"sub": "ada"})}}
-	equal(t, "status", sendSignOut(t, s.handler, token).Code, http.StatusOK)
+	token := url.Values{"logout_token": {s.Issuer.SignOutToken(0, some{"sub": "ada"})}}
+	httpapitest.Equal(t, "status", sendSignOut(t, s.Server, token).Code, http.StatusOK)
 	fourth, _ := signIn(nil)
-	again := sendSignOut(t, s.node, token)
+	again := sendSignOut(t, s.Node, token)
 	if again.Code != http.StatusBadRequest || !strings.Contains(again.Body.String(), `"invalid_request"`) {
 		t.Errorf("a repeated token is answered %d %s", again.Code, again.Body)
 	}
@@ -167,45 +168,45 @@ func TestIssuerEndsSessions(t *testing.T) {
 // TestWrongSignOuts sends sign-outs that are none.
 func TestWrongSignOuts(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	ada, _ := s.signIn(t, openidtest.Ada)
-	token := s.issuer.SignOutToken(0, map[string]any{"sub": "ada"})
+	s := httpapitest.NewSite(t, "")
+	ada, _ := s.SignIn(t, openidtest.Ada)
+	token := s.Issuer.SignOutToken(0, map[string]any{"sub": "ada"})
 	for name, form := range map[string]url.Values{
 		"nothing": nil, "empty": {"logout_token": {""}}, "no token": {"logout_token": {"a.b.c"}},
 		"two":      {"logout_token": {token, token}},
-		"unsigned": {"logout_token": {s.issuer.SignOutToken(openidtest.Unsigned, map[string]any{"sub": "ada"})}},
+		"unsigned": {"logout_token": {s.Issuer.SignOutToken(openidtest.Unsigned, map[string]any{"sub": "ada"})}},
 		"too long": {"logout_token": {token}, "more": {strings.Repeat("x", 1<<17)}},
 	} {
-		a := sendSignOut(t, s.handler, form)
+		a := sendSignOut(t, s.Server, form)
 		if a.Code != http.StatusBadRequest || !strings.Contains(a.Body.String(), `"error":"invalid_request"`) {
 			t.Errorf("%s is answered %d %s", name, a.Code, a.Body)
 		}
 	}
-	inQuery := sendSignOut(t, s.handler, nil, func(r *http.Request) { r.URL.RawQuery = "logout_token=" + token })
-	equal(t, "status of a token in the query", inQuery.Code, http.StatusBadRequest)
-	if a := send(t, s.handler, "GET", signin.SignOutPath+"?logout_token="+token, ""); a.status < 400 {
-		t.Errorf("a GET is answered %d", a.status)
+	inQuery := sendSignOut(t, s.Server, nil, func(r *http.Request) { r.URL.RawQuery = "logout_token=" + token })
+	httpapitest.Equal(t, "status of a token in the query", inQuery.Code, http.StatusBadRequest)
+	if a := httpapitest.Send(t, s.Server, "GET", signin.SignOutPath+"?logout_token="+token, ""); a.Status < 400 {
+		t.Errorf("a GET is answered %d", a.Status)
 	}
-	s.issuer.Rotate("ES256")
-	rotated := url.Values{"logout_token": {s.issuer.SignOutToken(0, map[string]any{"sub": "ada"})}}
-	s.issuer.Fail(openidtest.KeysPath, http.StatusBadGateway)
-	a := sendSignOut(t, s.handler, rotated)
+	s.Issuer.Rotate("ES256")
+	rotated := url.Values{"logout_token": {s.Issuer.SignOutToken(0, map[string]any{"sub": "ada"})}}
+	s.Issuer.Fail(openidtest.KeysPath, http.StatusBadGateway)
+	a := sendSignOut(t, s.Server, rotated)
 	if a.Code != http.StatusBadRequest || !strings.Contains(a.Body.String(), `"temporarily_unavailable"`) {
 		t.Errorf("without the keys of the issuer: %d %s", a.Code, a.Body)
 	}
-	ada.must("GET", "/v3/session", "")
+	ada.Must("GET", "/v3/session", "")
 	for range 20 {
-		sendSignOut(t, s.handler, nil)
+		sendSignOut(t, s.Server, nil)
 	}
-	equal(t, "status", sendSignOut(t, s.handler, nil).Code, http.StatusTooManyRequests)
-	s.issuer.Override(openidtest.KeysPath, nil)
+	httpapitest.Equal(t, "status", sendSignOut(t, s.Server, nil).Code, http.StatusTooManyRequests)
+	s.Issuer.Override(openidtest.KeysPath, nil)
 	// The issuer is at another address, and is not throttled while its tokens are right.
-	issuer := from("198.51.100.1:1", "x")
-	equal(t, "status", sendSignOut(t, s.handler, rotated, issuer).Code, http.StatusOK)
-	ada.ended()
+	issuer := httpapitest.From("198.51.100.1:1", "x")
+	httpapitest.Equal(t, "status", sendSignOut(t, s.Server, rotated, issuer).Code, http.StatusOK)
+	ada.Ended()
 	for range 30 {
-		form := url.Values{"logout_token": {s.issuer.SignOutToken(0, map[string]any{"sub": "ada"})}}
-		if a := sendSignOut(t, s.handler, form, issuer); a.Code != http.StatusOK {
+		form := url.Values{"logout_token": {s.Issuer.SignOutToken(0, map[string]any{"sub": "ada"})}}
+		if a := sendSignOut(t, s.Server, form, issuer); a.Code != http.StatusOK {
 			t.Fatalf("a further sign-out is answered %d %s", a.Code, a.Body)
 		}
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 )
 
@@ -19,84 +20,84 @@ import (
 // refused on every node, changes nothing and returns nothing of the first call's response.
 func TestIdempotencyKeysAreThoseOfOneCall(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	c.create(`"long_url":"https://example.com/0","custom_hash":"zero","tags":["t"]`)
-	key := header("Idempotency-Key", "f0e1d2c3")
-	first := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1","custom_hash":"one"}]}`, key)
-	label := header("Idempotency-Key", "label")
-	c.must("POST", "/v3/tags", `{"label":"first"}`, label)
-	form := header("Content-Type", "application/x-www-form-urlencoded")
+	s := httpapitest.New(t)
+	c, bob := s.Client(t, "alice"), s.Client(t, "bob")
+	c.Create(`"long_url":"https://example.com/0","custom_hash":"zero","tags":["t"]`)
+	key := httpapitest.Header("Idempotency-Key", "f0e1d2c3")
+	first := c.Must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1","custom_hash":"one"}]}`, key)
+	label := httpapitest.Header("Idempotency-Key", "label")
+	c.Must("POST", "/v3/tags", `{"label":"first"}`, label)
+	form := httpapitest.Header("Content-Type", "application/x-www-form-urlencoded")
 	same := `{"urls":[{"long_url":"https://example.com/1","custom_hash":"one"}]}`
 
-	other := newStackOn(t, s.events)
-	other.caughtUp(t)
-	there := &client{t: t, handler: other.handler, username: c.username, key: c.key}
-	for _, node := range []*client{c, there} {
+	other := httpapitest.NewOn(t, s.Events)
+	other.CatchUp(t)
+	there := &httpapitest.Client{T: t, Handler: other.Server, Username: c.Username, Key: c.Key}
+	for _, node := range []*httpapitest.Client{c, there} {
 		for _, tc := range []struct {
 			method, path, body string
-			changes            []with
+			changes            []httpapitest.With
 		}{
-			{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/2","custom_hash":"one"}]}`, []with{key}},
-			{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1","custom_hash":"two"}]}`, []with{key}},
+			{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/2","custom_hash":"one"}]}`, []httpapitest.With{key}},
+			{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1","custom_hash":"two"}]}`, []httpapitest.With{key}},
 			{
 				"POST", "/v3/urls",
 				`{"urls":[{"long_url":"https://example.com/1","custom_hash":"one"},{"long_url":"https://example.com/2"}]}`,
-				[]with{key},
+				[]httpapitest.With{key},
 			},
-			{"POST", "/v3/urls?disable_long_url_duplicates=1", same, []with{key}},
-			{"PATCH", "/v3/urls/zero", same, []with{key}},
-			{"DELETE", "/v3/urls/zero", "", []with{key}},
-			{"DELETE", "/v3/urls?hashes=zero", "", []with{key}},
-			{"DELETE", "/v3/stats?tags=t", "", []with{key}},
-			{"POST", "/v3/urls/zero/restore", `{"version":0}`, []with{key}},
-			{"POST", "/v3/batches/" + first.header.Get(response.HeaderBatchID) + "/undo", "", []with{key}},
-			{"POST", "/v3/urls", "urls[0][long_url]=https://example.com/3&urls[0][custom_hash]=one", []with{key, form}},
-			{"POST", "/v3/tags", `{"label":"second"}`, []with{label}},
-			{"PATCH", "/v3/tags/first", `{"label":"first"}`, []with{label}},
+			{"POST", "/v3/urls?disable_long_url_duplicates=1", same, []httpapitest.With{key}},
+			{"PATCH", "/v3/urls/zero", same, []httpapitest.With{key}},
+			{"DELETE", "/v3/urls/zero", "", []httpapitest.With{key}},
+			{"DELETE", "/v3/urls?hashes=zero", "", []httpapitest.With{key}},
+			{"DELETE", "/v3/stats?tags=t", "", []httpapitest.With{key}},
+			{"POST", "/v3/urls/zero/restore", `{"version":0}`, []httpapitest.With{key}},
+			{"POST", "/v3/batches/" + first.Header.Get(response.HeaderBatchID) + "/undo", "", []httpapitest.With{key}},
+			{"POST", "/v3/urls", "urls[0][long_url]=https://example.com/3&urls[0][custom_hash]=one", []httpapitest.With{key, form}},
+			{"POST", "/v3/tags", `{"label":"second"}`, []httpapitest.With{label}},
+			{"PATCH", "/v3/tags/first", `{"label":"first"}`, []httpapitest.With{label}},
 		} {
-			a := node.call(tc.method, tc.path, tc.body, tc.changes...)
-			a.is(http.StatusBadRequest, apierror.CodeWrongInput)
-			a.has("Idempotency-Key")
-			equal(t, "URLs in the answer", len(a.URLs), 0)
-			equal(t, "batch", a.header.Get(response.HeaderBatchID), "")
+			a := node.Call(tc.method, tc.path, tc.body, tc.changes...)
+			a.Is(http.StatusBadRequest, apierror.CodeWrongInput)
+			a.Has("Idempotency-Key")
+			httpapitest.Equal(t, "URLs in the answer", len(a.URLs), 0)
+			httpapitest.Equal(t, "batch", a.Header.Get(response.HeaderBatchID), "")
 		}
-		again := node.must("POST", "/v3/urls/", " "+same, key)
-		equal(t, "position of a repeat", again.header.Get("X-Event-Position"), first.header.Get("X-Event-Position"))
-		equal(t, "label of a repeat", node.must("POST", "/v3/tags", `{"label":"first"}`, label).Tags[0].Label, "first")
-		equal(t, "URLs", node.must("GET", "/v3/urls", "").Page.TotalCount, 2)
-		equal(t, "tags", len(node.must("GET", "/v3/tags", "").Tags), 2)
-		equal(t, "long_url", *node.read("zero").LongURL, "https://example.com/0")
+		again := node.Must("POST", "/v3/urls/", " "+same, key)
+		httpapitest.Equal(t, "position of a repeat", again.Header.Get("X-Event-Position"), first.Header.Get("X-Event-Position"))
+		httpapitest.Equal(t, "label of a repeat", node.Must("POST", "/v3/tags", `{"label":"first"}`, label).Tags[0].Label, "first")
+		httpapitest.Equal(t, "URLs", node.Must("GET", "/v3/urls", "").Page.TotalCount, 2)
+		httpapitest.Equal(t, "tags", len(node.Must("GET", "/v3/tags", "").Tags), 2)
+		httpapitest.Equal(t, "long_url", *node.Read("zero").LongURL, "https://example.com/0")
 	}
-	bob.must("POST", "/v3/tags", `{"label":"second"}`, label)
+	bob.Must("POST", "/v3/tags", `{"label":"second"}`, label)
 }
 
 // TestCallsThatRaceUnderOneKey checks that of concurrent calls under one key only those with the
 // same content succeed.
 func TestCallsThatRaceUnderOneKey(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
 	var carriedOut atomic.Int32
-	together(16, func(i int) {
-		a := c.call("POST", "/v3/tags", fmt.Sprintf(`{"label":"tag%d"}`, i/2), header("Idempotency-Key", "racing"))
-		if a.status == http.StatusOK {
+	httpapitest.Together(16, func(i int) {
+		a := c.Call("POST", "/v3/tags", fmt.Sprintf(`{"label":"tag%d"}`, i/2), httpapitest.Header("Idempotency-Key", "racing"))
+		if a.Status == http.StatusOK {
 			carriedOut.Add(1)
 			return
 		}
-		a.is(http.StatusBadRequest, apierror.CodeWrongInput)
+		a.Is(http.StatusBadRequest, apierror.CodeWrongInput)
 	})
-	equal(t, "calls carried out", carriedOut.Load(), 2)
-	equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 1)
+	httpapitest.Equal(t, "calls carried out", carriedOut.Load(), 2)
+	httpapitest.Equal(t, "tags", len(c.Must("GET", "/v3/tags", "").Tags), 1)
 }
 
 // TestRepeatsInOtherSpellings checks that a form with another boundary is the same call, and so is
 // equal JSON in another notation.
 func TestRepeatsInOtherSpellings(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	key := header("Idempotency-Key", "form")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	key := httpapitest.Header("Idempotency-Key", "form")
 	hash := ""
 	for _, boundary := range []string{"first", "second"} {
 		var body strings.Builder
@@ -110,20 +111,20 @@ func TestRepeatsInOtherSpellings(t *testing.T) {
 				&body, "--%s\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", boundary, field[0], field[1],
 			)
 		}
-		a := c.must(
+		a := c.Must(
 			"POST", "/v3/urls", body.String()+"--"+boundary+"--\r\n", key,
-			header("Content-Type", "multipart/form-data; boundary="+boundary),
+			httpapitest.Header("Content-Type", "multipart/form-data; boundary="+boundary),
 		)
 		if hash != "" {
-			equal(t, "hash of the repeat", a.URLs[0].Hash, hash)
+			httpapitest.Equal(t, "hash of the repeat", a.URLs[0].Hash, hash)
 		}
 		hash = a.URLs[0].Hash
 	}
-	json := header("Idempotency-Key", "json")
-	hash = c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","note":"x"}]}`, json).URLs[0].Hash
-	equal(
+	json := httpapitest.Header("Idempotency-Key", "json")
+	hash = c.Must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","note":"x"}]}`, json).URLs[0].Hash
+	httpapitest.Equal(
 		t, "hash",
-		c.must(
+		c.Must(
 			"POST", "/v3/urls", `{ "urls": [ { "note":"\u0078", "long_url": "https:\/\/example.com/" } ] }`, json,
 		).URLs[0].Hash,
 		hash,
@@ -134,8 +135,8 @@ func TestRepeatsInOtherSpellings(t *testing.T) {
 // ended after it recorded the key and before it did anything else.
 func TestRepeatOfACallThatWasCutOff(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
 	body := `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`
 	var payload any
 	if err := json.Unmarshal([]byte(body), &payload); err != nil {
@@ -145,16 +146,16 @@ func TestRepeatOfACallThatWasCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := uuid.NewSHA1(uuid.MustParse(c.id), []byte("POST\n/v3/urls\ncut-off"))
-	if err := s.commands.KeyCall(
-		withTimeout(t), domain.Request{Account: c.id, Command: command}, "cut-off", content,
+	command := uuid.NewSHA1(uuid.MustParse(c.ID), []byte("POST\n/v3/urls\ncut-off"))
+	if err := s.Commands.KeyCall(
+		httpapitest.WithTimeout(t), domain.Request{Account: c.ID, Command: command}, "cut-off", content,
 	); err != nil {
 		t.Fatal(err)
 	}
-	c.call("POST", "/v3/urls", strings.Replace(body, "one", "two", 1), header("Idempotency-Key", "cut-off")).is(
+	c.Call("POST", "/v3/urls", strings.Replace(body, "one", "two", 1), httpapitest.Header("Idempotency-Key", "cut-off")).Is(
 		http.StatusBadRequest, apierror.CodeWrongInput,
 	)
-	c.must("POST", "/v3/urls", body, header("Idempotency-Key", "cut-off"))
-	equal(t, "long_url", *c.read("one").LongURL, "https://example.com/")
-	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	c.Must("POST", "/v3/urls", body, httpapitest.Header("Idempotency-Key", "cut-off"))
+	httpapitest.Equal(t, "long_url", *c.Read("one").LongURL, "https://example.com/")
+	httpapitest.Equal(t, "URLs", c.Must("GET", "/v3/urls", "").Page.TotalCount, 1)
 }

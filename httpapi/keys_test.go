@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -6,41 +6,29 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/contract"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/projections/keystore/keyuse"
 	"linkledger/queries"
 	"linkledger/queries/cache"
 )
 
-// keyNamed returns a listed key by its name.
-func (c *client) keyNamed(name string) contract.AccountKey {
-	c.t.Helper()
-	for _, key := range c.must("GET", "/v3/keys", "").Keys {
-		if key.Name == name {
-			return key
-		}
-	}
-	c.t.Fatalf("no key is named %q", name)
-	return contract.AccountKey{}
-}
-
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	first := owner.must("GET", "/v3/keys", "").Keys
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	first := owner.Must("GET", "/v3/keys", "").Keys
 	if len(first) != 1 || first[0].Key != "" || first[0].Scopes != nil || first[0].Networks != nil {
 		t.Fatalf("the account begins with %+v", first)
 	}
-	owner.must("POST", "/v3/tags", `{"label":"old"}`)
-	added := owner.must("POST", "/v3/keys", `{"name":" report ","scopes":["stats:read","links:read","stats:read"],
+	owner.Must("POST", "/v3/tags", `{"label":"old"}`)
+	added := owner.Must("POST", "/v3/keys", `{"name":" report ","scopes":["stats:read","links:read","stats:read"],
 		"networks":["192.0.2.77/24","2001:DB8::1","192.0.2.0/24"],"expiration_date":"2026-12-31","tags":" +news&~old "}`)
 	key := added.Keys[0]
 	if key.Name != "report" || fmt.Sprintf("%v %v %s", key.Scopes, key.Networks, *key.ExpirationDate) !=
@@ -48,25 +36,25 @@ func TestKeys(t *testing.T) {
 		*key.Tags != "+news&~old" {
 		t.Errorf("added %+v", key)
 	}
-	listed := owner.keyNamed("report")
+	listed := owner.KeyNamed("report")
 	if fmt.Sprint(listed.ID, listed.Scopes, listed.Networks, *listed.ExpirationDate, listed.Key) !=
 		fmt.Sprint(key.ID, key.Scopes, key.Networks, *key.ExpirationDate) {
 		t.Errorf("listed %+v", listed)
 	}
-	changed := owner.must("PATCH", "/v3/keys/"+key.ID, `{"name":"","scopes":null,"tags":null,"networks":null,"expiration_date":null}`).Keys[0]
+	changed := owner.Must("PATCH", "/v3/keys/"+key.ID, `{"name":"","scopes":null,"tags":null,"networks":null,"expiration_date":null}`).Keys[0]
 	if changed.Name != "" || changed.Scopes != nil || changed.Networks != nil || changed.ExpirationDate != nil ||
 		changed.ID != key.ID || changed.Key != "" || changed.Tags != nil {
 		t.Errorf("changed to %+v", changed)
 	}
 	user := *owner
-	user.key = key.Key
-	user.must("GET", "/v3/account", "")
-	owner.must("DELETE", "/v3/keys/"+key.ID, "")
-	owner.must("DELETE", "/v3/keys/"+key.ID, "") // a repeat
-	user.call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
-	equal(t, "keys that are left", len(owner.must("GET", "/v3/keys", "").Keys), 1)
-	owner.call("PATCH", "/v3/keys/"+key.ID, `{"name":"x"}`).is(http.StatusNotFound, apierror.CodeInvalidResource)
-	owner.call("DELETE", "/v3/keys/none", "").is(http.StatusNotFound, apierror.CodeInvalidResource)
+	user.Key = key.Key
+	user.Must("GET", "/v3/account", "")
+	owner.Must("DELETE", "/v3/keys/"+key.ID, "")
+	owner.Must("DELETE", "/v3/keys/"+key.ID, "") // a repeat
+	user.Call("GET", "/v3/account", "").Is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	httpapitest.Equal(t, "keys that are left", len(owner.Must("GET", "/v3/keys", "").Keys), 1)
+	owner.Call("PATCH", "/v3/keys/"+key.ID, `{"name":"x"}`).Is(http.StatusNotFound, apierror.CodeInvalidResource)
+	owner.Call("DELETE", "/v3/keys/none", "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
 	for body, code := range map[string]apierror.Code{
 		`{"tags":"+news&"}`:                           apierror.CodeWrongInput,
 		`{"tags":"+news|visited"}`:                    apierror.CodeWrongInput,
@@ -80,7 +68,7 @@ func TestKeys(t *testing.T) {
 		`{"expiration_date":"2026-02-30"}`:            apierror.CodeInvalidDate,
 		`{"name":"` + fmt.Sprintf("%0101d", 1) + `"}`: apierror.CodeWrongInput,
 	} {
-		if a := owner.call("POST", "/v3/keys", body); a.code() != code {
+		if a := owner.Call("POST", "/v3/keys", body); a.Code() != code {
 			t.Errorf("%s: %+v", body, a.Error)
 		}
 	}
@@ -89,58 +77,58 @@ func TestKeys(t *testing.T) {
 // TestKeysOfOthers checks that an account cannot see, change or revoke the keys of another.
 func TestKeysOfOthers(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	alice, bob := s.client(t, "alice"), s.client(t, "bob")
-	id := alice.must("GET", "/v3/keys", "").Keys[0].ID
-	for _, key := range bob.must("GET", "/v3/keys", "").Keys {
+	s := httpapitest.New(t)
+	alice, bob := s.Client(t, "alice"), s.Client(t, "bob")
+	id := alice.Must("GET", "/v3/keys", "").Keys[0].ID
+	for _, key := range bob.Must("GET", "/v3/keys", "").Keys {
 		if key.ID == id {
 			t.Errorf("bob sees %+v", key)
 		}
 	}
-	bob.call("PATCH", "/v3/keys/"+id, `{"scopes":["keys"]}`).is(http.StatusNotFound, apierror.CodeInvalidResource)
-	bob.call("DELETE", "/v3/keys/"+id, "").is(http.StatusNotFound, apierror.CodeInvalidResource)
+	bob.Call("PATCH", "/v3/keys/"+id, `{"scopes":["keys"]}`).Is(http.StatusNotFound, apierror.CodeInvalidResource)
+	bob.Call("DELETE", "/v3/keys/"+id, "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
 	mixed := *bob
-	mixed.key = alice.key
-	mixed.call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
-	alice.must("GET", "/v3/account", "")
+	mixed.Key = alice.Key
+	mixed.Call("GET", "/v3/account", "").Is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	alice.Must("GET", "/v3/account", "")
 }
 
 func TestKeysEndWithTheirDayAndNetwork(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	key := owner.withKey(`"networks":["192.0.2.0/24","2001:db8::/32"],"expiration_date":"2026-05-14"`)
-	here := from("192.0.2.7:1", "x")
-	key.must("GET", "/v3/account", "", here)
-	key.must("GET", "/v3/account", "", from("[2001:db8::7]:1", "x"))
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	key := owner.WithKey(`"networks":["192.0.2.0/24","2001:db8::/32"],"expiration_date":"2026-05-14"`)
+	here := httpapitest.From("192.0.2.7:1", "x")
+	key.Must("GET", "/v3/account", "", here)
+	key.Must("GET", "/v3/account", "", httpapitest.From("[2001:db8::7]:1", "x"))
 	for _, elsewhere := range []string{"198.51.100.1:1", "[2001:db9::1]:1"} {
-		a := key.call("GET", "/v3/account", "", from(elsewhere, "x"), forwarded("192.0.2.7"))
-		a.is(http.StatusForbidden, apierror.CodeAccessDenied)
-		a.has("address")
+		a := key.Call("GET", "/v3/account", "", httpapitest.From(elsewhere, "x"), httpapitest.Forwarded("192.0.2.7"))
+		a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
+		a.Has("address")
 	}
-	s.at(t, "2026-05-14T23:59:59Z")
-	key.must("GET", "/v3/account", "", here)
-	s.at(t, "2026-05-15T00:00:00Z")
-	key.call("GET", "/v3/account", "", here).is(http.StatusForbidden, apierror.CodeAccessDenied)
+	s.SetTime(t, "2026-05-14T23:59:59Z")
+	key.Must("GET", "/v3/account", "", here)
+	s.SetTime(t, "2026-05-15T00:00:00Z")
+	key.Call("GET", "/v3/account", "", here).Is(http.StatusForbidden, apierror.CodeAccessDenied)
 }
 
 // TestAddingAKeyTwice repeats the call that adds a key, also concurrently. One key is added, and one
 // answer has it.
 func TestAddingAKeyTwice(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	answers := make([]*answer, 8)
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	answers := make([]*httpapitest.Answer, 8)
 	var calls sync.WaitGroup
 	for i := range answers {
 		calls.Go(func() {
-			answers[i] = owner.call("POST", "/v3/keys", `{"name":"once"}`, header("Idempotency-Key", "k"))
+			answers[i] = owner.Call("POST", "/v3/keys", `{"name":"once"}`, httpapitest.Header("Idempotency-Key", "k"))
 		})
 	}
 	calls.Wait()
 	shown := 0
 	for _, a := range answers {
-		a.is(http.StatusOK, apierror.CodeOK)
+		a.Is(http.StatusOK, apierror.CodeOK)
 		if a.Keys[0].ID != answers[0].Keys[0].ID {
 			t.Errorf("added %s and %s", a.Keys[0].ID, answers[0].Keys[0].ID)
 		}
@@ -149,108 +137,72 @@ func TestAddingAKeyTwice(t *testing.T) {
 		}
 		shown++
 		user := *owner
-		user.key = a.Keys[0].Key
-		user.must("GET", "/v3/account", "")
+		user.Key = a.Keys[0].Key
+		user.Must("GET", "/v3/account", "")
 	}
-	equal(t, "answers with the key", shown, 1)
-	equal(t, "keys", len(owner.must("GET", "/v3/keys", "").Keys), 2)
+	httpapitest.Equal(t, "answers with the key", shown, 1)
+	httpapitest.Equal(t, "keys", len(owner.Must("GET", "/v3/keys", "").Keys), 2)
 }
 
 func TestKeysAreLimited(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
 	var last string
 	for range 99 {
-		last = owner.must("POST", "/v3/keys", `{}`).Keys[0].ID
+		last = owner.Must("POST", "/v3/keys", `{}`).Keys[0].ID
 	}
-	owner.call("POST", "/v3/keys", `{}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.must("DELETE", "/v3/keys/"+last, "")
-	owner.must("POST", "/v3/keys", `{}`)
+	owner.Call("POST", "/v3/keys", `{}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.Must("DELETE", "/v3/keys/"+last, "")
+	owner.Must("POST", "/v3/keys", `{}`)
 }
 
 // TestRevokedKeysEndAtOnce revokes a key while 64 clients use it on two nodes. No call that begins
 // after the answer to the revocation is carried out. The second node gets no notifications at all.
 func TestRevokedKeysEndAtOnce(t *testing.T) {
 	t.Parallel()
-	var second Config
-	s := newStack(t, func(cfg *Config) { second = *cfg })
-	second.Logins = cache.NewLogins(queries.New(s.db))
-	node, err := New(second)
+	var second httpapi.Config
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { second = *cfg })
+	second.Logins = cache.NewLogins(queries.New(s.DB))
+	node, err := httpapi.New(second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner := s.client(t, "owner")
-	added := owner.must("POST", "/v3/keys", `{"scopes":["links:create"]}`).Keys[0]
-	endsAtOnce(t, func(i int) func() *answer {
-		user := &client{t: t, handler: s.handler, username: "owner", key: added.Key}
+	owner := s.Client(t, "owner")
+	added := owner.Must("POST", "/v3/keys", `{"scopes":["links:create"]}`).Keys[0]
+	httpapitest.EndsAtOnce(t, func(i int) func() *httpapitest.Answer {
+		user := &httpapitest.Client{T: t, Handler: s.Server, Username: "owner", Key: added.Key}
 		if i%2 == 0 {
-			user.handler = node
+			user.Handler = node
 		}
-		return func() *answer { return user.call("POST", "/v3/urls", batch(1)) }
-	}, func() { owner.must("DELETE", "/v3/keys/"+added.ID, "") })
-}
-
-// endsAtOnce lets 64 users call until each was refused five times. When all calls work, it ends what
-// they call with. No call that begins after that may be carried out. user returns the calls of a
-// user.
-func endsAtOnce(t *testing.T, user func(i int) func() *answer, end func()) {
-	t.Helper()
-	const users = 64
-	var ended atomic.Pointer[time.Time]
-	var working, calling sync.WaitGroup
-	working.Add(users)
-	for i := range users {
-		call := user(i)
-		calling.Go(func() {
-			works, refusals := sync.OnceFunc(working.Done), 0
-			for refusals < 5 {
-				began := time.Now()
-				a := call()
-				at := ended.Load()
-				switch {
-				case a.status == http.StatusOK && at != nil && began.After(*at):
-					t.Errorf("a call was carried out %v after the answer", began.Sub(*at))
-				case a.status == http.StatusOK:
-					works()
-				default:
-					refusals++
-				}
-			}
-			works()
-		})
-	}
-	working.Wait()
-	end()
-	answered := time.Now()
-	ended.Store(&answered)
-	calling.Wait()
+		return func() *httpapitest.Answer { return user.Call("POST", "/v3/urls", httpapitest.Batch(1)) }
+	}, func() { owner.Must("DELETE", "/v3/keys/"+added.ID, "") })
 }
 
 // TestRevokedKeysAddNoKeys checks that a key cannot outlive its revocation by another key: the
 // event store decides between the two.
 func TestRevokedKeysAddNoKeys(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
 	for range 5 {
-		added := owner.must("POST", "/v3/keys", `{"scopes":["keys"]}`).Keys[0]
+		added := owner.Must("POST", "/v3/keys", `{"scopes":["keys"]}`).Keys[0]
 		thief := *owner
-		thief.key = added.Key
+		thief.Key = added.Key
 		var both sync.WaitGroup
 		var made []string
 		both.Go(func() {
 			for {
-				a := thief.call("POST", "/v3/keys", `{"scopes":["keys"]}`)
-				if a.status != http.StatusOK {
+				a := thief.Call("POST", "/v3/keys", `{"scopes":["keys"]}`)
+				if a.Status != http.StatusOK {
 					return
 				}
 				made = append(made, a.Keys[0].ID)
 			}
 		})
-		both.Go(func() { owner.must("DELETE", "/v3/keys/"+added.ID, "") })
+		both.Go(func() { owner.Must("DELETE", "/v3/keys/"+added.ID, "") })
 		both.Wait()
-		events, err := s.store.Load(withTimeout(t), "account-"+owner.id)
+		events, err := s.Store.Load(httpapitest.WithTimeout(t), "account-"+owner.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +210,7 @@ func TestRevokedKeysAddNoKeys(t *testing.T) {
 			t.Errorf("the last event is %s", last)
 		}
 		for _, id := range made {
-			owner.must("DELETE", "/v3/keys/"+id, "")
+			owner.Must("DELETE", "/v3/keys/"+id, "")
 		}
 	}
 }
@@ -266,28 +218,28 @@ func TestRevokedKeysAddNoKeys(t *testing.T) {
 func TestLastUseOfKeys(t *testing.T) {
 	t.Parallel()
 	var uses *keyuse.Uses
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		cfg.KeyUsed = func(account uuid.UUID, key string) { uses.Used(account, key) }
 	})
-	uses = keyuse.New(s.db.Pool, slog.New(slog.DiscardHandler))
-	owner := s.client(t, "owner")
-	user := owner.withKey(`"name":"used"`)
-	owner.must("POST", "/v3/keys", `{"name":"never used"}`)
+	uses = keyuse.New(s.DB.Pool, slog.New(slog.DiscardHandler))
+	owner := s.Client(t, "owner")
+	user := owner.WithKey(`"name":"used"`)
+	owner.Must("POST", "/v3/keys", `{"name":"never used"}`)
 	before := time.Now()
-	user.must("GET", "/v3/account", "")
+	user.Must("GET", "/v3/account", "")
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := uses.Run(ended); err != nil {
 		t.Fatal(err)
 	}
-	last := owner.keyNamed("used").LastUsed
+	last := owner.KeyNamed("used").LastUsed
 	if last == nil {
 		t.Fatal("never used")
 	}
 	if last.Before(before.Truncate(time.Second)) || last.After(time.Now()) {
 		t.Errorf("last used %v; want %v", last, before)
 	}
-	if owner.keyNamed("").LastUsed == nil || owner.keyNamed("never used").LastUsed != nil {
-		t.Errorf("keys %+v", owner.must("GET", "/v3/keys", "").Keys)
+	if owner.KeyNamed("").LastUsed == nil || owner.KeyNamed("never used").LastUsed != nil {
+		t.Errorf("keys %+v", owner.Must("GET", "/v3/keys", "").Keys)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -6,28 +6,30 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
 func TestLists(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
+	s := httpapitest.New(t)
+	c, bob := s.Client(t, "alice"), s.Client(t, "bob")
 	for i, fields := range []string{
 		`"custom_hash":"a","note":"One","tags":["fruit","red"]`,
 		`"custom_hash":"b","note":"two","tags":["fruit"],"email_stats":true`,
 		`"custom_hash":"c","tags":["red tape"]`,
 	} {
-		s.at(t, fmt.Sprintf("2026-05-1%dT12:00:00Z", i))
-		c.create(fields + `,"long_url":"https://example.com/` + strings.Repeat("x", i) + `?q=100%25"`)
+		s.SetTime(t, fmt.Sprintf("2026-05-1%dT12:00:00Z", i))
+		c.Create(fields + `,"long_url":"https://example.com/` + strings.Repeat("x", i) + `?q=100%25"`)
 	}
-	s.at(t, noon)
-	bob.create(`"custom_hash":"hers","long_url":"https://example.com/","tags":["fruit","private"]`)
-	c.must("PATCH", "/v3/urls/a", `{"urls":[{"archived":true}]}`)
+	s.SetTime(t, httpapitest.Noon)
+	bob.Create(`"custom_hash":"hers","long_url":"https://example.com/","tags":["fruit","private"]`)
+	c.Must("PATCH", "/v3/urls/a", `{"urls":[{"archived":true}]}`)
 	for range 2 {
-		s.visit(t, "GET", "/b")
+		s.Visit(t, "GET", "/b")
 	}
-	s.caughtUp(t)
+	s.CatchUp(t)
 	for query, want := range map[string]string{
 		"order_by=created":                "c,b,a",
 		"order_by=-created":               "a,b,c",
@@ -59,10 +61,10 @@ func TestLists(t *testing.T) {
 		"tags=~fruit&hashes=a,b,c":       "c",
 		"tags=fruit&search=example&hashes=b,c,a&order_by=-hash&limit=1&offset=1": "a",
 	} {
-		a := c.must("GET", "/v3/urls?"+query, "")
-		equal(t, query, a.hashes(), want)
+		a := c.Must("GET", "/v3/urls?"+query, "")
+		httpapitest.Equal(t, query, a.Hashes(), want)
 		if !strings.Contains(query, "offset") {
-			equal(t, query+" total", a.Page.TotalCount, int64(len(a.URLs)))
+			httpapitest.Equal(t, query+" total", a.Page.TotalCount, int64(len(a.URLs)))
 		}
 		for _, u := range a.URLs {
 			if u.Links.QRSmall == "" || u.Error != nil {
@@ -70,50 +72,50 @@ func TestLists(t *testing.T) {
 			}
 		}
 	}
-	equal(
+	httpapitest.Equal(
 		t, "total",
-		c.must("GET", "/v3/urls?tags=fruit&search=example&hashes=b,c,a&limit=1&offset=1", "").Page.TotalCount, 2,
+		c.Must("GET", "/v3/urls?tags=fruit&search=example&hashes=b,c,a&limit=1&offset=1", "").Page.TotalCount, 2,
 	)
-	c.call("GET", "/v3/urls?tags=private", "").is(http.StatusNotFound, apierror.CodeTagNotFound)
-	equal(t, "the other's fruit", bob.must("GET", "/v3/urls?tags=fruit", "").hashes(), "hers")
+	c.Call("GET", "/v3/urls?tags=private", "").Is(http.StatusNotFound, apierror.CodeTagNotFound)
+	httpapitest.Equal(t, "the other's fruit", bob.Must("GET", "/v3/urls?tags=fruit", "").Hashes(), "hers")
 }
 
 // TestTaggedChangeIsRepeatable checks a change of more URLs than operationPortion that is
 // interrupted halfway and repeated. It must end as if it had not been interrupted.
 func TestTaggedChangeIsRepeatable(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.OperationTimeout = testTimeout / 12 })
-	c := s.client(t, "alice")
-	const urls, perCall = 12 * operationPortion, 50
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.OperationTimeout = httpapitest.Timeout / 12 })
+	c := s.Client(t, "alice")
+	const urls, perCall = 12 * httpapitest.OperationPortion, 50
 	items := strings.Repeat(`,{"long_url":"https://example.com/","tags":["t"]}`, perCall)
 	for range urls / perCall {
-		c.must("POST", "/v3/urls", `{"urls":[`+items[1:]+`]}`)
+		c.Must("POST", "/v3/urls", `{"urls":[`+items[1:]+`]}`)
 	}
-	matching := func(query string) int64 { return c.must("GET", "/v3/urls?"+query, "").Page.TotalCount }
+	matching := func(query string) int64 { return c.Must("GET", "/v3/urls?"+query, "").Page.TotalCount }
 
-	cutOff := make(chan *answer)
+	cutOff := make(chan *httpapitest.Answer)
 	go func() {
-		cutOff <- c.call("PATCH", "/v3/urls?tags=t,~archived", `{"urls":[{"archived":true,"note":"done"}]}`)
+		cutOff <- c.Call("PATCH", "/v3/urls?tags=t,~archived", `{"urls":[{"archived":true,"note":"done"}]}`)
 	}()
-	for ctx := withTimeout(t); matching("tags=archived") == 0; {
+	for ctx := httpapitest.WithTimeout(t); matching("tags=archived") == 0; {
 		if ctx.Err() != nil {
 			t.Fatal("the change never began")
 		}
 	}
-	s.events.Stop()
-	interrupted := func(a *answer) {
+	s.Events.Stop()
+	interrupted := func(a *httpapitest.Answer) {
 		t.Helper()
-		if a.status != http.StatusTooManyRequests { // then it took longer than a call may
-			a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+		if a.Status != http.StatusTooManyRequests { // then it took longer than a call may
+			a.Is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 		}
 	}
-	if a := <-cutOff; a.status != http.StatusOK { // OK if the change was faster
+	if a := <-cutOff; a.Status != http.StatusOK { // OK if the change was faster
 		interrupted(a)
 	}
-	s.events.Start()
-	for ctx := withTimeout(t); ; {
-		a := c.call("PATCH", "/v3/urls?tags=t,~archived", `{"urls":[{"archived":true,"note":"done"}]}`)
-		if a.status == http.StatusOK {
+	s.Events.Start()
+	for ctx := httpapitest.WithTimeout(t); ; {
+		a := c.Call("PATCH", "/v3/urls?tags=t,~archived", `{"urls":[{"archived":true,"note":"done"}]}`)
+		if a.Status == http.StatusOK {
 			break
 		}
 		interrupted(a)
@@ -121,7 +123,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 			t.Fatal("the change did not succeed in time")
 		}
 	}
-	s.caughtUp(t)
-	equal(t, "done", matching("search=done&tags=archived"), urls)
-	equal(t, "left out", matching("tags=~archived"), 0)
+	s.CatchUp(t)
+	httpapitest.Equal(t, "done", matching("search=done&tags=archived"), urls)
+	httpapitest.Equal(t, "left out", matching("tags=~archived"), 0)
 }

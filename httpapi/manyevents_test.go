@@ -1,11 +1,10 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +12,9 @@ import (
 	"time"
 
 	"linkledger/events/archive"
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 	"linkledger/internal/soak"
 )
@@ -33,30 +34,30 @@ func fileBody(t *testing.T, file string) string {
 func TestProofsOfManyEventsAskOnce(t *testing.T) {
 	t.Parallel()
 	events, most := soak.N(60, 499), 12
-	s := newStack(t)
-	c := s.client(t, "acme")
-	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "acme")
+	c.Create(`"long_url":"https://example.com/1","custom_hash":"one"`)
 	for i := range events - 2 {
-		c.must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"max_clicks":%d}]}`, i+1))
+		c.Must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"max_clicks":%d}]}`, i+1))
 	}
-	file := s.exported(t, archive.NDJSON, c.id)
+	file := s.Exported(t, archive.NDJSON, c.ID)
 	measured := func(what string, call func()) {
 		t.Helper()
 		call() // waits for the tree
-		s.queries.reset("")
+		s.Queries.Reset("")
 		began := time.Now()
 		call()
-		took, queries := time.Since(began), len(s.queries.reset("tree_tiles"))
+		took, queries := time.Since(began), len(s.Queries.Reset("tree_tiles"))
 		t.Logf("%s of %d events: %d queries in %s", what, events, queries, took)
 		if queries == 0 || queries > most {
 			t.Errorf("%s of %d events makes %d queries of the tree; want 1 to %d", what, events, queries, most)
 		}
 	}
 	measured("proof", func() {
-		equal(t, "events proved", c.must("GET", "/v3/urls/one/proof?limit=500", "").Proof.Events, events)
+		httpapitest.Equal(t, "events proved", c.Must("GET", "/v3/urls/one/proof?limit=500", "").Proof.Events, events)
 	})
 	measured("check of an export", func() {
-		if check := c.check(file); !check.InLog || check.Export == nil || check.Export.Events < int64(events) {
+		if check := c.Check(file); !check.InLog || check.Export == nil || check.Export.Events < int64(events) {
 			t.Errorf("the check says %+v %+v", check, check.Export)
 		}
 	})
@@ -69,7 +70,7 @@ func TestChecksOfAnAccountTakeTurns(t *testing.T) {
 	const waiting = 4
 	open, arrived := make(chan struct{}), make(chan struct{}, 2+waiting)
 	var closed atomic.Bool
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		wait := cfg.Projections.Wait
 		cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
 			if projection == "tree" && closed.Load() {
@@ -79,49 +80,49 @@ func TestChecksOfAnAccountTakeTurns(t *testing.T) {
 			return wait(ctx, projection, position)
 		}
 	})
-	c, other := s.client(t, "acme"), s.client(t, "other")
-	body := fileBody(t, s.exported(t, archive.NDJSON, c.id))
+	c, other := s.Client(t, "acme"), s.Client(t, "other")
+	body := fileBody(t, s.Exported(t, archive.NDJSON, c.ID))
 	closed.Store(true)
-	answers := make(chan *answer, 2+waiting)
+	answers := make(chan *httpapitest.Answer, 2+waiting)
 	var calls sync.WaitGroup
 	for range 2 + waiting {
-		calls.Go(func() { answers <- c.call("POST", "/v3/proofs", body) })
+		calls.Go(func() { answers <- c.Call("POST", "/v3/proofs", body) })
 	}
 	a := <-answers
-	a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
-	if a.header.Get("Retry-After") == "" {
-		t.Errorf("too many checks: %v", a.header)
+	a.Is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+	if a.Header.Get("Retry-After") == "" {
+		t.Errorf("too many checks: %v", a.Header)
 	}
 	<-arrived
 	if len(arrived) > 0 {
 		t.Error("two checks of an account run at the same time")
 	}
-	c.must("GET", "/v3/urls", "") // other calls do not wait
+	c.Must("GET", "/v3/urls", "") // other calls do not wait
 	closed.Store(false)
-	other.must("POST", "/v3/proofs", body)
+	other.Must("POST", "/v3/proofs", body)
 	close(open)
 	calls.Wait()
 	for range 1 + waiting {
-		(<-answers).is(http.StatusOK, apierror.CodeOK)
+		(<-answers).Is(http.StatusOK, apierror.CodeOK)
 	}
 }
 
 // TestChecksEndWithTheirClient checks that a check, which reads only, ends when its client leaves, also as a page.
 func TestChecksEndWithTheirClient(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	c := s.client(t, "acme")
-	file := s.exported(t, archive.NDJSON, c.id)
-	b := s.browser(t)
-	b.signInBy(c)
+	s := httpapitest.NewSite(t, "")
+	c := s.Client(t, "acme")
+	file := s.Exported(t, archive.NDJSON, c.ID)
+	b := s.Browser(t)
+	b.SignInBy(c)
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	left := func(r *http.Request) { *r = *r.WithContext(ctx) }
-	equal(t, "check", c.call("POST", "/v3/proofs", fileBody(t, file), left).status, apierror.StatusClientLeft)
-	page := b.call("POST", "/console/proofs", "text="+strings.ReplaceAll(file, "\n", "%0A"), left,
-		header("Content-Type", "application/x-www-form-urlencoded"), header("Sec-Fetch-Site", "same-origin"))
-	if shown := b.follow(page); !strings.Contains(shown.body, `role="alert"`) {
-		t.Errorf("the check of a page goes on without its client\n%s", shown.body)
+	httpapitest.Equal(t, "check", c.Call("POST", "/v3/proofs", fileBody(t, file), left).Status, apierror.StatusClientLeft)
+	page := b.Call("POST", "/console/proofs", "text="+strings.ReplaceAll(file, "\n", "%0A"), left,
+		httpapitest.Header("Content-Type", "application/x-www-form-urlencoded"), httpapitest.Header("Sec-Fetch-Site", "same-origin"))
+	if shown := b.Follow(page); !strings.Contains(shown.Body, `role="alert"`) {
+		t.Errorf("the check of a page goes on without its client\n%s", shown.Body)
 	}
 }
 
@@ -129,43 +130,42 @@ func TestChecksEndWithTheirClient(t *testing.T) {
 // Their number does not grow.
 func TestReadsAskForManyAsForFew(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	c := s.client(t, "acme")
-	c.create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["news"],"note":"x"`)
-	viewer := s.viewerOf(t, c)
-	c.must("PUT", "/v3/members", `{"id":"`+viewer.User.String()+`","role":"owner"}`)
-	batch := c.must("PATCH", "/v3/urls?tags=news", `{"urls":[{"archived":true}]}`).header.Get(response.HeaderBatchID)
+	s := httpapitest.NewSite(t, "")
+	c := s.Client(t, "acme")
+	c.Create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["news"],"note":"x"`)
+	viewer := s.ViewerOf(t, c)
+	c.Must("PUT", "/v3/members", `{"id":"`+viewer.User.String()+`","role":"owner"}`)
+	batch := c.Must("PATCH", "/v3/urls?tags=news", `{"urls":[{"archived":true}]}`).Header.Get(response.HeaderBatchID)
 	paths := strings.NewReplacer(":hash", "one", ":label", "news", ":id", batch, ":batch", batch, ":secret", "none")
-	server := s.handler.(*Server)
 	count := func() map[string]int64 {
-		s.caughtUp(t)
-		b := s.browser(t)
-		b.signInBy(c)
+		s.CatchUp(t)
+		b := s.Browser(t)
+		b.SignInBy(c)
 		counts := make(map[string]int64)
-		for _, route := range slices.Concat(server.api.Routes(), server.console.Routes()) {
+		for _, route := range s.Server.CallsAndPages() {
 			if route.Method != http.MethodGet {
 				continue
 			}
 			const most = 1 << 20
 			for range 2 { // the first time fills caches
-				var f failure
-				f.left.Store(most)
-				b.call("GET", paths.Replace(route.Path), "", f.in)
-				counts[route.Path] = most - f.left.Load()
+				var f httpapitest.Failure
+				f.Left.Store(most)
+				b.Call("GET", paths.Replace(route.Path), "", f.In)
+				counts[route.Path] = most - f.Left.Load()
 			}
 		}
 		return counts
 	}
 	few := count()
 	for i := range 30 {
-		c.create(fmt.Sprintf(`"long_url":"https://example.com/%d","tags":["news","t%d"],"note":"n%d"`, i, i, i))
-		c.must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"note":"m%d"}]}`, i))
-		added := c.withKey(fmt.Sprintf(`"name":"k%d"`, i))
-		added.must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"max_clicks":%d}]}`, 100+i))
-		s.browser(t).signInBy(added)
-		hash := c.create(`"long_url":"https://example.com/"`).Hash
-		c.must("DELETE", "/v3/urls/"+hash, "")
-		s.visit(t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i), lynx))
+		c.Create(fmt.Sprintf(`"long_url":"https://example.com/%d","tags":["news","t%d"],"note":"n%d"`, i, i, i))
+		c.Must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"note":"m%d"}]}`, i))
+		added := c.WithKey(fmt.Sprintf(`"name":"k%d"`, i))
+		added.Must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"max_clicks":%d}]}`, 100+i))
+		s.Browser(t).SignInBy(added)
+		hash := c.Create(`"long_url":"https://example.com/"`).Hash
+		c.Must("DELETE", "/v3/urls/"+hash, "")
+		s.Visit(t, "GET", "/one", httpapitest.From(fmt.Sprintf("192.0.2.%d:1", i), httpapitest.Lynx))
 	}
 	for path, many := range count() {
 		if many > few[path]+5 { // clicks add a few, thirty things would add more

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/httpapitest"
+	"linkledger/httpapi/pagetest"
 	"linkledger/internal/soak"
 	"linkledger/queries/queriestest"
 )
@@ -16,10 +18,12 @@ import (
 // longer than a page.
 func TestConsoleWithManyLinks(t *testing.T) {
 	t.Parallel()
-	s, owner, b := newConsole(t)
+	s, owner, b := pagetest.NewConsole(t)
 	links := soak.N(20_000, 100_000)
-	queriestest.LoadLinks(t, s.db, uuid.MustParse(owner.id), links)
-	inBrowser := func(n int) string { return evaluated[string](b, fmt.Sprintf("new Intl.NumberFormat().format(%d)", n)) }
+	queriestest.LoadLinks(t, s.DB, uuid.MustParse(owner.ID), links)
+	inBrowser := func(n int) string {
+		return pagetest.Evaluate[string](b, fmt.Sprintf("new Intl.NumberFormat().format(%d)", n))
+	}
 	all, tagged := inBrowser(links), inBrowser(links/100)
 	for path, parts := range map[string][]string{
 		"/console/links":                               {all, "Next"},
@@ -33,17 +37,17 @@ func TestConsoleWithManyLinks(t *testing.T) {
 		"/console/tags":                                {"tag7"},
 		"/console/account":                             {"acme"},
 	} {
-		b.open(path)
-		b.has(parts...)
+		b.Open(path)
+		b.Has(parts...)
 		most := 60_000
 		if path == "/console/tags" { // two forms for each of 100 tags
 			most = 120_000
 		}
-		if size := len(evaluated[string](b, "document.documentElement.outerHTML")); size > most {
+		if size := len(pagetest.Evaluate[string](b, "document.documentElement.outerHTML")); size > most {
 			t.Errorf("%s has %d bytes", path, size)
 		}
 	}
-	b.quiet()
+	b.Quiet()
 }
 
 // BenchmarkConsole opens the first page of an account with a million links, and other pages of it.
@@ -51,11 +55,11 @@ func TestConsoleWithManyLinks(t *testing.T) {
 // The condition of the console is that the first page takes less than 100 ms.
 func BenchmarkConsole(b *testing.B) {
 	const links = 1_000_000
-	s := newStack(b)
-	owner := s.client(b, "acme")
-	queriestest.LoadLinks(b, s.db, uuid.MustParse(owner.id), links)
-	browser := &browser{b, s.handler, make(map[string]*http.Cookie)}
-	browser.signInBy(owner)
+	s := httpapitest.New(b)
+	owner := s.Client(b, "acme")
+	queriestest.LoadLinks(b, s.DB, uuid.MustParse(owner.ID), links)
+	browser := httpapitest.NewBrowser(b, s.Server)
+	browser.SignInBy(owner)
 	for _, path := range []string{
 		"/console/links", "/console/links?offset=500000", "/console/links?order_by=clicks", "/console/links?tags=%2Btag7",
 		"/console/links?search=note+777", "/console/tags", "/console/deleted",
@@ -64,8 +68,8 @@ func BenchmarkConsole(b *testing.B) {
 			var slowest time.Duration
 			for b.Loop() {
 				began := time.Now()
-				if a := browser.call("GET", path, ""); a.status != http.StatusOK {
-					b.Fatalf("%d %s", a.status, a.body)
+				if a := browser.Call("GET", path, ""); a.Status != http.StatusOK {
+					b.Fatalf("%d %s", a.Status, a.Body)
 				}
 				slowest = max(slowest, time.Since(began))
 			}

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/commands/people"
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
 // modelTag is a tag of the model. Links point to it, so renaming or deleting it does not change
@@ -33,7 +35,7 @@ type modelLink struct {
 
 // model is the contract's prediction for one account, and the account to which it is compared.
 type model struct {
-	c       *client
+	c       *httpapitest.Client
 	prefix  string // of the hashes of this account
 	links   map[string]*modelLink
 	tags    []*modelTag
@@ -52,14 +54,14 @@ type sent map[string]any
 func TestCallsAnswerAsTheModelDoes(t *testing.T) {
 	t.Parallel()
 	var known *people.People
-	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout, known = 10*time.Second, cfg.People })
-	someone := s.persons(t, known, 2)
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.WaitTimeout, known = 10*time.Second, cfg.People })
+	someone := persons(t, s, known, 2)
 	accounts, outer := 0, t
 	rapid.Check(t, func(t *rapid.T) {
 		accounts++
 		name := "m" + strconv.Itoa(accounts)
 		m := &model{
-			c: s.client(outer, name), prefix: name + "-", links: make(map[string]*modelLink), people: someone,
+			c: s.Client(outer, name), prefix: name + "-", links: make(map[string]*modelLink), people: someone,
 			members: make(map[string]string),
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -68,8 +70,8 @@ func TestCallsAnswerAsTheModelDoes(t *testing.T) {
 			"tag": m.createTag, "rename tag": m.renameTag, "delete tag": m.deleteTag, "key": m.key, "member": m.member, "": m.account,
 		})
 	})
-	s.verified(t)
-	s.rebuilt(t)
+	s.Verified(t)
+	rebuilt(t, s)
 }
 
 func (m *model) hash(t *rapid.T) string {
@@ -94,7 +96,7 @@ func (m *model) ensure(label string) *modelTag {
 }
 
 // encode encodes items in one of the accepted encodings.
-func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
+func encode(t *rapid.T, method string, items []sent) (string, string, []httpapitest.With) {
 	if rapid.Bool().Draw(t, "JSON") {
 		body, err := json.Marshal(map[string]any{"urls": items})
 		if err != nil {
@@ -114,18 +116,18 @@ func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
 			form.Set(key, fmt.Sprint(value))
 		}
 	}
-	return http.MethodPost, form.Encode(), []with{
-		header("Content-Type", formType), header("X-HTTP-Method-Override", method),
+	return http.MethodPost, form.Encode(), []httpapitest.With{
+		httpapitest.Header("Content-Type", httpapitest.FormType), httpapitest.Header("X-HTTP-Method-Override", method),
 	}
 }
 
-// summary formats an item of a response so that it can be compared to the model's.
-func (i item) summary() string {
-	if i.Error != nil && i.code() != apierror.CodeOK {
-		return fmt.Sprint("refused ", i.code())
+// summaryOf formats an item of a response so that it can be compared to the model's.
+func summaryOf(i httpapitest.Item) string {
+	if i.Error != nil && i.Code() != apierror.CodeOK {
+		return fmt.Sprint("refused ", i.Code())
 	}
 	return fmt.Sprint(
-		i.Hash, *i.LongURL, i.Note, deref(i.ExpirationDate), i.MaxClicks, i.Protected, i.Tags, i.TotalClicks,
+		i.Hash, *i.LongURL, i.Note, httpapitest.Deref(i.ExpirationDate), i.MaxClicks, i.Protected, i.Tags, i.TotalClicks,
 		i.UniqueClicks, i.Visited,
 	)
 }
@@ -160,13 +162,13 @@ func stored(note string) string {
 }
 
 // answers checks the status, the code and the items of a response.
-func (m *model) answers(t *rapid.T, a *answer, want apierror.Code, items ...string) {
+func (m *model) answers(t *rapid.T, a *httpapitest.Answer, want apierror.Code, items ...string) {
 	got := make([]string, len(a.URLs))
 	for i := range a.URLs {
-		got[i] = a.URLs[i].summary()
+		got[i] = summaryOf(a.URLs[i])
 	}
-	if a.code() != want || a.status != want.Status() || !slices.Equal(got, items) {
-		t.Fatalf("answered %d %s\n%q\nwant code %d\n%q", a.status, a.body, got, want, items)
+	if a.Code() != want || a.Status != want.Status() || !slices.Equal(got, items) {
+		t.Fatalf("answered %d %s\n%q\nwant code %d\n%q", a.Status, a.Body, got, want, items)
 	}
 }
 
@@ -233,5 +235,5 @@ func (m *model) create(t *rapid.T) {
 		want[i] = m.has(hash)
 	}
 	method, body, changes := encode(t, http.MethodPost, items)
-	m.answers(t, m.c.call(method, "/v3/urls", body, changes...), apierror.CodeOK, want...)
+	m.answers(t, m.c.Call(method, "/v3/urls", body, changes...), apierror.CodeOK, want...)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"linkledger/commands/people"
 	"linkledger/events"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/internal/soak"
 	"linkledger/projections"
 	"linkledger/projections/engine"
@@ -25,7 +26,7 @@ import (
 type modelKey struct{ id, name, tags string }
 
 // persons returns the ids of persons whom the issuer calls by odd names.
-func (s *stack) persons(t *testing.T, known *people.People, n int) []string {
+func persons(t *testing.T, s *httpapitest.Stack, known *people.People, n int) []string {
 	t.Helper()
 	ids := make([]string, n)
 	for i := range ids {
@@ -35,7 +36,7 @@ func (s *stack) persons(t *testing.T, known *people.People, n int) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.waiter.Wait(withTimeout(t), projections.Accounts, found.Position.Commit); err != nil {
+		if err := s.Waiter.Wait(httpapitest.WithTimeout(t), projections.Accounts, found.Position.Commit); err != nil {
 			t.Fatal(err)
 		}
 		ids[i] = found.Person.ID
@@ -61,25 +62,25 @@ func (m *model) key(t *rapid.T) {
 	// To change or revoke a key takes half a second, which the service waits for other nodes.
 	switch turn := rapid.IntRange(0, 15).Draw(t, "turn"); {
 	case turn > 1 || len(m.keys) == 0:
-		a := m.c.call(http.MethodPost, "/v3/keys", body)
+		a := m.c.Call(http.MethodPost, "/v3/keys", body)
 		m.answers(t, a, want)
 		if want == apierror.CodeOK {
 			m.keys = append(m.keys, modelKey{a.Keys[0].ID, name, tags})
 		}
 	case turn == 1:
 		changed := &m.keys[rapid.IntRange(0, len(m.keys)-1).Draw(t, "key")]
-		m.answers(t, m.c.call(http.MethodPatch, "/v3/keys/"+changed.id, body), want)
+		m.answers(t, m.c.Call(http.MethodPatch, "/v3/keys/"+changed.id, body), want)
 		if want == apierror.CodeOK {
 			changed.name, changed.tags = name, tags
 		}
 	default:
 		i := rapid.IntRange(0, len(m.keys)-1).Draw(t, "key")
-		m.answers(t, m.c.call(http.MethodDelete, "/v3/keys/"+m.keys[i].id, ""), apierror.CodeOK)
+		m.answers(t, m.c.Call(http.MethodDelete, "/v3/keys/"+m.keys[i].id, ""), apierror.CodeOK)
 		m.keys = slices.Delete(m.keys, i, i+1)
 	}
 	listed := make(map[string]modelKey)
-	for _, k := range m.c.call(http.MethodGet, "/v3/keys", "").Keys {
-		listed[k.ID] = modelKey{k.ID, k.Name, deref(k.Tags)}
+	for _, k := range m.c.Call(http.MethodGet, "/v3/keys", "").Keys {
+		listed[k.ID] = modelKey{k.ID, k.Name, httpapitest.Deref(k.Tags)}
 	}
 	if len(listed) != len(m.keys)+1 {
 		t.Fatalf("the keys are %v; want %v and the first", listed, m.keys)
@@ -102,15 +103,15 @@ func (m *model) member(t *rapid.T) {
 		if !isMember {
 			want = apierror.CodeInvalidResource
 		}
-		m.answers(t, m.c.call(http.MethodDelete, "/v3/members/"+person, ""), want)
+		m.answers(t, m.c.Call(http.MethodDelete, "/v3/members/"+person, ""), want)
 		delete(m.members, person)
 	case "viewer", "editor":
-		m.answers(t, m.c.call(http.MethodPut, "/v3/members", jsonOf("id", person, "role", role)), apierror.CodeOK)
+		m.answers(t, m.c.Call(http.MethodPut, "/v3/members", jsonOf("id", person, "role", role)), apierror.CodeOK)
 		m.members[person] = role
 	default:
-		m.answers(t, m.c.call(http.MethodPut, "/v3/members", jsonOf("id", person, "role", role)), apierror.CodeWrongInput)
+		m.answers(t, m.c.Call(http.MethodPut, "/v3/members", jsonOf("id", person, "role", role)), apierror.CodeWrongInput)
 	}
-	listed := m.c.call(http.MethodGet, "/v3/members", "").Members
+	listed := m.c.Call(http.MethodGet, "/v3/members", "").Members
 	if len(listed) != len(m.members) {
 		t.Fatalf("the members are %+v; want %v", listed, m.members)
 	}
@@ -132,20 +133,20 @@ func jsonOf(pairs ...string) string {
 
 // rebuilt builds projections anew and checks that they are what the log says: one in make test, and
 // all in make soak.
-func (s *stack) rebuilt(t *testing.T) {
+func rebuilt(t *testing.T, s *httpapitest.Stack) {
 	t.Helper()
 	names := []string{projections.Accounts}
 	if soak.N(0, 1) == 1 {
 		names = projections.Names()
 	}
 	err := projections.Rebuild(t.Context(), engine.Config{
-		DB: s.db, Store: s.store, Logger: slog.New(slog.DiscardHandler),
+		DB: s.DB, Store: s.Store, Logger: slog.New(slog.DiscardHandler),
 	}, names, func([]status.Progress) {})
 	if err != nil {
 		t.Fatalf("rebuild %v: %v", names, err)
 	}
 	for _, name := range names {
-		found, err := projections.Verify(t.Context(), s.db, s.store, name, func([]status.Progress) {})
+		found, err := projections.Verify(t.Context(), s.DB, s.Store, name, func([]status.Progress) {})
 		if err != nil {
 			t.Fatalf("verify %s: %v", name, err)
 		}

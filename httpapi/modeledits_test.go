@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
+	"linkledger/httpapi/httpapitest"
 )
 
 // edit draws an edit of one or more URLs. An edit with rename set is for a single URL.
@@ -111,7 +112,7 @@ func (m *model) editOne(t *rapid.T) {
 	m.prepare(edit)
 	want := m.do(hash, edit)
 	method, body, changes := encode(t, http.MethodPatch, []sent{edit})
-	a := m.c.call(method, "/v3/urls/"+hash, body, changes...)
+	a := m.c.Call(method, "/v3/urls/"+hash, body, changes...)
 	if want == refusedItem(apierror.CodeURLNotFound) {
 		m.answers(t, a, apierror.CodeURLNotFound)
 		return
@@ -132,7 +133,7 @@ func (m *model) editSame(t *rapid.T) {
 	}
 	method, body, changes := encode(t, http.MethodPatch, []sent{edit})
 	m.answers(
-		t, m.c.call(method, "/v3/urls?hashes="+strings.Join(hashes, ","), body, changes...), apierror.CodeOK, want...,
+		t, m.c.Call(method, "/v3/urls?hashes="+strings.Join(hashes, ","), body, changes...), apierror.CodeOK, want...,
 	)
 }
 
@@ -148,7 +149,7 @@ func (m *model) editEach(t *rapid.T) {
 		want[i] = m.do(edit["hash"].(string), edit)
 	}
 	method, body, changes := encode(t, http.MethodPatch, edits)
-	m.answers(t, m.c.call(method, "/v3/urls", body, changes...), apierror.CodeOK, want...)
+	m.answers(t, m.c.Call(method, "/v3/urls", body, changes...), apierror.CodeOK, want...)
 }
 
 func (m *model) deleteOne(t *rapid.T) {
@@ -162,7 +163,7 @@ func (m *model) deleteOne(t *rapid.T) {
 	default:
 		delete(m.links, hash)
 	}
-	m.answers(t, m.c.call(http.MethodDelete, "/v3/urls/"+hash, ""), want)
+	m.answers(t, m.c.Call(http.MethodDelete, "/v3/urls/"+hash, ""), want)
 }
 
 func (m *model) deleteSome(t *rapid.T) {
@@ -172,7 +173,7 @@ func (m *model) deleteSome(t *rapid.T) {
 			delete(m.links, hash)
 		}
 	}
-	m.answers(t, m.c.call(http.MethodDelete, "/v3/urls?hashes="+strings.Join(hashes, "%2C"), ""), apierror.CodeOK)
+	m.answers(t, m.c.Call(http.MethodDelete, "/v3/urls?hashes="+strings.Join(hashes, "%2C"), ""), apierror.CodeOK)
 }
 
 func (m *model) list(t *rapid.T) {
@@ -188,7 +189,7 @@ func (m *model) list(t *rapid.T) {
 	}
 	expression := rapid.SampledFrom(slices.Sorted(maps.Keys(expressions))).Draw(t, "expression")
 	offset, limit := rapid.IntRange(0, 4).Draw(t, "offset"), rapid.IntRange(1, 4).Draw(t, "limit")
-	a := m.c.call(
+	a := m.c.Call(
 		http.MethodGet,
 		fmt.Sprintf("/v3/urls?order_by=hash&offset=%d&limit=%d&tags=%s", offset, limit, url.QueryEscape(expression)),
 		"",
@@ -214,13 +215,13 @@ func (m *model) list(t *rapid.T) {
 func (m *model) visit(t *rapid.T) {
 	hash := m.hash(t)
 	link, status := m.links[hash], 0
-	if link != nil && (link.date == "" || link.date >= noon[:len(link.date)]) {
+	if link != nil && (link.date == "" || link.date >= httpapitest.Noon[:len(link.date)]) {
 		link.clicks++
 		link.before, status = true, http.StatusFound
 	}
-	a := send(m.c.t, m.c.handler, http.MethodGet, "/"+hash, "", header("User-Agent", lynx))
-	if status == http.StatusFound && a.status != status || status == 0 && a.status < 400 {
-		t.Fatalf("%s is answered %d; want %d", hash, a.status, status)
+	a := httpapitest.Send(m.c.T, m.c.Handler, http.MethodGet, "/"+hash, "", httpapitest.Header("User-Agent", httpapitest.Lynx))
+	if status == http.StatusFound && a.Status != status || status == 0 && a.Status < 400 {
+		t.Fatalf("%s is answered %d; want %d", hash, a.Status, status)
 	}
 }
 
@@ -233,7 +234,7 @@ func (m *model) stats(t *rapid.T) {
 	if link == nil {
 		want = apierror.CodeURLNotFound
 	}
-	a := m.c.call(method, "/v3/stats/"+hash, "")
+	a := m.c.Call(method, "/v3/stats/"+hash, "")
 	m.answers(t, a, want)
 	switch {
 	case link == nil:
@@ -246,7 +247,7 @@ func (m *model) stats(t *rapid.T) {
 
 func (m *model) createTag(t *rapid.T) {
 	label := modelLabels.Draw(t, "label")
-	m.tagged(t, m.c.call(http.MethodPost, "/v3/tags", jsonOf("label", label)), apierror.CodeOK, m.ensure(label))
+	m.tagged(t, m.c.Call(http.MethodPost, "/v3/tags", jsonOf("label", label)), apierror.CodeOK, m.ensure(label))
 }
 
 func (m *model) renameTag(t *rapid.T) {
@@ -260,7 +261,7 @@ func (m *model) renameTag(t *rapid.T) {
 	default:
 		tag.label = to
 	}
-	m.tagged(t, m.c.call(http.MethodPatch, "/v3/tags/"+url.PathEscape(label), jsonOf("label", to)), want, tag)
+	m.tagged(t, m.c.Call(http.MethodPatch, "/v3/tags/"+url.PathEscape(label), jsonOf("label", to)), want, tag)
 }
 
 func (m *model) deleteTag(t *rapid.T) {
@@ -269,23 +270,23 @@ func (m *model) deleteTag(t *rapid.T) {
 		tag.deleted, want = true, apierror.CodeOK
 		m.tags = slices.DeleteFunc(m.tags, func(t *modelTag) bool { return t == tag })
 	}
-	m.tagged(t, m.c.call(http.MethodDelete, "/v3/tags/"+url.PathEscape(label), ""), want, nil)
+	m.tagged(t, m.c.Call(http.MethodDelete, "/v3/tags/"+url.PathEscape(label), ""), want, nil)
 }
 
 // tagged checks the response of a call about a tag, and that the list of tags equals the model's.
-func (m *model) tagged(t *rapid.T, a *answer, want apierror.Code, tag *modelTag) {
+func (m *model) tagged(t *rapid.T, a *httpapitest.Answer, want apierror.Code, tag *modelTag) {
 	m.answers(t, a, want)
 	if want == apierror.CodeOK && tag != nil && a.Tags[0].Label != tag.label {
 		t.Fatalf("the tag is %+v; want %s", a.Tags, tag.label)
 	}
-	listed := m.c.call(http.MethodGet, "/v3/tags", "").Tags
+	listed := m.c.Call(http.MethodGet, "/v3/tags", "").Tags
 	if !slices.EqualFunc(listed, m.tags, func(a contract.Tag, b *modelTag) bool { return a.Label == b.label }) {
 		t.Fatalf("the tags are %+v; want %d", listed, len(m.tags))
 	}
 }
 
 func (m *model) account(t *rapid.T) {
-	got := m.c.call(http.MethodGet, "/v3/account", "").Account.Counters
+	got := m.c.Call(http.MethodGet, "/v3/account", "").Account.Counters
 	if got["month_urls"].Count != int64(m.created) || got["urls"].Count != int64(len(m.links)) {
 		t.Fatalf("the counters are %v; want %d and %d", got, m.created, len(m.links))
 	}

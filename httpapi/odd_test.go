@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/httpapitest"
 )
 
 // oddDates are dates and times at and beyond both ends of the calendar.
@@ -34,14 +36,14 @@ var oddTexts = []string{
 // error.
 func TestOddValuesAreNoFault(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
-	s.visit(t, "GET", "/one")
-	answered := func(a *answer, method, path, body string) {
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
+	s.Visit(t, "GET", "/one")
+	answered := func(a *httpapitest.Answer, method, path, body string) {
 		t.Helper()
-		if a.status >= http.StatusInternalServerError {
-			t.Errorf("%s %.100s %.100q is answered %d %s", method, path, body, a.status, a.body)
+		if a.Status >= http.StatusInternalServerError {
+			t.Errorf("%s %.100s %.100q is answered %d %s", method, path, body, a.Status, a.Body)
 		}
 	}
 	for _, value := range oddDates {
@@ -49,11 +51,11 @@ func TestOddValuesAreNoFault(t *testing.T) {
 			"/v3/urls?at=", "/v3/urls/one?at=", "/v3/account?at=", "/v3/urls/one/dimensions?from=",
 			"/v3/urls/one/dimensions?to=", "/v3/urls?tags=%3E", "/v3/urls?tags=%3C",
 		} {
-			answered(c.call("GET", path+url.QueryEscape(value), ""), "GET", path+value, "")
+			answered(c.Call("GET", path+url.QueryEscape(value), ""), "GET", path+value, "")
 		}
 		body := `{"urls":[{"long_url":"https://example.com/","expiration_date":"` + value + `"}]}`
-		answered(c.call("POST", "/v3/urls", body), "POST", "/v3/urls", body)
-		answered(c.call("PATCH", "/v3/urls/one", body), "PATCH", "/v3/urls/one", body)
+		answered(c.Call("POST", "/v3/urls", body), "POST", "/v3/urls", body)
+		answered(c.Call("PATCH", "/v3/urls/one", body), "PATCH", "/v3/urls/one", body)
 	}
 	for _, value := range oddTexts {
 		escaped := url.QueryEscape(value)
@@ -66,12 +68,12 @@ func TestOddValuesAreNoFault(t *testing.T) {
 			"/v3/urls?order_by=hash&offset=", "/v3/urls?order_by=clicks&offset=", "/v3/urls?search=e&offset=",
 			"/v3/urls?tags=t&offset=", "/v3/urls?at=2026-05-14T11:00:00Z&offset=",
 		} {
-			answered(c.call("GET", path+escaped, ""), "GET", path+escaped, "")
+			answered(c.Call("GET", path+escaped, ""), "GET", path+escaped, "")
 		}
 		for _, call := range [][2]string{
 			{"DELETE", "/v3/stats?hashes="}, {"DELETE", "/v3/stats?tags=~t,"}, {"DELETE", "/v3/urls?hashes=x,"},
 		} {
-			answered(c.call(call[0], call[1]+escaped, ""), call[0], call[1]+escaped, "")
+			answered(c.Call(call[0], call[1]+escaped, ""), call[0], call[1]+escaped, "")
 		}
 		for _, call := range [][2]string{
 			{"GET", "/v3/urls/"},
@@ -84,19 +86,19 @@ func TestOddValuesAreNoFault(t *testing.T) {
 			if call[0] == "POST" {
 				path += "/undo"
 			}
-			answered(c.call(call[0], path, ""), call[0], path, "")
+			answered(c.Call(call[0], path, ""), call[0], path, "")
 		}
-		c.oddBodies(value, answered)
+		answersToOdd(c, value, answered)
 	}
-	s.caughtUp(t)
+	s.CatchUp(t)
 }
 
-// oddBodies sends a value in each field, as a string and as raw JSON.
-func (c *client) oddBodies(value string, answered func(a *answer, method, path, body string)) {
-	c.t.Helper()
+// answersToOdd sends a value in each field, as a string and as raw JSON.
+func answersToOdd(c *httpapitest.Client, value string, answered func(a *httpapitest.Answer, method, path, body string)) {
+	c.T.Helper()
 	quoted, err := json.Marshal(value)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	fields := []string{"long_url", "custom_hash", "note", "expiration_date", "max_clicks", "tags"}
 	for sent, fields := range map[string][]string{string(quoted): fields, value: {"max_clicks", "email_stats"}} {
@@ -106,24 +108,24 @@ func (c *client) oddBodies(value string, answered func(a *answer, method, path, 
 			if field == "long_url" {
 				create = `{"urls":[{` + fields + `}]}`
 			}
-			answered(c.call("POST", "/v3/urls", create), "POST", "/v3/urls", create)
+			answered(c.Call("POST", "/v3/urls", create), "POST", "/v3/urls", create)
 			edit := `{"urls":[{` + fields + `}]}`
 			if field != "custom_hash" {
-				answered(c.call("PATCH", "/v3/urls/one", edit), "PATCH", "/v3/urls/one", edit)
+				answered(c.Call("PATCH", "/v3/urls/one", edit), "PATCH", "/v3/urls/one", edit)
 			}
 		}
 		tags := `{"urls":[{"long_url":"https://example.com/","tags":[` + sent + `]}]}`
-		answered(c.call("POST", "/v3/urls", tags), "POST", "/v3/urls", tags)
+		answered(c.Call("POST", "/v3/urls", tags), "POST", "/v3/urls", tags)
 		label := `{"label":` + sent + `}`
-		answered(c.call("POST", "/v3/tags", label), "POST", "/v3/tags", label)
+		answered(c.Call("POST", "/v3/tags", label), "POST", "/v3/tags", label)
 		version := `{"version":` + sent + `}`
-		answered(c.call("POST", "/v3/urls/one/restore", version), "POST", "/v3/urls/one/restore", version)
+		answered(c.Call("POST", "/v3/urls/one/restore", version), "POST", "/v3/urls/one/restore", version)
 	}
 	form := "urls[0][long_url]=https://example.com/&urls[0][note]=" + url.QueryEscape(
 		value,
 	) + "&urls[0][expiration_date]=" + url.QueryEscape(value)
 	answered(
-		c.call("POST", "/v3/urls", form, header("Content-Type", "application/x-www-form-urlencoded")), "POST",
+		c.Call("POST", "/v3/urls", form, httpapitest.Header("Content-Type", "application/x-www-form-urlencoded")), "POST",
 		"/v3/urls", form,
 	)
 }

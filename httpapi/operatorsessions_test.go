@@ -1,13 +1,15 @@
-package httpapi
+package httpapi_test
 
 import (
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
 
+	"linkledger/internal/operators/operatorstest"
+
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/projections/engine"
 	"linkledger/queries/accountlist"
@@ -18,24 +20,24 @@ import (
 // those that only an account has, or that have ended.
 func TestOperatorsEndSessions(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "ops=operator")
-	h := s.operators(t, engine.Config{}, testTimeout)
-	owner := s.client(t, "acme")
-	me := s.operator(t, h)
-	former := s.operator(t, h)
-	ada, _ := s.signIn(t, openidtest.Person{Subject: "ada", Name: "Ada Lovelace", Groups: []string{"ops"}})
-	nobody, _ := s.signIn(t, openidtest.Person{Subject: "eve", Name: "Eve <script>"})
-	byKey := s.keySession(t, h, owner, owner.must("POST", "/v3/keys", `{"name":"deploy"}`).Keys[0].ID)
-	revoked := owner.must("POST", "/v3/keys", `{"name":"lost"}`).Keys[0].ID
-	s.keySession(t, h, owner, revoked)
-	owner.must("DELETE", "/v3/keys/"+revoked, "")
-	member, _ := s.member(t, owner, "member", "viewer")
+	s := httpapitest.NewSite(t, "ops=operator")
+	h := operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout)
+	owner := s.Client(t, "acme")
+	me := operatorstest.SignIn(t, s.Stack, h)
+	former := operatorstest.SignIn(t, s.Stack, h)
+	ada, _ := s.SignIn(t, openidtest.Person{Subject: "ada", Name: "Ada Lovelace", Groups: []string{"ops"}})
+	nobody, _ := s.SignIn(t, openidtest.Person{Subject: "eve", Name: "Eve <script>"})
+	byKey := keySession(t, s.Stack, h, owner, owner.Must("POST", "/v3/keys", `{"name":"deploy"}`).Keys[0].ID)
+	revoked := owner.Must("POST", "/v3/keys", `{"name":"lost"}`).Keys[0].ID
+	keySession(t, s.Stack, h, owner, revoked)
+	owner.Must("DELETE", "/v3/keys/"+revoked, "")
+	member, _ := s.Member(t, owner, "member", "viewer")
 
-	idOf := func(b *browser) string { return b.on(s.handler).must("GET", "/v3/session", "").Session.ID }
-	body := me.shows("/console/sessions", "one-time link", "Ada Lovelace", "Eve <script>", "key deploy", "acme", "this browser",
+	idOf := func(b *httpapitest.Browser) string { return b.On(s.Server).Must("GET", "/v3/session", "").Session.ID }
+	body := me.Shows("/console/sessions", "one-time link", "Ada Lovelace", "Eve <script>", "key deploy", "acme", "this browser",
 		"linkledger console session end ID")
-	equal(t, "sessions", strings.Count(body, `/end">`), 5)
-	for _, b := range []*browser{me, former, ada, nobody, byKey} {
+	httpapitest.Equal(t, "sessions", strings.Count(body, `/end">`), 5)
+	for _, b := range []*httpapitest.Browser{me, former, ada, nobody, byKey} {
 		if !strings.Contains(body, idOf(b)) {
 			t.Errorf("the page lacks the session %s\n%s", idOf(b), body)
 		}
@@ -43,42 +45,42 @@ func TestOperatorsEndSessions(t *testing.T) {
 	for name, hidden := range map[string]string{
 		"a member": idOf(member), "nobody": uuid.NewString(), "no id": "x", "zero": uuid.Nil.String(),
 	} {
-		if a := me.refuses("/console/sessions/"+hidden+"/end", nil); a.status != http.StatusOK {
-			t.Errorf("to end the session of %s answers %d", name, a.status)
+		if a := me.Refuses("/console/sessions/"+hidden+"/end", nil); a.Status != http.StatusOK {
+			t.Errorf("to end the session of %s answers %d", name, a.Status)
 		}
 	}
-	member.must("GET", "/v3/session", "")
-	for name, b := range map[string]*browser{"one-time link": former, "ada": ada, "eve": nobody, "key": byKey} {
-		kept := &browser{t, s.node, maps.Clone(b.cookies)}
-		me.leads("/console/sessions/"+idOf(b)+"/end", nil, "/console/sessions")
-		kept.ended()
-		if b.on(h).call("GET", "/console", "").status == http.StatusOK {
+	member.Must("GET", "/v3/session", "")
+	for name, b := range map[string]*httpapitest.Browser{"one-time link": former, "ada": ada, "eve": nobody, "key": byKey} {
+		kept := b.Copy().On(s.Node)
+		me.Leads("/console/sessions/"+idOf(b)+"/end", nil, "/console/sessions")
+		kept.Ended()
+		if b.On(h).Call("GET", "/console", "").Status == http.StatusOK {
 			t.Errorf("the session of %s goes on", name)
 		}
 	}
-	equal(t, "sessions", strings.Count(me.shows("/console/sessions"), `/end">`), 1)
-	if len(s.log.matching("an operator acts", "end a session")) != 4 {
+	httpapitest.Equal(t, "sessions", strings.Count(me.Shows("/console/sessions"), `/end">`), 1)
+	if len(s.Log.Matching("an operator acts", "end a session")) != 4 {
 		t.Error("the log does not say who ended sessions")
 	}
-	me.leads("/console/sessions/"+idOf(me)+"/end", nil, "/console/sessions")
-	equal(t, "cookies after the end of the own session", len(me.cookies), 0)
+	me.Leads("/console/sessions/"+idOf(me)+"/end", nil, "/console/sessions")
+	httpapitest.Equal(t, "cookies after the end of the own session", len(me.Cookies), 0)
 }
 
 // TestSessionsAreListedForOperators checks bounds of the list: sessions that are over are not in it.
 func TestSessionsAreListedForOperators(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	list := sessionlist.New(s.db)
-	now := *s.now.Load()
-	id, _, err := s.db.Keys.StartSession(withTimeout(t), accountlist.NewSession{Operator: true, Agent: "Firefox"}, now)
+	s := httpapitest.NewSite(t, "")
+	list := sessionlist.New(s.DB)
+	now := s.Now()
+	id, _, err := s.DB.Keys.StartSession(httpapitest.WithTimeout(t), accountlist.NewSession{Operator: true, Agent: "Firefox"}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := list.Find(withTimeout(t), id, now)
+	found, err := list.Find(httpapitest.WithTimeout(t), id, now)
 	if err != nil || !found.Operator || found.Agent != "Firefox" || found.ID != id {
 		t.Errorf("%+v, %v", found, err)
 	}
-	all, err := list.ForOperators(withTimeout(t), now.AddDate(0, 0, 1))
+	all, err := list.ForOperators(httpapitest.WithTimeout(t), now.AddDate(0, 0, 1))
 	if err != nil || len(all) > 0 {
 		t.Errorf("after a day: %+v, %v", all, err)
 	}

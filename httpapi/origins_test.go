@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"maps"
@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/request"
 )
 
@@ -17,18 +19,18 @@ const (
 )
 
 // preflight sends the request that a browser sends before a call from another origin.
-func preflight(t *testing.T, handler http.Handler, path, origin, method, headers string) *answer {
+func preflight(t *testing.T, handler http.Handler, path, origin, method, headers string) *httpapitest.Answer {
 	t.Helper()
-	return send(t, handler, http.MethodOptions, path, "", header("Origin", origin),
-		header("Access-Control-Request-Method", method), header("Access-Control-Request-Headers", headers))
+	return httpapitest.Send(t, handler, http.MethodOptions, path, "", httpapitest.Header("Origin", origin),
+		httpapitest.Header("Access-Control-Request-Method", method), httpapitest.Header("Access-Control-Request-Headers", headers))
 }
 
 // shared returns the headers by which browsers decide whether a page may read a response.
-func (a *answer) shared() []string {
+func shared(a *httpapitest.Answer) []string {
 	var found []string
-	for name := range a.header {
+	for name := range a.Header {
 		if strings.HasPrefix(name, "Access-Control-") {
-			found = append(found, name+": "+strings.Join(a.header[name], " | "))
+			found = append(found, name+": "+strings.Join(a.Header[name], " | "))
 		}
 	}
 	slices.Sort(found)
@@ -37,9 +39,9 @@ func (a *answer) shared() []string {
 
 func handlerFor(t *testing.T, origins ...string) http.Handler {
 	t.Helper()
-	cfg := newStackless() // a call of the database or the event store would panic
+	cfg := httpapitest.Bare() // a call of the database or the event store would panic
 	cfg.Origins = origins
-	handler, err := New(cfg)
+	handler, err := httpapi.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,79 +88,85 @@ func TestPreflights(t *testing.T) {
 			"/v3/urls", "/v3/urls/one", "/v3/stats", "/v3/tags/a%20b/", "/v3/nothing", "/v3",
 		} {
 			a := preflight(t, handler, path, tc.origin, tc.method, tc.headers)
-			if !slices.Equal(a.shared(), tc.want) {
-				t.Errorf("%s: %s: %q; want %q", name, path, a.shared(), tc.want)
+			if !slices.Equal(shared(a), tc.want) {
+				t.Errorf("%s: %s: %q; want %q", name, path, shared(a), tc.want)
 			}
 			if len(tc.origins) > 0 {
-				equal(t, name+": status", a.status, http.StatusNoContent)
-				equal(t, name+": body", a.body, "")
-				equal(t, name+": Vary", strings.HasPrefix(a.header.Get("Vary"), "Origin"), true)
+				httpapitest.Equal(t, name+": status", a.Status, http.StatusNoContent)
+				httpapitest.Equal(t, name+": body", a.Body, "")
+				httpapitest.Equal(t, name+": Vary", strings.HasPrefix(a.Header.Get("Vary"), "Origin"), true)
 			}
 		}
 	}
-	twice := send(t, handlerFor(t, pageOrigin), http.MethodOptions, "/v3/urls", "", func(r *http.Request) {
+	twice := httpapitest.Send(t, handlerFor(t, pageOrigin), http.MethodOptions, "/v3/urls", "", func(r *http.Request) {
 		r.Header["Origin"] = []string{pageOrigin, "https://evil.example"}
 		r.Header.Set("Access-Control-Request-Method", "GET")
 	})
-	equal(t, "two origins", len(twice.shared()), 0)
+	httpapitest.Equal(t, "two origins", len(shared(twice)), 0)
 }
 
 // TestAnswersAreSharedWithListedOrigins checks that every kind of response names the origin that
 // may read it. No response allows cookies.
 func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.Origins, cfg.BodyLimit = []string{pageOrigin}, 1000 })
-	c := s.client(t, "alice")
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.Origins, cfg.BodyLimit = []string{pageOrigin}, 1000 })
+	c := s.Client(t, "alice")
 	want := []string{
 		"Access-Control-Allow-Origin: " + pageOrigin,
 		"Access-Control-Expose-Headers: Retry-After, Allow, X-Request-Id, X-Batch-Id, X-Event-Position, X-Seconds-Behind",
 	}
-	stranger := s.stranger(t, "nobody")
-	calls := map[string]func(...with) *answer{
-		"success": func(w ...with) *answer { return c.call("POST", "/v3/urls", batch(1), w...) },
-		"HEAD":    func(w ...with) *answer { return c.call("HEAD", "/v3/urls", "", w...) },
-		"OPTIONS": func(w ...with) *answer { return c.call("OPTIONS", "/v3/urls", "", w...) },
-		"override": func(w ...with) *answer {
-			return c.call("POST", "/v3/urls/none", "{}", append(w, header(request.HeaderMethod, "PATCH"))...)
+	stranger := s.Stranger(t, "nobody")
+	calls := map[string]func(...httpapitest.With) *httpapitest.Answer{
+		"success": func(w ...httpapitest.With) *httpapitest.Answer {
+			return c.Call("POST", "/v3/urls", httpapitest.Batch(1), w...)
 		},
-		"no credentials": func(w ...with) *answer { return send(t, s.handler, "GET", "/v3/urls", "", w...) },
-		"bad login":      func(w ...with) *answer { return stranger.call("GET", "/v3/urls", "", w...) },
-		"not found":      func(w ...with) *answer { return c.call("GET", "/v3/urls/none", "", w...) },
-		"no such path":   func(w ...with) *answer { return c.call("GET", "/v3/nothing", "", w...) },
-		"odd path":       func(w ...with) *answer { return c.call("GET", "/v3//urls", "", w...) },
-		"method":         func(w ...with) *answer { return c.call("PUT", "/v3/urls", "", w...) },
-		"too large":      func(w ...with) *answer { return c.call("POST", "/v3/urls", batch(50), w...) },
-		"docs":           func(w ...with) *answer { return c.call("GET", "/v3/docs", "", w...) },
+		"HEAD":    func(w ...httpapitest.With) *httpapitest.Answer { return c.Call("HEAD", "/v3/urls", "", w...) },
+		"OPTIONS": func(w ...httpapitest.With) *httpapitest.Answer { return c.Call("OPTIONS", "/v3/urls", "", w...) },
+		"override": func(w ...httpapitest.With) *httpapitest.Answer {
+			return c.Call("POST", "/v3/urls/none", "{}", append(w, httpapitest.Header(request.HeaderMethod, "PATCH"))...)
+		},
+		"no credentials": func(w ...httpapitest.With) *httpapitest.Answer {
+			return httpapitest.Send(t, s.Server, "GET", "/v3/urls", "", w...)
+		},
+		"bad login":    func(w ...httpapitest.With) *httpapitest.Answer { return stranger.Call("GET", "/v3/urls", "", w...) },
+		"not found":    func(w ...httpapitest.With) *httpapitest.Answer { return c.Call("GET", "/v3/urls/none", "", w...) },
+		"no such path": func(w ...httpapitest.With) *httpapitest.Answer { return c.Call("GET", "/v3/nothing", "", w...) },
+		"odd path":     func(w ...httpapitest.With) *httpapitest.Answer { return c.Call("GET", "/v3//urls", "", w...) },
+		"method":       func(w ...httpapitest.With) *httpapitest.Answer { return c.Call("PUT", "/v3/urls", "", w...) },
+		"too large": func(w ...httpapitest.With) *httpapitest.Answer {
+			return c.Call("POST", "/v3/urls", httpapitest.Batch(50), w...)
+		},
+		"docs": func(w ...httpapitest.With) *httpapitest.Answer { return c.Call("GET", "/v3/docs", "", w...) },
 	}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		call := calls[name]
-		a := call(header("Origin", pageOrigin))
-		if !slices.Equal(a.shared(), want) {
-			t.Errorf("%s: %q; want %q", name, a.shared(), want)
+		a := call(httpapitest.Header("Origin", pageOrigin))
+		if !slices.Equal(shared(a), want) {
+			t.Errorf("%s: %q; want %q", name, shared(a), want)
 		}
-		equal(t, name+": Vary", strings.Join(a.header.Values("Vary"), ", "), "Origin")
-		for _, other := range []with{
-			header("Origin", "https://evil.example"), header("Origin", "null"), header("Accept", "*/*"),
+		httpapitest.Equal(t, name+": Vary", strings.Join(a.Header.Values("Vary"), ", "), "Origin")
+		for _, other := range []httpapitest.With{
+			httpapitest.Header("Origin", "https://evil.example"), httpapitest.Header("Origin", "null"), httpapitest.Header("Accept", "*/*"),
 		} {
 			a := call(other)
-			equal(t, name+": shared with another", strings.Join(a.shared(), ", "), "")
-			equal(t, name+": Vary", strings.Join(a.header.Values("Vary"), ", "), "Origin")
+			httpapitest.Equal(t, name+": shared with another", strings.Join(shared(a), ", "), "")
+			httpapitest.Equal(t, name+": Vary", strings.Join(a.Header.Values("Vary"), ", "), "Origin")
 		}
 	}
-	for range loginsWithReason {
-		stranger.call("GET", "/v3/urls", "")
+	for range httpapitest.LoginsWithReason {
+		stranger.Call("GET", "/v3/urls", "")
 	}
-	throttled := stranger.call("GET", "/v3/urls", "", header("Origin", pageOrigin))
-	throttled.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
-	equal(t, "Retry-After", throttled.header.Get("Retry-After"), "1")
-	if !slices.Equal(throttled.shared(), want) {
-		t.Errorf("throttled: %q", throttled.shared())
+	throttled := stranger.Call("GET", "/v3/urls", "", httpapitest.Header("Origin", pageOrigin))
+	throttled.Is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+	httpapitest.Equal(t, "Retry-After", throttled.Header.Get("Retry-After"), "1")
+	if !slices.Equal(shared(throttled), want) {
+		t.Errorf("throttled: %q", shared(throttled))
 	}
-	s.db.Pool.Close()
-	down := c.call("GET", "/v3/tags", "", header("Origin", pageOrigin))
-	down.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
-	if !slices.Equal(down.shared(), want) {
-		t.Errorf("outage: %q", down.shared())
+	s.DB.Pool.Close()
+	down := c.Call("GET", "/v3/tags", "", httpapitest.Header("Origin", pageOrigin))
+	down.Is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+	if !slices.Equal(shared(down), want) {
+		t.Errorf("outage: %q", shared(down))
 	}
 }
 
@@ -166,28 +174,28 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 // that no page may read short links or, by default, the API.
 func TestWhatIsSharedWithAllOrigins(t *testing.T) {
 	t.Parallel()
-	for _, origins := range [][]string{nil, {pageOrigin}, {AnyOrigin}} {
+	for _, origins := range [][]string{nil, {pageOrigin}, {httpapi.AnyOrigin}} {
 		handler := handlerFor(t, origins...)
 		for _, path := range []string{"/v3/openapi.json", "/v3/openapi.json/"} {
-			a := send(t, handler, "GET", path, "", header("Origin", "https://other.example"))
-			equal(t, "status", a.status, http.StatusOK)
-			equal(t, "origin", a.header.Get("Access-Control-Allow-Origin"), "*")
+			a := httpapitest.Send(t, handler, "GET", path, "", httpapitest.Header("Origin", "https://other.example"))
+			httpapitest.Equal(t, "status", a.Status, http.StatusOK)
+			httpapitest.Equal(t, "origin", a.Header.Get("Access-Control-Allow-Origin"), "*")
 			a = preflight(t, handler, path, "https://other.example", "GET", "authorization")
-			equal(t, "origin", a.header.Get("Access-Control-Allow-Origin"), "*")
+			httpapitest.Equal(t, "origin", a.Header.Get("Access-Control-Allow-Origin"), "*")
 		}
 		for _, path := range []string{"/", "/a.b", "/favicon.ico", "/robots.txt", "/openapi.json"} {
-			a := send(t, handler, "GET", path, "", header("Origin", pageOrigin))
-			equal(t, path+": shared", strings.Join(a.shared(), ", "), "")
+			a := httpapitest.Send(t, handler, "GET", path, "", httpapitest.Header("Origin", pageOrigin))
+			httpapitest.Equal(t, path+": shared", strings.Join(shared(a), ", "), "")
 		}
 	}
-	a := send(t, handlerFor(t), "GET", "/v3/urls", "", header("Origin", pageOrigin))
-	equal(t, "shared by default", strings.Join(a.shared(), ", "), "")
+	a := httpapitest.Send(t, handlerFor(t), "GET", "/v3/urls", "", httpapitest.Header("Origin", pageOrigin))
+	httpapitest.Equal(t, "shared by default", strings.Join(shared(a), ", "), "")
 	a = preflight(t, handlerFor(t), "/v3/urls", pageOrigin, "GET", "authorization")
-	equal(t, "preflight by default", a.status, http.StatusOK)
-	equal(t, "shared by default", strings.Join(a.shared(), ", "), "")
-	a = send(t, handlerFor(t, AnyOrigin), "GET", "/v3/urls", "", header("Origin", pageOrigin))
-	equal(t, "origin", a.header.Get("Access-Control-Allow-Origin"), "*")
-	equal(t, "with cookies", a.header.Get("Access-Control-Allow-Credentials"), "")
+	httpapitest.Equal(t, "preflight by default", a.Status, http.StatusOK)
+	httpapitest.Equal(t, "shared by default", strings.Join(shared(a), ", "), "")
+	a = httpapitest.Send(t, handlerFor(t, httpapi.AnyOrigin), "GET", "/v3/urls", "", httpapitest.Header("Origin", pageOrigin))
+	httpapitest.Equal(t, "origin", a.Header.Get("Access-Control-Allow-Origin"), "*")
+	httpapitest.Equal(t, "with cookies", a.Header.Get("Access-Control-Allow-Credentials"), "")
 }
 
 func TestOriginsAreSpelledAsBrowsersDo(t *testing.T) {
@@ -197,7 +205,7 @@ func TestOriginsAreSpelledAsBrowsersDo(t *testing.T) {
 		"http://[::1]:3000",
 		"http://a.example:443", "https://a.example:80", "https://xn--bcher-kva.example", "http://my_host",
 	} {
-		if err := CheckOrigins([]string{right}); err != nil {
+		if err := httpapi.CheckOrigins([]string{right}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -212,16 +220,16 @@ func TestOriginsAreSpelledAsBrowsersDo(t *testing.T) {
 		"ftp://a.example", "http://[::1", "http://::1",
 		"http://[0:0::1]", "http://0x7f.1", "https://a%2eexample", " https://a.example",
 	} {
-		if CheckOrigins([]string{wrong}) == nil {
+		if httpapi.CheckOrigins([]string{wrong}) == nil {
 			t.Errorf("%q is accepted as an origin", wrong)
 		}
 	}
-	if CheckOrigins([]string{"https://a.example", "*"}) == nil {
+	if httpapi.CheckOrigins([]string{"https://a.example", "*"}) == nil {
 		t.Error("* is accepted together with another origin")
 	}
-	cfg := newStackless()
+	cfg := httpapitest.Bare()
 	cfg.Origins = []string{"null"}
-	if _, err := New(cfg); err == nil {
+	if _, err := httpapi.New(cfg); err == nil {
 		t.Error("null is accepted as an origin")
 	}
 }

@@ -1,62 +1,43 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
-// syncClock sets the service's clock to the present and returns it. By then the event store has
-// recorded every confirmed write.
-func (s *stack) syncClock() string {
-	now := time.Now()
-	s.now.Store(&now)
-	return now.Format(time.RFC3339Nano)
-}
-
-// at makes a call as of a time.
-func (c *client) at(path, asOf string) *answer {
-	c.t.Helper()
-	separator := "?"
-	if strings.Contains(path, "?") {
-		separator = "&"
-	}
-	return c.call(http.MethodGet, path+separator+"at="+url.QueryEscape(asOf), "")
-}
-
 // isGone checks that a refusal says why there was no URL.
-func (a *answer) isGone(why string) {
-	a.t.Helper()
-	a.is(http.StatusNotFound, apierror.CodeURLNotFound)
-	a.has(why)
+func isGone(a *httpapitest.Answer, why string) {
+	a.T.Helper()
+	a.Is(http.StatusNotFound, apierror.CodeURLNotFound)
+	a.Has(why)
 }
 
-func (i item) to() string { return *i.LongURL }
+func to(i httpapitest.Item) string { return *i.LongURL }
 
 func TestPast(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	s.syncClock()
-	c, other := s.client(t, "demo"), s.client(t, "other")
-	before := s.syncClock()
-	c.create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["Old"]`)
-	c.create(`"long_url":"https://example.com/2","custom_hash":"beside"`)
-	created := s.syncClock()
-	equal(t, "the link at once", c.at("/v3/urls/one", created).URLs[0].to(), "https://example.com/1")
-	c.must(
+	s := httpapitest.New(t)
+	s.SyncClock()
+	c, other := s.Client(t, "demo"), s.Client(t, "other")
+	before := s.SyncClock()
+	c.Create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["Old"]`)
+	c.Create(`"long_url":"https://example.com/2","custom_hash":"beside"`)
+	created := s.SyncClock()
+	httpapitest.Equal(t, "the link at once", to(c.At("/v3/urls/one", created).URLs[0]), "https://example.com/1")
+	c.Must(
 		http.MethodPatch, "/v3/urls/one",
 		`{"urls":[{"custom_hash":"two","long_url":"https://example.com/3","tags":["+News"]}]}`,
 	)
-	c.must(http.MethodPatch, "/v3/tags/Old", `{"label":"Older"}`)
-	edited := s.syncClock()
-	c.must(http.MethodDelete, "/v3/urls/two", "")
-	c.must(http.MethodDelete, "/v3/tags/News", "")
-	deleted := s.syncClock()
+	c.Must(http.MethodPatch, "/v3/tags/Old", `{"label":"Older"}`)
+	edited := s.SyncClock()
+	c.Must(http.MethodDelete, "/v3/urls/two", "")
+	c.Must(http.MethodDelete, "/v3/tags/News", "")
+	deleted := s.SyncClock()
 
 	for _, led := range []struct{ hash, at, to, gone string }{
 		{"one", before, "", "No URL had lived"},
@@ -67,15 +48,15 @@ func TestPast(t *testing.T) {
 		{"two", deleted, "", "had been deleted on"},
 		{"beside", deleted, "https://example.com/2", ""},
 	} {
-		a := c.at("/v3/urls/"+led.hash, led.at)
+		a := c.At("/v3/urls/"+led.hash, led.at)
 		if led.to == "" {
-			a.isGone(led.gone)
+			isGone(a, led.gone)
 			continue
 		}
-		a.is(http.StatusOK, apierror.CodeOK)
-		equal(t, led.hash, strings.Join(append([]string{a.URLs[0].to()}, a.URLs[0].Tags...), " "), led.to)
+		a.Is(http.StatusOK, apierror.CodeOK)
+		httpapitest.Equal(t, led.hash, strings.Join(append([]string{to(a.URLs[0])}, a.URLs[0].Tags...), " "), led.to)
 	}
-	other.at("/v3/urls/two", deleted).isGone("No URL had lived")
+	isGone(other.At("/v3/urls/two", deleted), "No URL had lived")
 
 	for _, list := range []struct{ query, at, hashes string }{
 		{"", "1066-10-14", ""},
@@ -88,36 +69,36 @@ func TestPast(t *testing.T) {
 		{"hashes=one,two,beside&order_by=-hash", edited, "two,beside"},
 		{"", deleted, "beside"},
 	} {
-		a := c.at("/v3/urls?"+list.query, list.at)
-		a.is(http.StatusOK, apierror.CodeOK)
-		equal(t, list.query, a.hashes(), list.hashes)
+		a := c.At("/v3/urls?"+list.query, list.at)
+		a.Is(http.StatusOK, apierror.CodeOK)
+		httpapitest.Equal(t, list.query, a.Hashes(), list.hashes)
 	}
-	c.at("/v3/urls?tags=news", created).is(http.StatusNotFound, apierror.CodeTagNotFound)
-	c.at("/v3/urls?tags=news", deleted).is(http.StatusNotFound, apierror.CodeTagNotFound)
-	equal(t, "links then", c.at("/v3/account", edited).counter("urls"), 2)
-	equal(t, "links since", c.at("/v3/account", deleted).counter("urls"), 1)
-	equal(t, "links created", c.at("/v3/account", deleted).counter("month_urls"), 2)
+	c.At("/v3/urls?tags=news", created).Is(http.StatusNotFound, apierror.CodeTagNotFound)
+	c.At("/v3/urls?tags=news", deleted).Is(http.StatusNotFound, apierror.CodeTagNotFound)
+	httpapitest.Equal(t, "links then", c.At("/v3/account", edited).Counter("urls"), 2)
+	httpapitest.Equal(t, "links since", c.At("/v3/account", deleted).Counter("urls"), 1)
+	httpapitest.Equal(t, "links created", c.At("/v3/account", deleted).Counter("month_urls"), 2)
 }
 
 // TestAsOfNowEqualsThePresent checks that responses as of the present equal responses without a
 // time.
 func TestAsOfNowEqualsThePresent(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	s.syncClock()
-	c := s.client(t, "demo")
-	c.create(
+	s := httpapitest.New(t)
+	s.SyncClock()
+	c := s.Client(t, "demo")
+	c.Create(
 		`"long_url":"https://example.com/1","custom_hash":"one","tags":["a","b"],"note":"n","expiration_date":"2099-12-31","max_clicks":9`,
 	)
-	c.create(`"long_url":"https://example.com/2","custom_hash":"two"`)
-	c.create(`"long_url":"https://example.com/3","custom_hash":"gone"`)
-	c.must(
+	c.Create(`"long_url":"https://example.com/2","custom_hash":"two"`)
+	c.Create(`"long_url":"https://example.com/3","custom_hash":"gone"`)
+	c.Must(
 		http.MethodPatch, "/v3/urls/two",
 		`{"urls":[{"archived":true,"ping":true,"email_stats":true,"protected":true,"tags":["+b"]}]}`,
 	)
-	c.must(http.MethodDelete, "/v3/urls/gone", "")
+	c.Must(http.MethodDelete, "/v3/urls/gone", "")
 	for _, visitor := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.1:2"} {
-		send(t, s.handler, http.MethodGet, "/two", "", from(visitor, "Firefox"))
+		httpapitest.Send(t, s.Server, http.MethodGet, "/two", "", httpapitest.From(visitor, "Firefox"))
 	}
 	past := regexp.MustCompile(`,"past":\{[^}]*\}|"today_api_calls":\{[^}]*\},?`)
 	for _, path := range []string{
@@ -125,32 +106,32 @@ func TestAsOfNowEqualsThePresent(t *testing.T) {
 		"/v3/urls?search=example&order_by=hash&offset=1",
 		"/v3/urls?tags=b%26~archived", "/v3/account",
 	} {
-		now := s.syncClock()
-		then := c.at(path, now)
-		then.is(http.StatusOK, apierror.CodeOK)
-		equal(
-			t, path, past.ReplaceAllString(then.body, ""),
-			past.ReplaceAllString(c.must(http.MethodGet, path, "").body, ""),
+		now := s.SyncClock()
+		then := c.At(path, now)
+		then.Is(http.StatusOK, apierror.CodeOK)
+		httpapitest.Equal(
+			t, path, past.ReplaceAllString(then.Body, ""),
+			past.ReplaceAllString(c.Must(http.MethodGet, path, "").Body, ""),
 		)
 	}
 }
 
 func TestPastClicks(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	s.syncClock()
-	c := s.client(t, "demo")
-	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
+	s := httpapitest.New(t)
+	s.SyncClock()
+	c := s.Client(t, "demo")
+	c.Create(`"long_url":"https://example.com/1","custom_hash":"one"`)
 	for _, visitor := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.1:2"} {
-		send(t, s.handler, http.MethodGet, "/one", "", from(visitor, "Firefox"))
+		httpapitest.Send(t, s.Server, http.MethodGet, "/one", "", httpapitest.From(visitor, "Firefox"))
 	}
-	clicked := s.syncClock()
-	c.must(http.MethodDelete, "/v3/stats/one", "")
-	reset := s.syncClock()
-	then, since := c.at("/v3/urls/one", clicked), c.at("/v3/urls/one", reset)
-	equal(t, "clicks", then.URLs[0].TotalClicks, 3)
-	equal(t, "visitors", then.URLs[0].UniqueClicks, 2)
-	equal(t, "clicks after the reset", since.URLs[0].TotalClicks, 0)
-	equal(t, "visitors after the reset", since.URLs[0].UniqueClicks, 0)
-	equal(t, "visited", since.URLs[0].Visited, true)
+	clicked := s.SyncClock()
+	c.Must(http.MethodDelete, "/v3/stats/one", "")
+	reset := s.SyncClock()
+	then, since := c.At("/v3/urls/one", clicked), c.At("/v3/urls/one", reset)
+	httpapitest.Equal(t, "clicks", then.URLs[0].TotalClicks, 3)
+	httpapitest.Equal(t, "visitors", then.URLs[0].UniqueClicks, 2)
+	httpapitest.Equal(t, "clicks after the reset", since.URLs[0].TotalClicks, 0)
+	httpapitest.Equal(t, "visitors after the reset", since.URLs[0].UniqueClicks, 0)
+	httpapitest.Equal(t, "visited", since.URLs[0].Visited, true)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -14,19 +14,20 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 	"linkledger/projections"
 )
 
 // manyURLs are more URLs than an operation changes at once.
-const manyURLs = 3*operationPortion + 5
+const manyURLs = 3*httpapitest.OperationPortion + 5
 
 // changing is a change of many URLs by the other node that has stopped after its first portion.
 type changing struct {
-	*site
+	*httpapitest.Site
 
-	owner *client
-	key   *client // of the account
+	owner *httpapitest.Client
+	key   *httpapitest.Client // of the account
 	keyID string
 	batch string // of the calls that made the URLs
 	gate  *gate
@@ -35,24 +36,24 @@ type changing struct {
 func newChanging(t *testing.T, urls int) *changing {
 	t.Helper()
 	s := &changing{gate: newGate()}
-	s.site = newSite(t, "", s.gate.adjust)
-	s.owner = s.client(t, "acme")
+	s.Site = httpapitest.NewSite(t, "", s.gate.adjust)
+	s.owner = s.Client(t, "acme")
 	item := `,{"long_url":"https://example.com/","note":"n","tags":["t"]}`
 	for left := urls; left > 0; left -= 50 {
-		s.owner.must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, min(left, 50))[1:]+`]}`)
+		s.owner.Must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, min(left, 50))[1:]+`]}`)
 	}
-	s.batch = s.owner.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"edited"}]}`).header.Get(response.HeaderBatchID)
-	added := s.owner.must("POST", "/v3/keys", `{"name":"agent","expiration_date":"2026-05-14"}`).Keys[0]
-	s.key, s.keyID = &client{t: t, handler: s.handler, username: "acme", key: added.Key}, added.ID
+	s.batch = s.owner.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"edited"}]}`).Header.Get(response.HeaderBatchID)
+	added := s.owner.Must("POST", "/v3/keys", `{"name":"agent","expiration_date":"2026-05-14"}`).Keys[0]
+	s.key, s.keyID = &httpapitest.Client{T: t, Handler: s.Server, Username: "acme", Key: added.Key}, added.ID
 	return s
 }
 
 // changed is how many events have changed URLs so far.
 func (s *changing) changed(t *testing.T) (n int) {
 	t.Helper()
-	s.caughtUp(t)
-	if err := s.db.NewRaw(`SELECT count(*) FROM linkledger.links WHERE account_id = ? AND (archived
-		OR deleted_at IS NOT NULL OR note = 'n')`, s.owner.id).Scan(withTimeout(t), &n); err != nil {
+	s.CatchUp(t)
+	if err := s.DB.NewRaw(`SELECT count(*) FROM linkledger.links WHERE account_id = ? AND (archived
+		OR deleted_at IS NOT NULL OR note = 'n')`, s.owner.ID).Scan(httpapitest.WithTimeout(t), &n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -63,24 +64,24 @@ func (s *changing) changed(t *testing.T) (n int) {
 func TestChangesStopWhenTheirCallerEnds(t *testing.T) {
 	t.Parallel()
 	type caller interface {
-		call(method, path, body string, changes ...with) *answer
+		Call(method, path, body string, changes ...httpapitest.With) *httpapitest.Answer
 	}
 	operations := map[string][3]string{
 		"edit":   {"PATCH", "/v3/urls?tags=t", `{"urls":[{"archived":true}]}`},
 		"delete": {"DELETE", "/v3/urls?tags=t", ""},
 		"undo":   {"POST", "/v3/batches/BATCH/undo", ""},
 	}
-	byKey := func(_ *testing.T, s *changing) (caller, string) { return s.key.on(s.node), "" }
+	byKey := func(_ *testing.T, s *changing) (caller, string) { return s.key.On(s.Node), "" }
 	byPerson := func(t *testing.T, s *changing) (caller, string) {
 		t.Helper()
-		b, id := s.member(t, s.owner, "ada", "owner")
-		return b.copy().on(s.node), id
+		b, id := s.Member(t, s.owner, "ada", "owner")
+		return b.Copy().On(s.Node), id
 	}
 	bySession := func(t *testing.T, s *changing) (caller, string) {
 		t.Helper()
-		b := s.browser(t)
-		started := b.call("POST", "/v3/sessions", "", func(r *http.Request) { r.SetBasicAuth("acme", s.key.key) })
-		return b.copy().on(s.node), started.Sessions[0].ID
+		b := s.Browser(t)
+		started := b.Call("POST", "/v3/sessions", "", func(r *http.Request) { r.SetBasicAuth("acme", s.key.Key) })
+		return b.Copy().On(s.Node), started.Sessions[0].ID
 	}
 	for name, tc := range map[string]struct {
 		operation string
@@ -92,42 +93,42 @@ func TestChangesStopWhenTheirCallerEnds(t *testing.T) {
 		"key revoked in a deletion":  {"delete", byKey, revoked, "has been revoked"},
 		"key revoked during an undo": {"undo", byKey, revoked, "has been revoked"},
 		"key narrowed": {"edit", byKey, func(_ *testing.T, s *changing, _ string) {
-			s.owner.must("PATCH", "/v3/keys/"+s.keyID, `{"scopes":["links:read"]}`)
+			s.owner.Must("PATCH", "/v3/keys/"+s.keyID, `{"scopes":["links:read"]}`)
 		}, "may do less"},
 		"key bound": {"edit", byKey, func(_ *testing.T, s *changing, _ string) {
-			s.owner.must("PATCH", "/v3/keys/"+s.keyID, `{"tags":"+other"}`)
+			s.owner.Must("PATCH", "/v3/keys/"+s.keyID, `{"tags":"+other"}`)
 		}, "may do less"},
 		"key for other networks": {"edit", byKey, func(_ *testing.T, s *changing, _ string) {
-			s.owner.must("PATCH", "/v3/keys/"+s.keyID, `{"networks":["198.51.100.0/24"]}`)
+			s.owner.Must("PATCH", "/v3/keys/"+s.keyID, `{"networks":["198.51.100.0/24"]}`)
 		}, "from this address"},
 		"key over": {"edit", byKey, func(t *testing.T, s *changing, _ string) {
 			t.Helper()
-			s.at(t, "2026-05-15T00:00:00Z")
+			s.SetTime(t, "2026-05-15T00:00:00Z")
 		}, "has expired"},
 		"key rotated": {"edit", byKey, func(t *testing.T, s *changing, _ string) {
 			t.Helper()
 			s.account(t, func(r domain.Request) (accounts.Outcome, error) {
-				return s.accounts.RotateKey(withTimeout(t), r, "acme")
+				return s.Accounts.RotateKey(httpapitest.WithTimeout(t), r, "acme")
 			})
 		}, "has been revoked"},
 		"account deactivated": {"edit", byKey, func(t *testing.T, s *changing, _ string) {
 			t.Helper()
 			s.account(t, func(r domain.Request) (accounts.Outcome, error) {
-				return s.accounts.Deactivate(withTimeout(t), r, "acme")
+				return s.Accounts.Deactivate(httpapitest.WithTimeout(t), r, "acme")
 			})
 		}, "not active"},
 		"member removed": {"edit", byPerson, func(_ *testing.T, s *changing, id string) {
-			s.owner.must("DELETE", "/v3/members/"+id, "")
+			s.owner.Must("DELETE", "/v3/members/"+id, "")
 		}, "session of this call has ended"},
 		"member lowered": {"undo", byPerson, func(_ *testing.T, s *changing, id string) {
-			s.owner.must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
+			s.owner.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
 		}, "session of this call has ended"},
 		"person erased": {"edit", byPerson, func(t *testing.T, s *changing, id string) {
 			t.Helper()
-			s.erase(t, id)
+			s.Erase(t, id)
 		}, "session of this call has ended"},
 		"session ended": {"delete", bySession, func(_ *testing.T, s *changing, id string) {
-			s.owner.must("DELETE", "/v3/sessions/"+id, "")
+			s.owner.Must("DELETE", "/v3/sessions/"+id, "")
 		}, "session of this call has ended"},
 		"key of a session revoked": {"edit", bySession, revoked, "session of this call has ended"},
 	} {
@@ -137,36 +138,36 @@ func TestChangesStopWhenTheirCallerEnds(t *testing.T) {
 			by, id := tc.by(t, s)
 			do := operations[tc.operation]
 			s.gate.closed.Store(true)
-			answered := make(chan *answer)
-			go func() { answered <- by.call(do[0], strings.ReplaceAll(do[1], "BATCH", s.batch), do[2]) }()
+			answered := make(chan *httpapitest.Answer)
+			go func() { answered <- by.Call(do[0], strings.ReplaceAll(do[1], "BATCH", s.batch), do[2]) }()
 			<-s.gate.arrived
 			tc.end(t, s, id)
 			before := s.changed(t)
 			close(s.gate.open)
 			a := <-answered
-			a.is(http.StatusForbidden, apierror.CodeAccessDenied)
-			a.has(tc.details)
-			a.has("it has changed 25 URLs")
-			if before != operationPortion || s.changed(t) != before || a.header.Get(response.HeaderBatchID) == "" {
-				t.Errorf("%d URLs were changed at the answer, %d in the end, by %v", before, s.changed(t), a.header)
+			a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
+			a.Has(tc.details)
+			a.Has("it has changed 25 URLs")
+			if before != httpapitest.OperationPortion || s.changed(t) != before || a.Header.Get(response.HeaderBatchID) == "" {
+				t.Errorf("%d URLs were changed at the answer, %d in the end, by %v", before, s.changed(t), a.Header)
 			}
 		})
 	}
 }
 
-func revoked(_ *testing.T, s *changing, _ string) { s.owner.must("DELETE", "/v3/keys/"+s.keyID, "") }
+func revoked(_ *testing.T, s *changing, _ string) { s.owner.Must("DELETE", "/v3/keys/"+s.keyID, "") }
 
 // account changes the account as an operator does, and waits until the other node knows it.
 func (s *changing) account(t *testing.T, change func(domain.Request) (accounts.Outcome, error)) {
 	t.Helper()
 	outcome, err := change(domain.Request{Operator: true, Command: uuid.New()})
 	if err == nil {
-		err = s.waiter.Wait(withTimeout(t), projections.Accounts, outcome.Position.Commit)
+		err = s.Waiter.Wait(httpapitest.WithTimeout(t), projections.Accounts, outcome.Position.Commit)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for ctx := withTimeout(t); s.key.on(s.node).call("GET", "/v3/domains", "").status == http.StatusOK; {
+	for ctx := httpapitest.WithTimeout(t); s.key.On(s.Node).Call("GET", "/v3/domains", "").Status == http.StatusOK; {
 		if ctx.Err() != nil {
 			t.Fatal("the other node never knows it")
 		}
@@ -176,25 +177,25 @@ func (s *changing) account(t *testing.T, change func(domain.Request) (accounts.O
 // TestSlowCallsEndWithTheirKey revokes a key while a call with it is still being sent.
 func TestSlowCallsEndWithTheirKey(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "owner")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"old"`)
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "owner")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"old"`)
 	for _, call := range []struct{ method, path, body string }{
 		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"new"}]}`},
 		{"PATCH", "/v3/urls/old", `{"urls":[{"note":"x"}]}`},
 		{"POST", "/v3/tags", `{"label":"new"}`},
 	} {
-		added := owner.must("POST", "/v3/keys", `{"name":"slow"}`).Keys[0]
-		slow := &client{t: t, handler: s.node, username: "owner", key: added.Key}
+		added := owner.Must("POST", "/v3/keys", `{"name":"slow"}`).Keys[0]
+		slow := &httpapitest.Client{T: t, Handler: s.Node, Username: "owner", Key: added.Key}
 		body, sending := io.Pipe()
-		answered := make(chan *answer)
+		answered := make(chan *httpapitest.Answer)
 		go func() {
-			answered <- slow.call(call.method, call.path, call.body, func(r *http.Request) { r.Body = body })
+			answered <- slow.Call(call.method, call.path, call.body, func(r *http.Request) { r.Body = body })
 		}()
 		if _, err := io.WriteString(sending, call.body[:5]); err != nil { // it is read after the login
 			t.Fatal(err)
 		}
-		owner.must("DELETE", "/v3/keys/"+added.ID, "")
+		owner.Must("DELETE", "/v3/keys/"+added.ID, "")
 		if _, err := io.WriteString(sending, call.body[5:]); err != nil {
 			t.Fatal(err)
 		}
@@ -203,14 +204,14 @@ func TestSlowCallsEndWithTheirKey(t *testing.T) {
 		}
 		a := <-answered
 		if len(a.URLs) == 1 {
-			a.URLs[0].failed(t, apierror.CodeAccessDenied, "has been revoked")
+			a.URLs[0].Failed(t, apierror.CodeAccessDenied, "has been revoked")
 		} else {
-			a.is(http.StatusForbidden, apierror.CodeAccessDenied)
+			a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
 		}
 	}
-	owner.call("GET", "/v3/urls/new", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-	equal(t, "note", owner.read("old").Note, "")
-	equal(t, "tags", len(owner.must("GET", "/v3/tags", "").Tags), 0)
+	owner.Call("GET", "/v3/urls/new", "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
+	httpapitest.Equal(t, "note", owner.Read("old").Note, "")
+	httpapitest.Equal(t, "tags", len(owner.Must("GET", "/v3/tags", "").Tags), 0)
 }
 
 // TestNothingIsChangedAfterARevocation revokes a key while calls with it change many URLs on two
@@ -219,13 +220,13 @@ func TestNothingIsChangedAfterARevocation(t *testing.T) {
 	t.Parallel()
 	const urls = 2000 // it takes longer to change them than to revoke the key
 	s := newChanging(t, urls)
-	done := make(chan *answer)
-	for i, node := range []http.Handler{s.handler, s.node} {
+	done := make(chan *httpapitest.Answer)
+	for i, node := range []http.Handler{s.Server, s.Node} {
 		go func() {
-			var last *answer
+			var last *httpapitest.Answer
 			for round := 0; round < 1000; round++ {
 				body := `{"urls":[{"archived":` + []string{"true", "false"}[(round+i)%2] + `}]}`
-				if last = s.key.on(node).call("PATCH", "/v3/urls?tags=t", body); last.status != http.StatusOK {
+				if last = s.key.On(node).Call("PATCH", "/v3/urls?tags=t", body); last.Status != http.StatusOK {
 					break
 				}
 			}
@@ -234,11 +235,11 @@ func TestNothingIsChangedAfterARevocation(t *testing.T) {
 	}
 	events := func() (n int) {
 		t.Helper()
-		head, err := s.store.Head(withTimeout(t))
+		head, err := s.Store.Head(httpapitest.WithTimeout(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.store.ReadLog(withTimeout(t), eventstore.Position{}, head, func(all []eventstore.Recorded) error {
+		if err := s.Store.ReadLog(httpapitest.WithTimeout(t), eventstore.Position{}, head, func(all []eventstore.Recorded) error {
 			for _, e := range all {
 				if e.Type == "url.settings_changed.v1" {
 					n++
@@ -250,7 +251,7 @@ func TestNothingIsChangedAfterARevocation(t *testing.T) {
 		}
 		return n
 	}
-	for ctx := withTimeout(t); events() < urls+2*operationPortion; {
+	for ctx := httpapitest.WithTimeout(t); events() < urls+2*httpapitest.OperationPortion; {
 		if ctx.Err() != nil {
 			t.Fatal(context.Cause(ctx))
 		}
@@ -259,8 +260,8 @@ func TestNothingIsChangedAfterARevocation(t *testing.T) {
 	revoked(t, s, "")
 	took, atAnswer := time.Since(began), events()
 	for range 2 {
-		if a := <-done; a.code() != apierror.CodeAccessDenied && a.code() != apierror.CodeInvalidKey {
-			t.Errorf("the calls end with %d %s", a.status, a.body)
+		if a := <-done; a.Code() != apierror.CodeAccessDenied && a.Code() != apierror.CodeInvalidKey {
+			t.Errorf("the calls end with %d %s", a.Status, a.Body)
 		}
 	}
 	if after := events(); after != atAnswer {

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -7,69 +7,48 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
-	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/queries"
 )
 
-// setAside appends an event, such as one that contradicts its stream, past all checks of commands, and waits until
-// projections have passed it or set it aside.
-func (s *stack) setAside(t *testing.T, stream string, e events.Event, by ...string) {
-	t.Helper()
-	last, err := s.store.Last(t.Context(), stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	appended, err := s.store.Append(t.Context(), eventstore.Write{
-		Stream: stream, Expected: last.Revision, Command: uuid.New(), Events: []events.Event{e},
-	})
-	for _, name := range by {
-		if err == nil {
-			err = s.waiter.Wait(withTimeout(t), name, appended.Position.Commit)
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // late checks that an answer says that a stored change has no effect.
-func (a *answer) late() {
-	a.t.Helper()
-	a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
-	a.has("cannot take effect")
+func late(a *httpapitest.Answer) {
+	a.T.Helper()
+	a.Is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+	a.Has("cannot take effect")
 }
 
 // sees checks which links a bound key sees, in each way in which it can read them.
-func (c *client) sees(links ...string) {
-	c.t.Helper()
+func sees(c *httpapitest.Client, links ...string) {
+	c.T.Helper()
 	for _, path := range []string{"/v3/urls", "/v3/urls?tags=~archived", "/v3/urls?search=example"} {
-		a := c.must("GET", path, "")
+		a := c.Must("GET", path, "")
 		if len(a.URLs) != len(links) || int(a.Page.TotalCount) != len(links) {
-			c.t.Errorf("%s: %d links of %d, want %q", path, len(a.URLs), a.Page.TotalCount, links)
+			c.T.Errorf("%s: %d links of %d, want %q", path, len(a.URLs), a.Page.TotalCount, links)
 		}
 	}
-	if n := c.counter("urls"); n != int64(len(links)) {
-		c.t.Errorf("the account has %d links, want %q", n, links)
+	if n := c.Counter("urls"); n != int64(len(links)) {
+		c.T.Errorf("the account has %d links, want %q", n, links)
 	}
 }
 
 // hides checks that a bound key does not see a link, in each way in which it can name it.
-func (c *client) hides(hash, asOf string) {
-	c.t.Helper()
-	missing := func(a *answer) { c.t.Helper(); a.is(http.StatusNotFound, apierror.CodeURLNotFound) }
-	missing(c.call("GET", "/v3/urls/"+hash, ""))
-	missing(c.at("/v3/urls/"+hash, asOf))
-	missing(c.call("GET", "/v3/stats/"+hash, ""))
-	missing(c.call("DELETE", "/v3/urls/"+hash, ""))
-	if a := c.call("GET", "/v3/tags", ""); len(a.Tags) != 0 {
-		c.t.Errorf("tags %+v", a.Tags)
+func hides(c *httpapitest.Client, hash, asOf string) {
+	c.T.Helper()
+	missing := func(a *httpapitest.Answer) { c.T.Helper(); a.Is(http.StatusNotFound, apierror.CodeURLNotFound) }
+	missing(c.Call("GET", "/v3/urls/"+hash, ""))
+	missing(c.At("/v3/urls/"+hash, asOf))
+	missing(c.Call("GET", "/v3/stats/"+hash, ""))
+	missing(c.Call("DELETE", "/v3/urls/"+hash, ""))
+	if a := c.Call("GET", "/v3/tags", ""); len(a.Tags) != 0 {
+		c.T.Errorf("tags %+v", a.Tags)
 	}
-	if a := c.at("/v3/urls", asOf); len(a.URLs) != 0 {
-		c.t.Errorf("in the past %+v", a.URLs)
+	if a := c.At("/v3/urls", asOf); len(a.URLs) != 0 {
+		c.T.Errorf("in the past %+v", a.URLs)
 	}
 }
 
@@ -80,57 +59,57 @@ func TestBoundsWhileTagsAreSetAside(t *testing.T) {
 	for _, policy := range []engine.Policy{engine.Stop, engine.Park} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
-			s := newStackThat(t, engine.Config{Policy: policy}, eventstoretest.Serve(t))
-			s.syncClock()
-			owner, other := s.client(t, "owner"), s.client(t, "other")
-			owner.create(`"long_url":"https://example.com/","custom_hash":"both","tags":["public","plain"]`)
-			owner.must("POST", "/v3/tags", `{"label":"secret"}`)
-			owner.must("POST", "/v3/tags", `{"label":"loose"}`)
-			bounds := map[string]*client{}
+			s := httpapitest.NewProjecting(t, engine.Config{Policy: policy}, eventstoretest.Serve(t))
+			s.SyncClock()
+			owner, other := s.Client(t, "owner"), s.Client(t, "other")
+			owner.Create(`"long_url":"https://example.com/","custom_hash":"both","tags":["public","plain"]`)
+			owner.Must("POST", "/v3/tags", `{"label":"secret"}`)
+			owner.Must("POST", "/v3/tags", `{"label":"loose"}`)
+			bounds := map[string]*httpapitest.Client{}
 			for _, bound := range []string{`+public`, `~secret`, `public|~plain`, `public&>2020-01-01`} {
-				bounds[bound] = owner.withKey(`"tags":"` + bound + `"`)
-				bounds[bound].sees("both")
+				bounds[bound] = owner.WithKey(`"tags":"` + bound + `"`)
+				sees(bounds[bound], "both")
 			}
-			open := owner.withKey(`"tags":"~archived"`) // names no label
-			other.create(`"long_url":"https://example.com/","custom_hash":"other","tags":["public"]`)
-			neighbour := other.withKey(`"tags":"+public"`)
-			before := s.syncClock()
+			open := owner.WithKey(`"tags":"~archived"`) // names no label
+			other.Create(`"long_url":"https://example.com/","custom_hash":"other","tags":["public"]`)
+			neighbour := other.WithKey(`"tags":"+public"`)
+			before := s.SyncClock()
 
-			stream := events.StreamTags + owner.id
-			s.setAside(t, stream, events.TagDeleted{TagID: "no id", At: *s.now.Load()}, projections.Tags, projections.History)
-			now := s.syncClock()
+			stream := events.StreamTags + owner.ID
+			s.SetAside(t, stream, events.TagDeleted{TagID: "no id", At: s.Now()}, projections.Tags, projections.History)
+			now := s.SyncClock()
 			for _, c := range bounds {
-				c.sees()
-				c.hides("both", before)
-				c.hides("both", now)
+				sees(c)
+				hides(c, "both", before)
+				hides(c, "both", now)
 			}
-			open.sees("both")
-			neighbour.sees("other")
+			sees(open, "both")
+			sees(neighbour, "other")
 
 			for range 2 { // also a repeat, which finds nothing left to store
-				owner.call("PATCH", "/v3/tags/loose", `{"label":"looser"}`)
-				owner.call("PATCH", "/v3/tags/looser", `{"label":"looser"}`).late()
-				owner.call("POST", "/v3/tags", `{"label":"new"}`).late()
-				owner.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","tags":["fresh"]}]}`).late()
-				owner.call("PATCH", "/v3/urls/both", `{"urls":[{"tags":["+fresh"]}]}`).late()
+				owner.Call("PATCH", "/v3/tags/loose", `{"label":"looser"}`)
+				late(owner.Call("PATCH", "/v3/tags/looser", `{"label":"looser"}`))
+				late(owner.Call("POST", "/v3/tags", `{"label":"new"}`))
+				late(owner.Call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","tags":["fresh"]}]}`))
+				late(owner.Call("PATCH", "/v3/urls/both", `{"urls":[{"tags":["+fresh"]}]}`))
 			}
-			owner.call("DELETE", "/v3/tags/looser", "").late()
-			owner.must("PATCH", "/v3/urls/both", `{"urls":[{"note":"n"}]}`)
-			owner.must("PATCH", "/v3/urls/both", `{"urls":[{"tags":["+public"]}]}`)
-			a := owner.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1"},{"long_url":"https://example.com/2","tags":["fresh"]}]}`)
-			if a.is(http.StatusOK, apierror.CodeOK); a.URLs[0].code() != apierror.CodeOK || a.URLs[1].code() != apierror.CodeUnknown {
+			late(owner.Call("DELETE", "/v3/tags/looser", ""))
+			owner.Must("PATCH", "/v3/urls/both", `{"urls":[{"note":"n"}]}`)
+			owner.Must("PATCH", "/v3/urls/both", `{"urls":[{"tags":["+public"]}]}`)
+			a := owner.Call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1"},{"long_url":"https://example.com/2","tags":["fresh"]}]}`)
+			if a.Is(http.StatusOK, apierror.CodeOK); a.URLs[0].Code() != apierror.CodeOK || a.URLs[1].Code() != apierror.CodeUnknown {
 				t.Errorf("%+v", a.URLs)
 			}
-			other.must("POST", "/v3/tags", `{"label":"new"}`)
-			neighbour.sees("other")
+			other.Must("POST", "/v3/tags", `{"label":"new"}`)
+			sees(neighbour, "other")
 
 			for _, name := range []string{projections.Tags, projections.History} {
-				if _, err := projections.DiscardDeadLetters(t.Context(), s.db, name, ""); err != nil {
+				if _, err := projections.DiscardDeadLetters(t.Context(), s.DB, name, ""); err != nil {
 					t.Fatal(err)
 				}
 			}
-			owner.must("POST", "/v3/tags", `{"label":"newest"}`)
-			if a := bounds["+public"].must("GET", "/v3/urls/both", ""); len(a.URLs) != 1 {
+			owner.Must("POST", "/v3/tags", `{"label":"newest"}`)
+			if a := bounds["+public"].Must("GET", "/v3/urls/both", ""); len(a.URLs) != 1 {
 				t.Errorf("%+v", a.URLs)
 			}
 		})
@@ -141,41 +120,41 @@ func TestBoundsWhileTagsAreSetAside(t *testing.T) {
 // may have another tag meanwhile, and that no change of it is answered as done.
 func TestLinksThatAreSetAside(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	s.syncClock()
-	owner := s.client(t, "owner")
-	owner.must("POST", "/v3/tags", `{"label":"secret"}`)
+	s := httpapitest.New(t)
+	s.SyncClock()
+	owner := s.Client(t, "owner")
+	owner.Must("POST", "/v3/tags", `{"label":"secret"}`)
 	for _, hash := range []string{"one", "two"} {
-		owner.create(`"long_url":"https://example.com/","custom_hash":"` + hash + `","tags":["public"]`)
+		owner.Create(`"long_url":"https://example.com/","custom_hash":"` + hash + `","tags":["public"]`)
 	}
-	bound := owner.withKey(`"tags":"public&~secret"`)
-	victim := owner.create(`"long_url":"https://example.com/","tags":["public"]`) // its stream is that of its hash
+	bound := owner.WithKey(`"tags":"public&~secret"`)
+	victim := owner.Create(`"long_url":"https://example.com/","tags":["public"]`) // its stream is that of its hash
 	for _, hash := range []string{"one", victim.Hash} {
-		link, err := queries.New(s.db).LinkByHash(t.Context(), uuid.MustParse(owner.id), hash)
+		link, err := queries.New(s.DB).LinkByHash(t.Context(), uuid.MustParse(owner.ID), hash)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.setAside(t, events.LinkStream(link.ID.String()), events.URLUntagged{Tags: []string{"no id"}, At: *s.now.Load()}, projections.Links, projections.History)
+		s.SetAside(t, events.LinkStream(link.ID.String()), events.URLUntagged{Tags: []string{"no id"}, At: s.Now()}, projections.Links, projections.History)
 	}
-	now := s.syncClock()
-	bound.sees("two")
+	now := s.SyncClock()
+	sees(bound, "two")
 	for _, hash := range []string{"one", victim.Hash} {
-		bound.call("GET", "/v3/urls/"+hash, "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-		bound.at("/v3/urls/"+hash, now).is(http.StatusNotFound, apierror.CodeURLNotFound)
+		bound.Call("GET", "/v3/urls/"+hash, "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
+		bound.At("/v3/urls/"+hash, now).Is(http.StatusNotFound, apierror.CodeURLNotFound)
 		for range 2 {
-			owner.call("PATCH", "/v3/urls/"+hash, `{"urls":[{"tags":["+secret"]}]}`).late()
-			owner.call("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"n"}]}`).late()
+			late(owner.Call("PATCH", "/v3/urls/"+hash, `{"urls":[{"tags":["+secret"]}]}`))
+			late(owner.Call("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"n"}]}`))
 		}
 	}
-	owner.call("PATCH", "/v3/urls?hashes=one,two", `{"urls":[{"note":"m"}]}`).is(http.StatusOK, apierror.CodeOK)
-	owner.call("PATCH", "/v3/urls?tags=public", `{"urls":[{"note":"o"}]}`).late()
-	owner.must("DELETE", "/v3/urls/"+victim.Hash, "")
-	owner.must("DELETE", "/v3/urls?hashes=one,two", "")
+	owner.Call("PATCH", "/v3/urls?hashes=one,two", `{"urls":[{"note":"m"}]}`).Is(http.StatusOK, apierror.CodeOK)
+	late(owner.Call("PATCH", "/v3/urls?tags=public", `{"urls":[{"note":"o"}]}`))
+	owner.Must("DELETE", "/v3/urls/"+victim.Hash, "")
+	owner.Must("DELETE", "/v3/urls?hashes=one,two", "")
 	for _, hash := range []string{"one", "two", victim.Hash} {
-		owner.call("GET", "/v3/urls/"+hash, "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-		if a := s.visit(t, "GET", "/"+hash); a.status != http.StatusNotFound && a.status != http.StatusGone {
-			t.Errorf("the deleted link %s answers %d", hash, a.status)
+		owner.Call("GET", "/v3/urls/"+hash, "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
+		if a := s.Visit(t, "GET", "/"+hash); a.Status != http.StatusNotFound && a.Status != http.StatusGone {
+			t.Errorf("the deleted link %s answers %d", hash, a.Status)
 		}
 	}
-	owner.call("POST", "/v3/urls/one/restore", "{}").late()
+	late(owner.Call("POST", "/v3/urls/one/restore", "{}"))
 }

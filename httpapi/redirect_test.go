@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -10,26 +10,21 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
+	"linkledger/httpapi/httpapitest"
 )
-
-// visit follows a short link.
-// visit follows a link, as a person does if no change says otherwise.
-func (s *stack) visit(t testing.TB, method, path string, changes ...with) *answer {
-	t.Helper()
-	return send(t, s.handler, method, path, "", append([]with{header("User-Agent", lynx)}, changes...)...)
-}
 
 func TestRedirect(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
 	for hash, long := range map[string]string{
 		"plain": "https://example.com/a", "odd": "HTTPS://Example.COM:443/%7Ea/../b//c?q=<ü>&x='\\\"#frag",
 		"bare": "http://example.com",
 	} {
-		c.must(
+		c.Must(
 			"POST", "/v3/urls",
 			`{"urls":[{"custom_hash":"`+hash+`","long_url":"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(
 				long,
@@ -37,12 +32,12 @@ func TestRedirect(t *testing.T) {
 		)
 		for _, path := range []string{hash, hash + "/", fmt.Sprintf("%%%02X", hash[0]) + hash[1:], hash + "?utm=1"} {
 			for _, method := range []string{"GET", "HEAD"} {
-				a := s.visit(t, method, "/"+path)
-				equal(t, method+" "+path, a.status, http.StatusFound)
-				equal(t, "Location", a.header.Get("Location"), strings.ReplaceAll(long, "ü", "%C3%BC"))
-				equal(t, "Cache-Control", a.header.Get("Cache-Control"), "private, no-store")
-				equal(t, "Referrer-Policy", a.header.Get("Referrer-Policy"), "strict-origin-when-cross-origin")
-				equal(t, "body", a.body, "")
+				a := s.Visit(t, method, "/"+path)
+				httpapitest.Equal(t, method+" "+path, a.Status, http.StatusFound)
+				httpapitest.Equal(t, "Location", a.Header.Get("Location"), strings.ReplaceAll(long, "ü", "%C3%BC"))
+				httpapitest.Equal(t, "Cache-Control", a.Header.Get("Cache-Control"), "private, no-store")
+				httpapitest.Equal(t, "Referrer-Policy", a.Header.Get("Referrer-Policy"), "strict-origin-when-cross-origin")
+				httpapitest.Equal(t, "body", a.Body, "")
 			}
 		}
 	}
@@ -50,74 +45,74 @@ func TestRedirect(t *testing.T) {
 
 func TestClicksAreCounted(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	c.create(`"long_url":"https://example.com/","custom_hash":"two"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	c.Create(`"long_url":"https://example.com/","custom_hash":"two"`)
 	stats := func() contract.Stats {
 		t.Helper()
-		s.caughtUp(t)
-		return c.must("GET", "/v3/stats/one/", "").Stats[0]
+		s.CatchUp(t)
+		return c.Must("GET", "/v3/stats/one/", "").Stats[0]
 	}
-	if none := c.must(
+	if none := c.Must(
 		"GET", "/v3/stats/one", "",
-	); !strings.Contains(none.body, `"stats":[{"hash":"one","total_clicks":0,"unique_clicks":0,"daily_clicks":{}}]`) {
-		t.Errorf("stats of an unvisited link are %s", none.body)
+	); !strings.Contains(none.Body, `"stats":[{"hash":"one","total_clicks":0,"unique_clicks":0,"daily_clicks":{}}]`) {
+		t.Errorf("stats of an unvisited link are %s", none.Body)
 	}
 	const ann, ben = "192.0.2.1:1000", "192.0.2.2:1000"
-	s.visit(t, "GET", "/one", from(ann, firefox))
-	s.visit(t, "HEAD", "/one", from(ann, firefox))
-	s.visit(t, "GET", "/one/", from("192.0.2.1:2000", firefox))      // the port does not identify a visitor
-	s.visit(t, "GET", "/one", from("[::ffff:192.0.2.1]:9", firefox)) // nor does the notation of the address
-	s.visit(t, "GET", "/one", from(ann, firefox), header("X-Forwarded-For", "203.0.113.9"))
-	s.at(t, "2026-05-15T00:00:00Z")
-	s.visit(t, "GET", "/one", from(ann, iPhone))
-	s.visit(t, "GET", "/one", from(ben, firefox))
-	s.visit(t, "GET", "/one/qr.png", from(ben, iPhone))
+	s.Visit(t, "GET", "/one", httpapitest.From(ann, httpapitest.Firefox))
+	s.Visit(t, "HEAD", "/one", httpapitest.From(ann, httpapitest.Firefox))
+	s.Visit(t, "GET", "/one/", httpapitest.From("192.0.2.1:2000", httpapitest.Firefox))      // the port does not identify a visitor
+	s.Visit(t, "GET", "/one", httpapitest.From("[::ffff:192.0.2.1]:9", httpapitest.Firefox)) // nor does the notation of the address
+	s.Visit(t, "GET", "/one", httpapitest.From(ann, httpapitest.Firefox), httpapitest.Header("X-Forwarded-For", "203.0.113.9"))
+	s.SetTime(t, "2026-05-15T00:00:00Z")
+	s.Visit(t, "GET", "/one", httpapitest.From(ann, httpapitest.IPhone))
+	s.Visit(t, "GET", "/one", httpapitest.From(ben, httpapitest.Firefox))
+	s.Visit(t, "GET", "/one/qr.png", httpapitest.From(ben, httpapitest.IPhone))
 	// an IPv6 network is one visitor, whose addresses change
 	for _, device := range []string{
 		"[2001:db8::1]:1", "[2001:db8::a:2]:1", "[2001:db8:0:0:ffff::1]:1", "[2001:db8:0:1::1]:1",
 	} {
-		s.visit(t, "GET", "/two", from(device, firefox))
+		s.Visit(t, "GET", "/two", httpapitest.From(device, httpapitest.Firefox))
 	}
-	s.caughtUp(t)
-	equal(t, "visitors by IPv6", c.must("GET", "/v3/stats/two", "").Stats[0].UniqueClicks, 2)
+	s.CatchUp(t)
+	httpapitest.Equal(t, "visitors by IPv6", c.Must("GET", "/v3/stats/two", "").Stats[0].UniqueClicks, 2)
 	got := stats()
-	equal(t, "total", got.TotalClicks, 6)
-	equal(t, "unique", got.UniqueClicks, 3)
-	equal(t, "first day", got.DailyClicks["2026-05-14"], contract.Day{Total: 4, Unique: 1})
-	equal(t, "second day", got.DailyClicks["2026-05-15"], contract.Day{Total: 2, Unique: 2})
-	read := c.read("one")
+	httpapitest.Equal(t, "total", got.TotalClicks, 6)
+	httpapitest.Equal(t, "unique", got.UniqueClicks, 3)
+	httpapitest.Equal(t, "first day", got.DailyClicks["2026-05-14"], contract.Day{Total: 4, Unique: 1})
+	httpapitest.Equal(t, "second day", got.DailyClicks["2026-05-15"], contract.Day{Total: 2, Unique: 2})
+	read := c.Read("one")
 	if read.TotalClicks != 6 || read.UniqueClicks != 3 || !read.Visited ||
-		wire(*read.LastVisit) != "2026-05-15T00:00:00+00:00" {
+		httpapitest.Wire(*read.LastVisit) != "2026-05-15T00:00:00+00:00" {
 		t.Errorf("the record of a visited link is %+v", read)
 	}
-	edited := c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"n"}]}`).URLs[0]
-	equal(t, "clicks after an edit", edited.TotalClicks, 6)
-	equal(t, "created_at", wire(edited.CreatedAt), "2026-05-14T12:00:00+00:00")
-	equal(t, "modified_at", wire(edited.ModifiedAt), "2026-05-15T00:00:00+00:00")
+	edited := c.Must("PATCH", "/v3/urls/one", `{"urls":[{"note":"n"}]}`).URLs[0]
+	httpapitest.Equal(t, "clicks after an edit", edited.TotalClicks, 6)
+	httpapitest.Equal(t, "created_at", httpapitest.Wire(edited.CreatedAt), "2026-05-14T12:00:00+00:00")
+	httpapitest.Equal(t, "modified_at", httpapitest.Wire(edited.ModifiedAt), "2026-05-15T00:00:00+00:00")
 }
 
 func TestLinksThatDoNotRedirect(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c, quitter := s.client(t, "alice"), s.client(t, "quitter")
+	s := httpapitest.New(t)
+	c, quitter := s.Client(t, "alice"), s.Client(t, "quitter")
 	for _, fields := range []string{
 		`"custom_hash":"today","expiration_date":"2026-05-14"`, `"custom_hash":"once","max_clicks":1`,
 		`"custom_hash":"deleted"`, `"custom_hash":"old"`, `"custom_hash":"past","expiration_date":"2026-05-13"`,
 		`"custom_hash":"archived"`,
 	} {
-		c.create(`"long_url":"https://example.com/",` + fields)
+		c.Create(`"long_url":"https://example.com/",` + fields)
 	}
-	c.must("DELETE", "/v3/urls/deleted", "")
-	c.must("PATCH", "/v3/urls/old", `{"urls":[{"custom_hash":"new"}]}`)
-	c.must("PATCH", "/v3/urls/archived", `{"urls":[{"archived":true}]}`)
-	quitter.create(`"long_url":"https://example.com/","custom_hash":"quit"`)
-	s.deactivate(t, "quitter")
-	equal(t, "QR code before", s.visit(t, "GET", "/once/qr.png").status, http.StatusOK)
-	equal(t, "first click", s.visit(t, "GET", "/once").status, http.StatusFound)
-	s.caughtUp(t)
-	s.at(t, "2026-05-14T23:59:59Z")
+	c.Must("DELETE", "/v3/urls/deleted", "")
+	c.Must("PATCH", "/v3/urls/old", `{"urls":[{"custom_hash":"new"}]}`)
+	c.Must("PATCH", "/v3/urls/archived", `{"urls":[{"archived":true}]}`)
+	quitter.Create(`"long_url":"https://example.com/","custom_hash":"quit"`)
+	s.Deactivate(t, "quitter")
+	httpapitest.Equal(t, "QR code before", s.Visit(t, "GET", "/once/qr.png").Status, http.StatusOK)
+	httpapitest.Equal(t, "first click", s.Visit(t, "GET", "/once").Status, http.StatusFound)
+	s.CatchUp(t)
+	s.SetTime(t, "2026-05-14T23:59:59Z")
 	for path, status := range map[string]int{
 		"/today": 302, "/new": 302, "/archived": 302, "/once": 410, "/deleted": 410, "/past": 410, "/quit": 410,
 		"/quit/qr.png": 410, "/deleted/qr.png": 410,
@@ -127,71 +122,71 @@ func TestLinksThatDoNotRedirect(t *testing.T) {
 		"/consoles": 404, "/v3x": 404, "/none/qr.png": 404,
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
-			a := s.visit(t, method, path)
-			equal(t, method+" "+path, a.status, status)
-			if location := a.header.Get("Location"); status != 302 && location != "" {
+			a := s.Visit(t, method, path)
+			httpapitest.Equal(t, method+" "+path, a.Status, status)
+			if location := a.Header.Get("Location"); status != 302 && location != "" {
 				t.Errorf("%s leads to %s", path, location)
 			}
 		}
 	}
-	s.at(t, "2026-05-15T00:00:00Z")
-	equal(t, "the day after", s.visit(t, "GET", "/today").status, http.StatusGone)
-	equal(t, "its QR code", s.visit(t, "GET", "/today/qr.png").status, http.StatusGone)
-	equal(t, "POST", s.visit(t, "POST", "/new").status, http.StatusMethodNotAllowed)
-	equal(t, "Allow", s.visit(t, "POST", "/new").header.Get("Allow"), "GET, HEAD, OPTIONS")
-	equal(
-		t, "override", s.visit(t, "POST", "/new", header("X-HTTP-Method-Override", "GET")).status,
+	s.SetTime(t, "2026-05-15T00:00:00Z")
+	httpapitest.Equal(t, "the day after", s.Visit(t, "GET", "/today").Status, http.StatusGone)
+	httpapitest.Equal(t, "its QR code", s.Visit(t, "GET", "/today/qr.png").Status, http.StatusGone)
+	httpapitest.Equal(t, "POST", s.Visit(t, "POST", "/new").Status, http.StatusMethodNotAllowed)
+	httpapitest.Equal(t, "Allow", s.Visit(t, "POST", "/new").Header.Get("Allow"), "GET, HEAD, OPTIONS")
+	httpapitest.Equal(
+		t, "override", s.Visit(t, "POST", "/new", httpapitest.Header("X-HTTP-Method-Override", "GET")).Status,
 		http.StatusMethodNotAllowed,
 	)
 }
 
 func TestNotices(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
+	s := httpapitest.New(t)
 	for accept, json := range map[string]bool{
 		"": false, "*/*": false, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": false,
 		"application/json": true, "Application/JSON; charset=utf-8": true, "text/plain, application/json;q=0.9": true,
 		"text/html, application/json": false, "text/html;q=0.5, application/json;q=0.8": true,
 		"application/json;q=0": false, "application/json;q=x": false,
 	} {
-		a := s.visit(t, "GET", "/none", header("Accept", accept))
-		equal(t, "status", a.status, http.StatusNotFound)
-		equal(t, "Vary", a.header.Get("Vary"), "Accept")
-		equal(t, "Cache-Control", a.header.Get("Cache-Control"), "no-store")
+		a := s.Visit(t, "GET", "/none", httpapitest.Header("Accept", accept))
+		httpapitest.Equal(t, "status", a.Status, http.StatusNotFound)
+		httpapitest.Equal(t, "Vary", a.Header.Get("Vary"), "Accept")
+		httpapitest.Equal(t, "Cache-Control", a.Header.Get("Cache-Control"), "no-store")
 		if json {
-			a.is(http.StatusNotFound, apierror.CodeURLNotFound)
+			a.Is(http.StatusNotFound, apierror.CodeURLNotFound)
 			continue
 		}
-		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") ||
-			!strings.Contains(a.body, "There is no such link") {
-			t.Errorf("response to Accept: %s: %s", accept, a.body)
+		if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") ||
+			!strings.Contains(a.Body, "There is no such link") {
+			t.Errorf("response to Accept: %s: %s", accept, a.Body)
 		}
 	}
-	odd := s.visit(t, "GET", "/none/qr.png?size=<script>")
-	equal(t, "status", odd.status, http.StatusBadRequest)
-	if strings.Contains(odd.body, "<script>") || !strings.Contains(odd.body, "&lt;script&gt;") {
-		t.Errorf("the page contains what the client sent: %s", odd.body)
+	odd := s.Visit(t, "GET", "/none/qr.png?size=<script>")
+	httpapitest.Equal(t, "status", odd.Status, http.StatusBadRequest)
+	if strings.Contains(odd.Body, "<script>") || !strings.Contains(odd.Body, "&lt;script&gt;") {
+		t.Errorf("the page contains what the client sent: %s", odd.Body)
 	}
 }
 
 func TestQRImages(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	links := c.create(`"long_url":"https://example.com/","custom_hash":"one"`).Links
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	links := c.Create(`"long_url":"https://example.com/","custom_hash":"one"`).Links
 	for link, side := range map[string]int{
 		links.QRSmall: 200, links.QRBig: 600, "http://sho.rt/one/qr.png/": 200,
 	} {
-		a := s.visit(t, "GET", strings.TrimPrefix(link, "http://sho.rt"))
-		equal(t, "status", a.status, http.StatusOK)
-		equal(t, "Content-Type", a.header.Get("Content-Type"), "image/png")
-		equal(t, "Cache-Control", a.header.Get("Cache-Control"), "public, max-age=86400")
-		drawn, err := png.Decode(bytes.NewReader([]byte(a.body)))
+		a := s.Visit(t, "GET", strings.TrimPrefix(link, "http://sho.rt"))
+		httpapitest.Equal(t, "status", a.Status, http.StatusOK)
+		httpapitest.Equal(t, "Content-Type", a.Header.Get("Content-Type"), "image/png")
+		httpapitest.Equal(t, "Cache-Control", a.Header.Get("Cache-Control"), "public, max-age=86400")
+		drawn, err := png.Decode(bytes.NewReader([]byte(a.Body)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "width", drawn.Bounds().Dx(), side)
-		equal(t, "height", drawn.Bounds().Dy(), side)
+		httpapitest.Equal(t, "width", drawn.Bounds().Dx(), side)
+		httpapitest.Equal(t, "height", drawn.Bounds().Dy(), side)
 		dark := func(x, y int) bool { return color.GrayModel.Convert(drawn.At(x, y)).(color.Gray).Y < 128 }
 		// A finder pattern fills three of the corners. Its first row has 7 dark modules, and its
 		// second row is dark at both ends.
@@ -211,31 +206,31 @@ func TestQRImages(t *testing.T) {
 			{border, border}, {side - 1 - border - row, border}, {border, side - 1 - border - row},
 		} {
 			for i, want := range []bool{true, false, true, true, true, false, true} {
-				equal(t, "module of the finder pattern", dark(corner[0]+i*module+module/2, corner[1]+row/2), want)
+				httpapitest.Equal(t, "module of the finder pattern", dark(corner[0]+i*module+module/2, corner[1]+row/2), want)
 			}
 		}
-		again := s.visit(
-			t, "GET", strings.TrimPrefix(link, "http://sho.rt"), header("If-None-Match", a.header.Get("ETag")),
+		again := s.Visit(
+			t, "GET", strings.TrimPrefix(link, "http://sho.rt"), httpapitest.Header("If-None-Match", a.Header.Get("ETag")),
 		)
-		equal(t, "status with ETag", again.status, http.StatusNotModified)
+		httpapitest.Equal(t, "status with ETag", again.Status, http.StatusNotModified)
 	}
-	equal(t, "other size", s.visit(t, "GET", "/one/qr.png?size=huge").status, http.StatusBadRequest)
+	httpapitest.Equal(t, "other size", s.Visit(t, "GET", "/one/qr.png?size=huge").Status, http.StatusBadRequest)
 }
 
 func TestBaseURLOfTheRequest(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.BaseURL = "" })
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.BaseURL = "" })
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	for host, want := range map[string]string{
 		"localhost:8080": "http://localhost:8080/one", "[::1]:80": "http://[::1]:80/one",
 	} {
-		got := c.must("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).URLs[0]
-		equal(t, "short URL", got.ShortURLWithProtocol, want)
-		equal(t, "QR link", got.Links.QRBig, want+"/qr.png?size=big")
+		got := c.Must("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).URLs[0]
+		httpapitest.Equal(t, "short URL", got.ShortURLWithProtocol, want)
+		httpapitest.Equal(t, "QR link", got.Links.QRBig, want+"/qr.png?size=big")
 	}
 	for _, host := range []string{"", "a/b", "a b", "a@b", strings.Repeat("a", 300)} {
-		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(
+		c.Call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).Is(
 			http.StatusBadRequest, apierror.CodeWrongInput,
 		)
 	}
@@ -245,9 +240,9 @@ func TestBaseURLOfTheRequest(t *testing.T) {
 // refused as a loop, whatever call sets it and however it is written.
 func TestLoopToTheHostOfTheRequest(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.BaseURL = "" })
-	c := s.client(t, "alice")
-	loop := func(host string) with { return func(r *http.Request) { r.Host = host } }
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.BaseURL = "" })
+	c := s.Client(t, "alice")
+	loop := func(host string) httpapitest.With { return func(r *http.Request) { r.Host = host } }
 	for host, links := range map[string][]string{
 		"links.example":       {"http://links.example/x", "https://LINKS。example./x", "http://links.example:0080"},
 		"links.example:80":    {"https://links.example/x"},
@@ -257,21 +252,21 @@ func TestLoopToTheHostOfTheRequest(t *testing.T) {
 	} {
 		for i, link := range links {
 			body := `{"urls":[{"long_url":"` + link + `"}]}`
-			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(
+			c.Call("POST", "/v3/urls", body, loop(host)).URLs[0].Failed(
 				t, apierror.CodeURLNotAllowed, "back to this service",
 			)
-			hash := c.create(`"long_url":"` + link + `"`).Hash // through another host
-			c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"https://example.com/"}]}`)
-			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(
+			hash := c.Create(`"long_url":"` + link + `"`).Hash // through another host
+			c.Must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"https://example.com/"}]}`)
+			c.Call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].Failed(
 				t, apierror.CodeURLNotAllowed, "back to this service",
 			)
-			c.call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).is(
+			c.Call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).Is(
 				http.StatusBadRequest, apierror.CodeURLNotAllowed,
 			)
-			changed := c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"`+strconv.Itoa(i)+`"}]}`, loop(host))
-			equal(t, "edits of other fields", changed.URLs[0].Note, strconv.Itoa(i))
+			changed := c.Must("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"`+strconv.Itoa(i)+`"}]}`, loop(host))
+			httpapitest.Equal(t, "edits of other fields", changed.URLs[0].Note, strconv.Itoa(i))
 		}
-		c.must(
+		c.Must(
 			"POST", "/v3/urls",
 			`{"urls":[{"long_url":"http://links.example:8081"},{"long_url":"http://127.0.0.1:8081"}]}`, loop(host),
 		)
@@ -280,49 +275,49 @@ func TestLoopToTheHostOfTheRequest(t *testing.T) {
 
 func TestOneOfTheTwoIsServed(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	cfg := s.handler.(*Server).cfg
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	cfg := s.Server.Config()
 	cfg.Redirects = false
-	api, err := New(cfg)
+	api, err := httpapi.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Redirects, cfg.API = true, false
-	redirects, err := New(cfg)
+	redirects, err := httpapi.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "redirect by the API", send(t, api, "GET", "/one", "").status, http.StatusNotFound)
-	equal(t, "redirect", send(t, redirects, "GET", "/one", "").status, http.StatusFound)
-	equal(t, "API by redirects", send(t, redirects, "GET", "/v3/urls", "").status, http.StatusNotFound)
-	c.handler = api
-	c.read("one")
+	httpapitest.Equal(t, "redirect by the API", httpapitest.Send(t, api, "GET", "/one", "").Status, http.StatusNotFound)
+	httpapitest.Equal(t, "redirect", httpapitest.Send(t, redirects, "GET", "/one", "").Status, http.StatusFound)
+	httpapitest.Equal(t, "API by redirects", httpapitest.Send(t, redirects, "GET", "/v3/urls", "").Status, http.StatusNotFound)
+	c.Handler = api
+	c.Read("one")
 	for _, status := range []int{301, 302, 307, 308} {
 		cfg.RedirectStatus = status
-		redirects, err := New(cfg)
+		redirects, err := httpapi.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := send(t, redirects, "GET", "/one", "")
-		equal(t, "status", a.status, status)
-		equal(t, "Cache-Control", a.header.Get("Cache-Control"), "private, no-store")
+		a := httpapitest.Send(t, redirects, "GET", "/one", "")
+		httpapitest.Equal(t, "status", a.Status, status)
+		httpapitest.Equal(t, "Cache-Control", a.Header.Get("Cache-Control"), "private, no-store")
 	}
 }
 
 // TestReadsSeeTheClicksBeforeThem checks that a read immediately after a visit shows its click.
 func TestReadsSeeTheClicksBeforeThem(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "demo")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "demo")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	for n := int64(1); n <= 20; n++ {
-		s.visit(t, http.MethodGet, "/one")
-		if clicks := c.must(http.MethodGet, "/v3/stats/one", "").Stats[0].TotalClicks; clicks != n {
+		s.Visit(t, http.MethodGet, "/one")
+		if clicks := c.Must(http.MethodGet, "/v3/stats/one", "").Stats[0].TotalClicks; clicks != n {
 			t.Fatalf("%d clicks after %d visits", clicks, n)
 		}
-		if clicks := c.read("one").TotalClicks; clicks != n {
+		if clicks := c.Read("one").TotalClicks; clicks != n {
 			t.Fatalf("the record has %d clicks after %d visits", clicks, n)
 		}
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -11,16 +11,18 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
 
 func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the calls
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
-	c.must("PATCH", "/v3/urls/one", `{"urls":[{"protected":true}]}`)
-	labels := make([]string, tagsOfOneCall+1)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
+	c.Must("PATCH", "/v3/urls/one", `{"urls":[{"protected":true}]}`)
+	labels := make([]string, httpapitest.TagsOfOneCall+1)
 	for i := range labels {
 		labels[i] = fmt.Sprintf(`"l%d"`, i)
 	}
@@ -56,7 +58,7 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the ca
 		{"PATCH", "/v3/tags/t", `{"label":null}`, 400, apierror.CodeMissingInput, "label"},
 		{"PATCH", "/v3/urls/one", `{"urls":[]}`, 400, apierror.CodeMissingInput, "urls"},
 
-		{"POST", "/v3/urls", batch(51), 400, apierror.CodeBatchLimit, "50 URLs, not 51"},
+		{"POST", "/v3/urls", httpapitest.Batch(51), 400, apierror.CodeBatchLimit, "50 URLs, not 51"},
 		{"PATCH", "/v3/urls/one", `{"urls":[{},{}]}`, 400, apierror.CodeWrongInput, "one item"},
 
 		{"POST", "/v3/urls", `{"urls":[`, 400, apierror.CodeWrongInput, "JSON"},
@@ -142,7 +144,7 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the ca
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"expiration_date":"soon"}]}`, 400, apierror.CodeInvalidDate, "YYYY"},
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"max_clicks":-1}]}`, 400, apierror.CodeWrongInput, "max_clicks"},
 		{
-			"POST", "/v3/urls?disable_long_url_duplicates=maybe", batch(1), 400, apierror.CodeWrongInput,
+			"POST", "/v3/urls?disable_long_url_duplicates=maybe", httpapitest.Batch(1), 400, apierror.CodeWrongInput,
 			"must be 1, true, account, 0 or false",
 		},
 		{"DELETE", "/v3/urls/one?hashes=two", "", 400, apierror.CodeWrongInput, "leave out"},
@@ -215,7 +217,7 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the ca
 	}
 	// What these calls return or do would be about the present.
 	for _, present := range [][3]string{
-		{"POST", "/v3/urls?", batch(1)},
+		{"POST", "/v3/urls?", httpapitest.Batch(1)},
 		{"PATCH", "/v3/urls?tags=t&", `{"urls":[{"archived":true}]}`},
 		{"DELETE", "/v3/urls?tags=t&", ""},
 		{"DELETE", "/v3/urls/one?", ""},
@@ -236,58 +238,58 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the ca
 			t.Run(name[:min(len(name), 90)], func(t *testing.T) {
 				t.Parallel()
 				c := *c
-				c.t = t
-				a := c.call(tc.method, tc.path, tc.body)
-				a.is(tc.status, tc.want)
-				a.has(tc.details)
+				c.T = t
+				a := c.Call(tc.method, tc.path, tc.body)
+				a.Is(tc.status, tc.want)
+				a.Has(tc.details)
 				if tc.want == apierror.CodeMethodNotSupported {
-					equal(t, "Allow", a.header.Get("Allow"), tc.details)
+					httpapitest.Equal(t, "Allow", a.Header.Get("Allow"), tc.details)
 				}
-				if len(a.Error.Details) > 4*detailsLength {
+				if len(a.Error.Details) > 4*httpapitest.DetailsLength {
 					t.Errorf("details have %d bytes", len(a.Error.Details))
 				}
 			})
 		}
 	})
-	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
-	equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 1)
-	equal(t, "archived", c.read("one").Archived, false)
+	httpapitest.Equal(t, "URLs", c.Must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	httpapitest.Equal(t, "tags", len(c.Must("GET", "/v3/tags", "").Tags), 1)
+	httpapitest.Equal(t, "archived", c.Read("one").Archived, false)
 }
 
 func TestAuthentication(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c, gone := s.client(t, "alice"), s.client(t, "gone")
-	s.deactivate(t, "gone")
-	basic := func(credentials string) with {
-		return header("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credentials)))
+	s := httpapitest.New(t)
+	c, gone := s.Client(t, "alice"), s.Client(t, "gone")
+	s.Deactivate(t, "gone")
+	basic := func(credentials string) httpapitest.With {
+		return httpapitest.Header("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credentials)))
 	}
 	cases := map[string]struct {
-		with   with
+		with   httpapitest.With
 		status int
 		want   apierror.Code
 	}{
 		"none":             {func(*http.Request) {}, 400, apierror.CodeInvalidKey},
-		"bearer":           {header("Authorization", "Bearer "+c.key), 400, apierror.CodeInvalidKey},
-		"no base64":        {header("Authorization", "Basic *"), 400, apierror.CodeInvalidKey},
+		"bearer":           {httpapitest.Header("Authorization", "Bearer "+c.Key), 400, apierror.CodeInvalidKey},
+		"no base64":        {httpapitest.Header("Authorization", "Basic *"), 400, apierror.CodeInvalidKey},
 		"no colon":         {basic("alice"), 400, apierror.CodeInvalidKey},
-		"unknown user":     {basic("bob:" + c.key), 400, apierror.CodeInvalidUsername},
-		"other spelling":   {basic("Alice:" + c.key), 400, apierror.CodeInvalidUsername},
-		"empty user":       {basic(":" + c.key), 400, apierror.CodeInvalidUsername},
-		"no text":          {basic("\xff\xfe:" + c.key), 400, apierror.CodeInvalidUsername},
-		"NUL":              {basic("al\x00ice:" + c.key), 400, apierror.CodeInvalidUsername},
+		"unknown user":     {basic("bob:" + c.Key), 400, apierror.CodeInvalidUsername},
+		"other spelling":   {basic("Alice:" + c.Key), 400, apierror.CodeInvalidUsername},
+		"empty user":       {basic(":" + c.Key), 400, apierror.CodeInvalidUsername},
+		"no text":          {basic("\xff\xfe:" + c.Key), 400, apierror.CodeInvalidUsername},
+		"NUL":              {basic("al\x00ice:" + c.Key), 400, apierror.CodeInvalidUsername},
 		"empty key":        {basic("alice:"), 400, apierror.CodeInvalidKey},
-		"another's key":    {basic("alice:" + gone.key), 400, apierror.CodeInvalidKey},
-		"inactive":         {basic("gone:" + gone.key), 403, apierror.CodeAccessDenied},
+		"another's key":    {basic("alice:" + gone.Key), 400, apierror.CodeInvalidKey},
+		"inactive":         {basic("gone:" + gone.Key), 403, apierror.CodeAccessDenied},
 		"inactive, no key": {basic("gone:x"), 400, apierror.CodeInvalidKey},
-		"right":            {basic("alice:" + c.key), 200, apierror.CodeOK},
+		"right":            {basic("alice:" + c.Key), 200, apierror.CodeOK},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := send(t, s.handler, "GET", "/v3/account", "", tc.with)
-			a.is(tc.status, tc.want)
-			challenge := a.header.Get("WWW-Authenticate")
+			a := httpapitest.Send(t, s.Server, "GET", "/v3/account", "", tc.with)
+			a.Is(tc.status, tc.want)
+			challenge := a.Header.Get("WWW-Authenticate")
 			if (tc.status == 400) != strings.HasPrefix(challenge, "Basic ") {
 				t.Errorf("WWW-Authenticate is %q", challenge)
 			}
@@ -297,22 +299,22 @@ func TestAuthentication(t *testing.T) {
 
 func TestNoSecretIsLogged(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.call(
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Call(
 		"POST", "/v3/urls?x=query", `{"urls":[{"long_url":"https://example.com/secret"}]}`,
-		header("X-Request-Id", "req-1"),
+		httpapitest.Header("X-Request-Id", "req-1"),
 	)
 	if len(
-		s.log.matching(
+		s.Log.Matching(
 			"msg=request ", "method=POST", "route=/v3/urls", "status=200", "request=req-1", "account=alice",
 			"duration=",
 		),
 	) != 1 {
-		t.Errorf("the log does not have the call:\n%s", s.log.text.String())
+		t.Errorf("the log does not have the call:\n%s", strings.Join(s.Log.Matching(), ""))
 	}
-	for _, secret := range []string{c.key, "secret", "query", "Basic"} {
-		if found := s.log.matching(secret); len(found) > 0 {
+	for _, secret := range []string{c.Key, "secret", "query", "Basic"} {
+		if found := s.Log.Matching(secret); len(found) > 0 {
 			t.Errorf("the log contains %q: %s", secret, found)
 		}
 	}
@@ -320,15 +322,15 @@ func TestNoSecretIsLogged(t *testing.T) {
 
 func TestRequestID(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
+	s := httpapitest.New(t)
 	for sent, taken := range map[string]bool{
 		"abc-DEF_1.2": true, strings.Repeat("x", 64): true,
 		"": false, strings.Repeat("x", 65): false, "a b": false, "a\"b": false, "é": false,
 	} {
 		for _, path := range []string{"/v3/urls", "/none"} {
-			got := send(t, s.handler, "GET", path, "", header("X-Request-Id", sent)).header.Get("X-Request-Id")
+			got := httpapitest.Send(t, s.Server, "GET", path, "", httpapitest.Header("X-Request-Id", sent)).Header.Get("X-Request-Id")
 			if taken {
-				equal(t, path, got, sent)
+				httpapitest.Equal(t, path, got, sent)
 			} else if _, err := uuid.Parse(got); err != nil {
 				t.Errorf("%s: the request id %q became %q; want a new one", path, sent, got)
 			}
@@ -338,57 +340,56 @@ func TestRequestID(t *testing.T) {
 
 func TestOptionsAndHead(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	served := httptest.NewServer(s.handler)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	served := httptest.NewServer(s.Server)
 	defer served.Close()
-	do := func(method, path string) *answer {
+	do := func(method, path string) *httpapitest.Answer {
 		t.Helper()
-		r, err := http.NewRequestWithContext(withTimeout(t), method, served.URL+path, http.NoBody)
+		r, err := http.NewRequestWithContext(httpapitest.WithTimeout(t), method, served.URL+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if method == "HEAD" {
-			r.SetBasicAuth(c.username, c.key)
+			r.SetBasicAuth(c.Username, c.Key)
 		}
 		response, err := http.DefaultTransport.RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return answerOf(t, response)
+		return httpapitest.AnswerOf(t, response)
 	}
 	for path, allow := range map[string]string{
 		"/v3/urls/": "DELETE, GET, HEAD, OPTIONS, PATCH, POST", "/v3/urls/one": "DELETE, GET, HEAD, OPTIONS, PATCH",
 	} {
 		a := do("OPTIONS", path)
-		a.is(200, apierror.CodeOK)
-		equal(t, "Allow", a.header.Get("Allow"), allow)
+		a.Is(200, apierror.CodeOK)
+		httpapitest.Equal(t, "Allow", a.Header.Get("Allow"), allow)
 	}
 	for path, status := range map[string]int{
 		"/v3/urls": 200, "/v3/urls/one/": 200, "/v3/urls/none": 404, "/one": 302, "/none": 404, "/one/qr.png": 200,
 	} {
 		a := do("HEAD", path)
-		if a.status != status || a.body != "" || a.header.Get("Content-Length") == "" {
-			t.Errorf("HEAD %s is %d with %q", path, a.status, a.body)
+		if a.Status != status || a.Body != "" || a.Header.Get("Content-Length") == "" {
+			t.Errorf("HEAD %s is %d with %q", path, a.Status, a.Body)
 		}
 	}
 	a := do("OPTIONS", "/one")
-	equal(t, "status", a.status, http.StatusNoContent)
-	equal(t, "Allow", a.header.Get("Allow"), "GET, HEAD, OPTIONS")
+	httpapitest.Equal(t, "status", a.Status, http.StatusNoContent)
+	httpapitest.Equal(t, "Allow", a.Header.Get("Allow"), "GET, HEAD, OPTIONS")
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.RequestTimeout = testTimeout / 40 })
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	limit := &s.handler.(*Server).cfg.RequestTimeout
-	*limit = short / 3
-	s.events.Stop()
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.RequestTimeout = httpapitest.Timeout / 40 })
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s.Server.SetRequestTimeout(short / 3)
+	s.Events.Stop()
 	calls := [][3]string{
-		{"POST", "/v3/urls", batch(2)},
+		{"POST", "/v3/urls", httpapitest.Batch(2)},
 		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"x"}]}`},
 		{"DELETE", "/v3/urls/one", ""},
 		{"POST", "/v3/tags", `{"label":"x"}`},
@@ -397,43 +398,43 @@ func TestOutages(t *testing.T) {
 	outage := func(calls [][3]string) {
 		t.Helper()
 		for _, call := range calls {
-			a := c.call(
-				call[0], call[1], call[2], header("X-Request-Id", "outage"), header("Accept", "application/json"),
+			a := c.Call(
+				call[0], call[1], call[2], httpapitest.Header("X-Request-Id", "outage"), httpapitest.Header("Accept", "application/json"),
 			)
-			a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
-			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
+			a.Is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+			httpapitest.Equal(t, "Retry-After", a.Header.Get("Retry-After"), "1")
 			for _, cause := range []string{"event", "127.0.0.1", "rpc", "sql", "pool"} {
-				if strings.Contains(a.body, cause) {
-					t.Errorf("the response contains the cause: %s", a.body)
+				if strings.Contains(a.Body, cause) {
+					t.Errorf("the response contains the cause: %s", a.Body)
 				}
 			}
 		}
-		if got := len(s.log.matching("level=ERROR", "request=outage")); got != len(calls) {
+		if got := len(s.Log.Matching("level=ERROR", "request=outage")); got != len(calls) {
 			t.Errorf("the log has %d causes; want %d", got, len(calls))
 		}
 	}
 	outage(calls)
-	*limit = testTimeout
-	c.must("GET", "/v3/urls", "")
-	page := send(t, s.handler, "GET", "/one", "", header("X-Request-Id", "page"))
-	equal(t, "status", page.status, http.StatusServiceUnavailable)
-	equal(t, "Retry-After", page.header.Get("Retry-After"), "1")
-	if !strings.Contains(page.body, "Request page") {
-		t.Errorf("the page does not name its request: %s", page.body)
+	s.Server.SetRequestTimeout(httpapitest.Timeout)
+	c.Must("GET", "/v3/urls", "")
+	page := httpapitest.Send(t, s.Server, "GET", "/one", "", httpapitest.Header("X-Request-Id", "page"))
+	httpapitest.Equal(t, "status", page.Status, http.StatusServiceUnavailable)
+	httpapitest.Equal(t, "Retry-After", page.Header.Get("Retry-After"), "1")
+	if !strings.Contains(page.Body, "Request page") {
+		t.Errorf("the page does not name its request: %s", page.Body)
 	}
-	s.events.Start()
+	s.Events.Start()
 	// The change makes redirects look the link up again.
-	c.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/back"}]}`)
-	s.db.Pool.Close()
-	equal(t, "status from the log", s.visit(t, "GET", "/one").status, http.StatusFound)
+	c.Must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/back"}]}`)
+	s.DB.Pool.Close()
+	httpapitest.Equal(t, "status from the log", s.Visit(t, "GET", "/one").Status, http.StatusFound)
 	for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/stats/one", "/v3/tags", "/v3/account"} {
-		c.call("GET", path, "", header("Accept", "application/json")).is(
+		c.Call("GET", path, "", httpapitest.Header("Accept", "application/json")).Is(
 			http.StatusServiceUnavailable, apierror.CodeUnknown,
 		)
 	}
-	s.events.Stop()
+	s.Events.Stop()
 	for _, path := range []string{"/one", "/one/qr.png"} {
-		c.call("GET", path, "", header("Accept", "application/json")).is(
+		c.Call("GET", path, "", httpapitest.Header("Accept", "application/json")).Is(
 			http.StatusServiceUnavailable, apierror.CodeUnknown,
 		)
 	}
@@ -441,45 +442,45 @@ func TestOutages(t *testing.T) {
 
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		cfg.Projections.Wait = func(context.Context, string, uint64) error { panic("boom") }
 	})
-	c := s.client(t, "alice")
-	a := c.call("POST", "/v3/tags", `{"label":"x"}`, header("X-Request-Id", "panic-1"))
-	a.is(http.StatusInternalServerError, apierror.CodeUnknown)
-	if strings.Contains(a.body, "boom") || strings.Contains(a.body, "goroutine") {
-		t.Errorf("the response contains the panic: %s", a.body)
+	c := s.Client(t, "alice")
+	a := c.Call("POST", "/v3/tags", `{"label":"x"}`, httpapitest.Header("X-Request-Id", "panic-1"))
+	a.Is(http.StatusInternalServerError, apierror.CodeUnknown)
+	if strings.Contains(a.Body, "boom") || strings.Contains(a.Body, "goroutine") {
+		t.Errorf("the response contains the panic: %s", a.Body)
 	}
-	if len(s.log.matching("level=ERROR", "request=panic-1", "boom", "stack=")) != 1 {
+	if len(s.Log.Matching("level=ERROR", "request=panic-1", "boom", "stack=")) != 1 {
 		t.Error("the log does not have the panic")
 	}
 }
 
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	valid := newStackless
-	if _, err := New(valid()); err != nil {
+	valid := httpapitest.Bare
+	if _, err := httpapi.New(valid()); err != nil {
 		t.Fatalf("a valid configuration: %v", err)
 	}
-	for name, spoil := range map[string]func(*Config){
-		"nothing to serve": func(c *Config) { c.API, c.Redirects = false, false },
-		"commands":         func(c *Config) { c.Commands = nil },
-		"wait":             func(c *Config) { c.Projections.Wait = nil },
-		"queries":          func(c *Config) { c.Queries = nil },
-		"accounts":         func(c *Config) { c.Accounts = nil },
-		"clicks":           func(c *Config) { c.Visits.Clicks = nil },
-		"short key":        func(c *Config) { c.VisitorKey = []byte("short") },
-		"negative":         func(c *Config) { c.BodyLimit = -1 },
-		"page size":        func(c *Config) { c.PageSize = 2000 },
-		"redirect status":  func(c *Config) { c.RedirectStatus = 200 },
-		"base path":        func(c *Config) { c.BaseURL = "https://example.com/x" },
-		"base scheme":      func(c *Config) { c.BaseURL = "ftp://example.com" },
-		"base user":        func(c *Config) { c.BaseURL = "https://a@example.com" },
-		"base nothing":     func(c *Config) { c.BaseURL = "example.com" },
+	for name, spoil := range map[string]func(*httpapi.Config){
+		"nothing to serve": func(c *httpapi.Config) { c.API, c.Redirects = false, false },
+		"commands":         func(c *httpapi.Config) { c.Commands = nil },
+		"wait":             func(c *httpapi.Config) { c.Projections.Wait = nil },
+		"queries":          func(c *httpapi.Config) { c.Queries = nil },
+		"accounts":         func(c *httpapi.Config) { c.Accounts = nil },
+		"clicks":           func(c *httpapi.Config) { c.Visits.Clicks = nil },
+		"short key":        func(c *httpapi.Config) { c.VisitorKey = []byte("short") },
+		"negative":         func(c *httpapi.Config) { c.BodyLimit = -1 },
+		"page size":        func(c *httpapi.Config) { c.PageSize = 2000 },
+		"redirect status":  func(c *httpapi.Config) { c.RedirectStatus = 200 },
+		"base path":        func(c *httpapi.Config) { c.BaseURL = "https://example.com/x" },
+		"base scheme":      func(c *httpapi.Config) { c.BaseURL = "ftp://example.com" },
+		"base user":        func(c *httpapi.Config) { c.BaseURL = "https://a@example.com" },
+		"base nothing":     func(c *httpapi.Config) { c.BaseURL = "example.com" },
 	} {
 		cfg := valid()
 		spoil(&cfg)
-		if _, err := New(cfg); err == nil {
+		if _, err := httpapi.New(cfg); err == nil {
 			t.Errorf("the configuration is accepted: %s", name)
 		}
 	}

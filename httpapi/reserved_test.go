@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -12,6 +12,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/signin"
@@ -25,7 +26,7 @@ func TestRoutesAreReserved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := newStack(t).handler.(*Server).pages.Routes()
+	pages := httpapitest.New(t).Server.Pages().Routes()
 	roots := make(map[string]bool)
 	for _, route := range slices.Concat((&v3.API{}).Routes(), docs, pages, (&signin.Handler{}).Routes()) {
 		root, _, _ := strings.Cut(strings.TrimPrefix(route.Path, "/"), "/")
@@ -43,43 +44,43 @@ func TestRoutesAreReserved(t *testing.T) {
 // it: it redirects, and its owner edits, renames, deletes and restores it.
 func TestHashesThatLookLikeTheService(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"plain"`)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"plain"`)
 	for _, hash := range []string{"Console", "V3", "v4", "api", "Admin", "LOGIN", "health", "metrics", "robots", "favicon"} {
 		for _, call := range []struct{ method, path, body string }{
 			{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"HASH"}]}`},
 			{"POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/","custom_hash":"HASH"}]}`},
 			{"PATCH", "/v3/urls/plain", `{"urls":[{"custom_hash":"HASH"}]}`},
 		} {
-			a := c.call(call.method, call.path, strings.ReplaceAll(call.body, "HASH", hash))
-			a.is(http.StatusOK, apierror.CodeOK)
-			a.URLs[0].failed(t, apierror.CodeHashUnavailable, "reserved")
+			a := c.Call(call.method, call.path, strings.ReplaceAll(call.body, "HASH", hash))
+			a.Is(http.StatusOK, apierror.CodeOK)
+			a.URLs[0].Failed(t, apierror.CodeHashUnavailable, "reserved")
 		}
 	}
-	c.read("plain")
+	c.Read("plain")
 
 	for _, hash := range []string{"Console", "V3", "api"} {
-		id, now := uuid.Must(uuid.NewV7()).String(), *s.now.Load()
-		s.appendAll(t, events.StreamHash+hash, eventstore.NoStream, []events.Event{
-			events.HashClaimed{Hash: hash, URLID: id, Account: c.id, At: now},
+		id, now := uuid.Must(uuid.NewV7()).String(), s.Now()
+		appendAll(t, s, events.StreamHash+hash, eventstore.NoStream, []events.Event{
+			events.HashClaimed{Hash: hash, URLID: id, Account: c.ID, At: now},
 		})
-		s.appendAll(t, events.LinkStream(id), eventstore.NoStream, []events.Event{
-			events.URLCreated{URLID: id, Account: c.id, Hash: hash, LongURL: "https://example.com/" + hash, At: now},
+		appendAll(t, s, events.LinkStream(id), eventstore.NoStream, []events.Event{
+			events.URLCreated{URLID: id, Account: c.ID, Hash: hash, LongURL: "https://example.com/" + hash, At: now},
 		})
-		s.caughtUp(t)
-		redirects := func(status int) { t.Helper(); equal(t, hash, s.visit(t, "GET", "/"+hash).status, status) }
+		s.CatchUp(t)
+		redirects := func(status int) { t.Helper(); httpapitest.Equal(t, hash, s.Visit(t, "GET", "/"+hash).Status, status) }
 		redirects(http.StatusFound)
-		equal(t, "note", c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"x","custom_hash":"`+hash+`"}]}`).URLs[0].Note, "x")
-		known := c.must("POST", "/v3/urls?disable_long_url_duplicates=1",
+		httpapitest.Equal(t, "note", c.Must("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"x","custom_hash":"`+hash+`"}]}`).URLs[0].Note, "x")
+		known := c.Must("POST", "/v3/urls?disable_long_url_duplicates=1",
 			`{"urls":[{"long_url":"https://example.com/`+hash+`","custom_hash":"`+hash+`"}]}`).URLs[0]
-		equal(t, "known link", known.Note, "x")
-		batch := c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"custom_hash":"moved-`+hash+`"}]}`).header.Get(response.HeaderBatchID)
-		c.must("POST", "/v3/batches/"+batch+"/undo", "")
+		httpapitest.Equal(t, "known link", known.Note, "x")
+		batch := c.Must("PATCH", "/v3/urls/"+hash, `{"urls":[{"custom_hash":"moved-`+hash+`"}]}`).Header.Get(response.HeaderBatchID)
+		c.Must("POST", "/v3/batches/"+batch+"/undo", "")
 		redirects(http.StatusFound)
-		c.must("DELETE", "/v3/urls/"+hash, "")
+		c.Must("DELETE", "/v3/urls/"+hash, "")
 		redirects(http.StatusGone)
-		c.must("POST", "/v3/urls/"+hash+"/restore", "")
+		c.Must("POST", "/v3/urls/"+hash+"/restore", "")
 		redirects(http.StatusFound)
 	}
 }

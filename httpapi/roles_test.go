@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 )
 
@@ -14,15 +15,15 @@ import (
 // nodes. The description has exactly the routes that are served, so a new route cannot be left out.
 func TestEveryCallNeedsARole(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
 	operations, err := openapitest.Operations()
 	if err != nil {
 		t.Fatal(err)
 	}
 	allowed := make(map[access.Role]int)
 	for _, role := range access.Roles() {
-		person, id := s.member(t, owner, string(role), string(role))
+		person, id := s.Member(t, owner, string(role), string(role))
 		scopes := access.ScopesOf(role.Terms().Scopes).Names()
 		for name, operation := range operations {
 			method, path, _ := strings.Cut(name, " ")
@@ -38,9 +39,9 @@ func TestEveryCallNeedsARole(t *testing.T) {
 			if may {
 				allowed[role]++
 			}
-			for node, b := range map[string]*browser{"first": person, "second": person.on(s.node)} {
-				if a := b.call(method, path, ""); a.lacks(operation.Scope) == may {
-					t.Errorf("%s as %s on the %s node: %d %+v; allowed: want %t", name, role, node, a.status, a.Error, may)
+			for node, b := range map[string]*httpapitest.Browser{"first": person, "second": person.On(s.Node)} {
+				if a := b.Call(method, path, ""); a.Lacks(operation.Scope) == may {
+					t.Errorf("%s as %s on the %s node: %d %+v; allowed: want %t", name, role, node, a.Status, a.Error, may)
 				}
 			}
 		}
@@ -55,28 +56,28 @@ func TestEveryCallNeedsARole(t *testing.T) {
 // and calls another node right after the answer. That node gets no notifications.
 func TestChangedTermsHoldOnAllNodes(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
 	probes := map[string]string{
 		"links:read": "GET /v3/urls", "links:create": "POST /v3/urls", "links:write": "PATCH /v3/urls",
 		"stats:read": "GET /v3/stats/x", "stats:reset": "DELETE /v3/stats/x", "tags:write": "DELETE /v3/tags/x",
 		"history:read": "GET /v3/activity", "keys": "PATCH /v3/keys/x", "members": "DELETE /v3/members/x",
 		"keys:read": "GET /v3/keys", "members:read": "GET /v3/members",
 	}
-	added := owner.must("POST", "/v3/keys", `{"name":"changing"}`).Keys[0]
-	user := &client{t: t, handler: s.node, username: owner.username, key: added.Key}
+	added := owner.Must("POST", "/v3/keys", `{"name":"changing"}`).Keys[0]
+	user := &httpapitest.Client{T: t, Handler: s.Node, Username: owner.Username, Key: added.Key}
 	for _, scope := range allScopes {
-		owner.must("PATCH", "/v3/keys/"+added.ID, `{"scopes":["`+scope+`"]}`)
+		owner.Must("PATCH", "/v3/keys/"+added.ID, `{"scopes":["`+scope+`"]}`)
 		has := access.ScopesOf([]string{scope}).Names()
 		for needed, probe := range probes {
 			method, path, _ := strings.Cut(probe, " ")
-			if a := user.call(method, path, ""); a.lacks(needed) == slices.Contains(has, needed) {
-				t.Errorf("%s with %s: %d %+v", probe, scope, a.status, a.Error)
+			if a := user.Call(method, path, ""); a.Lacks(needed) == slices.Contains(has, needed) {
+				t.Errorf("%s with %s: %d %+v", probe, scope, a.Status, a.Error)
 			}
 		}
 	}
-	owner.must("PATCH", "/v3/keys/"+added.ID, `{"scopes":null,"tags":"+news"}`)
-	if a := user.call("GET", "/v3/keys", ""); a.Error.Details != apierror.ErrBound.Details {
-		t.Errorf("a key that is bound by now: %d %+v", a.status, a.Error)
+	owner.Must("PATCH", "/v3/keys/"+added.ID, `{"scopes":null,"tags":"+news"}`)
+	if a := user.Call("GET", "/v3/keys", ""); a.Error.Details != apierror.ErrBound.Details {
+		t.Errorf("a key that is bound by now: %d %+v", a.Status, a.Error)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 )
 
@@ -18,23 +19,9 @@ var allScopes = []string{
 // impliedScopes are the scopes that come with others.
 var impliedScopes = map[string]string{"keys": "keys:read", "members": "members:read"}
 
-// withKey returns a client that calls with another key of the same account.
-func (c *client) withKey(fields string) *client {
-	c.t.Helper()
-	added := *c
-	added.key = c.must("POST", "/v3/keys", "{"+fields+"}").Keys[0].Key
-	return &added
-}
-
 var fillIn = strings.NewReplacer(
 	":hash", "none", ":label", "none", ":id", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10",
 )
-
-// lacks reports whether a call was refused because its key lacks a scope.
-func (a *answer) lacks(scope string) bool {
-	return a.status == http.StatusForbidden && a.code() == apierror.CodeAccessDenied &&
-		strings.HasSuffix(a.Error.Details, "lacks the scope "+scope)
-}
 
 // TestEveryCallNeedsItsScope calls every operation of the description with a key of each scope, bound
 // to tags and not, on two nodes. The description has exactly the routes that are served, see
@@ -42,13 +29,13 @@ func (a *answer) lacks(scope string) bool {
 // same with people.
 func TestEveryCallNeedsItsScope(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "owner")
-	clients := map[string]*client{"": owner}
-	bound := map[string]*client{"": owner.withKey(`"tags":"+news"`)}
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "owner")
+	clients := map[string]*httpapitest.Client{"": owner}
+	bound := map[string]*httpapitest.Client{"": owner.WithKey(`"tags":"+news"`)}
 	for _, scope := range allScopes {
-		clients[scope] = owner.withKey(`"scopes":["` + scope + `"]`)
-		bound[scope] = owner.withKey(`"tags":"+news","scopes":["` + scope + `"]`)
+		clients[scope] = owner.WithKey(`"scopes":["` + scope + `"]`)
+		bound[scope] = owner.WithKey(`"tags":"+news","scopes":["` + scope + `"]`)
 	}
 	operations, err := openapitest.Operations()
 	if err != nil {
@@ -65,19 +52,19 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 		for scope := range clients {
 			lacks := operation.Scope != "" && scope != "" && scope != operation.Scope &&
 				impliedScopes[scope] != operation.Scope
-			for node, handler := range map[string]http.Handler{"first": s.handler, "second": s.node} {
+			for node, handler := range map[string]http.Handler{"first": s.Server, "second": s.Node} {
 				what := fmt.Sprintf("%s with a key of %q on the %s node", name, scope, node)
-				a := clients[scope].on(handler).call(method, path, "")
-				if a.lacks(operation.Scope) != lacks || a.Error.Details == apierror.ErrBound.Details {
-					t.Errorf("%s: %d %+v; refused for its scope: want %t", what, a.status, a.Error, lacks)
+				a := clients[scope].On(handler).Call(method, path, "")
+				if a.Lacks(operation.Scope) != lacks || a.Error.Details == apierror.ErrBound.Details {
+					t.Errorf("%s: %d %+v; refused for its scope: want %t", what, a.Status, a.Error, lacks)
 				}
-				if operation.NeedsSession() && (a.status != http.StatusBadRequest || a.code() != apierror.CodeInvalidKey) {
-					t.Errorf("%s and no session: %d %+v", what, a.status, a.Error)
+				if operation.NeedsSession() && (a.Status != http.StatusBadRequest || a.Code() != apierror.CodeInvalidKey) {
+					t.Errorf("%s and no session: %d %+v", what, a.Status, a.Error)
 				}
-				a = bound[scope].on(handler).call(method, path, "")
+				a = bound[scope].On(handler).Call(method, path, "")
 				refused := !lacks && operation.Unbound()
-				if a.lacks(operation.Scope) != lacks || (a.Error.Details == apierror.ErrBound.Details) != refused {
-					t.Errorf("%s that is bound: %d %+v; refused for it: want %t", what, a.status, a.Error, refused)
+				if a.Lacks(operation.Scope) != lacks || (a.Error.Details == apierror.ErrBound.Details) != refused {
+					t.Errorf("%s that is bound: %d %+v; refused for it: want %t", what, a.Status, a.Error, refused)
 				}
 			}
 		}
@@ -88,27 +75,20 @@ func TestEveryCallNeedsItsScope(t *testing.T) {
 		}
 	}
 	reader := clients["links:read"]
-	if a := reader.call("POST", "/v3/urls?hashes=none", "", header("X-HTTP-Method-Override", "DELETE")); !a.lacks("links:write") {
-		t.Errorf("a deletion sent as POST: %d %+v", a.status, a.Error)
+	if a := reader.Call("POST", "/v3/urls?hashes=none", "", httpapitest.Header("X-HTTP-Method-Override", "DELETE")); !a.Lacks("links:write") {
+		t.Errorf("a deletion sent as POST: %d %+v", a.Status, a.Error)
 	}
-	if a := clients["links:create"].call("POST", "/v3/urls?disable_long_url_duplicates=1", batch(1)); !a.lacks("links:read") {
-		t.Errorf("a creation that shows existing links: %d %+v", a.status, a.Error)
+	if a := clients["links:create"].Call("POST", "/v3/urls?disable_long_url_duplicates=1", httpapitest.Batch(1)); !a.Lacks("links:read") {
+		t.Errorf("a creation that shows existing links: %d %+v", a.Status, a.Error)
 	}
-	clients["links:create"].must("POST", "/v3/urls", batch(2))
-}
-
-// on returns the client of another node.
-func (c *client) on(node http.Handler) *client {
-	other := *c
-	other.handler = node
-	return &other
+	clients["links:create"].Must("POST", "/v3/urls", httpapitest.Batch(2))
 }
 
 // TestKeysCannotGiveMoreThanTheyHave adds and changes keys with keys that are restricted themselves.
 func TestKeysCannotGiveMoreThanTheyHave(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
 	for name, tc := range map[string]struct{ own, more, within string }{
 		"scopes":            {`"scopes":["keys","links:read"]`, `"scopes":["links:write"]`, `"scopes":["links:read"]`},
 		"all scopes":        {`"scopes":["keys","links:read"]`, ``, `"scopes":["keys"]`},
@@ -118,18 +98,18 @@ func TestKeysCannotGiveMoreThanTheyHave(t *testing.T) {
 		"no last day":       {`"expiration_date":"2026-12-31"`, ``, `"expiration_date":"2026-06-01"`},
 		"one of two scopes": {`"scopes":["keys","links:read"]`, `"scopes":["links:read","stats:read"]`, `"scopes":["links:read"]`},
 	} {
-		own := owner.withKey(tc.own)
-		here := from("192.0.2.7:1", "x")
-		refused := func(a *answer) {
+		own := owner.WithKey(tc.own)
+		here := httpapitest.From("192.0.2.7:1", "x")
+		refused := func(a *httpapitest.Answer) {
 			t.Helper()
-			a.is(http.StatusForbidden, apierror.CodeAccessDenied)
-			a.has("only give what it has")
+			a.Is(http.StatusForbidden, apierror.CodeAccessDenied)
+			a.Has("only give what it has")
 		}
-		refused(own.call("POST", "/v3/keys", "{"+tc.more+"}", here))
-		id := own.must("POST", "/v3/keys", "{"+tc.within+"}", here).Keys[0].ID
+		refused(own.Call("POST", "/v3/keys", "{"+tc.more+"}", here))
+		id := own.Must("POST", "/v3/keys", "{"+tc.within+"}", here).Keys[0].ID
 		if tc.more != "" {
-			refused(own.call("PATCH", "/v3/keys/"+id, "{"+tc.more+"}", here))
+			refused(own.Call("PATCH", "/v3/keys/"+id, "{"+tc.more+"}", here))
 		}
-		own.must("PATCH", "/v3/keys/"+id, "{"+tc.within+`,"name":"`+name+`"}`, here)
+		own.Must("PATCH", "/v3/keys/"+id, "{"+tc.within+`,"name":"`+name+`"}`, here)
 	}
 }

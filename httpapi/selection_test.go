@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -7,24 +7,8 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 )
-
-// hashes returns the hashes of a response, in its order.
-func (a *answer) hashes() string {
-	hashes := make([]string, len(a.URLs))
-	for i, u := range a.URLs {
-		hashes[i] = u.Hash
-	}
-	return strings.Join(hashes, ",")
-}
-
-// createAll creates one URL for each hash, in order.
-func (c *client) createAll(hashes ...string) {
-	c.t.Helper()
-	for _, hash := range hashes {
-		c.create(`"long_url":"https://example.com/` + hash + `","custom_hash":"` + hash + `"`)
-	}
-}
 
 // many returns n hashes separated by commas.
 func many(n int) string {
@@ -37,11 +21,11 @@ func many(n int) string {
 
 func TestReadSelection(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	c.createAll("a", "b", "c", "d")
-	bob.createAll("hers")
-	c.must("DELETE", "/v3/urls/d", "")
+	s := httpapitest.New(t)
+	c, bob := s.Client(t, "alice"), s.Client(t, "bob")
+	c.CreateAll("a", "b", "c", "d")
+	bob.CreateAll("hers")
+	c.Must("DELETE", "/v3/urls/d", "")
 	for query, want := range map[string]string{
 		"hashes=a,c":                         "c,a",
 		"hashes=a%2Cc":                       "c,a",
@@ -55,53 +39,53 @@ func TestReadSelection(t *testing.T) {
 		"hashes=A":                           "",
 		"hashes=" + strings.Repeat("a,", 99): "a",
 	} {
-		a := c.must("GET", "/v3/urls?"+query, "")
-		equal(t, query, a.hashes(), want)
+		a := c.Must("GET", "/v3/urls?"+query, "")
+		httpapitest.Equal(t, query, a.Hashes(), want)
 	}
-	equal(t, "total", c.must("GET", "/v3/urls?hashes=a,b,none&limit=1", "").Page.TotalCount, 2)
+	httpapitest.Equal(t, "total", c.Must("GET", "/v3/urls?hashes=a,b,none&limit=1", "").Page.TotalCount, 2)
 }
 
 func TestItemsMeetInTheirOrder(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.createAll("a", "b")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.CreateAll("a", "b")
 	// Each item sees the changes of the items before it.
-	renamed := c.call("PATCH", "/v3/urls", `{"urls":[{"hash":"a","custom_hash":"b"},{"hash":"b","custom_hash":"c"},
+	renamed := c.Call("PATCH", "/v3/urls", `{"urls":[{"hash":"a","custom_hash":"b"},{"hash":"b","custom_hash":"c"},
 		{"hash":"a","custom_hash":"b"},{"hash":"c","note":"was b"},{"hash":"b","note":"was a"}]}`)
-	renamed.is(http.StatusOK, apierror.CodeOK)
-	renamed.URLs[0].failed(t, apierror.CodeHashUnavailable, "in use")
-	equal(t, "order", renamed.hashes(), "a,c,b,c,b")
+	renamed.Is(http.StatusOK, apierror.CodeOK)
+	renamed.URLs[0].Failed(t, apierror.CodeHashUnavailable, "in use")
+	httpapitest.Equal(t, "order", renamed.Hashes(), "a,c,b,c,b")
 	if renamed.Page != nil {
 		t.Error("the response to an edit has a page")
 	}
-	equal(t, "b", *c.read("b").LongURL+" "+c.read("b").Note, "https://example.com/a was a")
-	equal(t, "c", *c.read("c").LongURL+" "+c.read("c").Note, "https://example.com/b was b")
+	httpapitest.Equal(t, "b", *c.Read("b").LongURL+" "+c.Read("b").Note, "https://example.com/a was a")
+	httpapitest.Equal(t, "c", *c.Read("c").LongURL+" "+c.Read("c").Note, "https://example.com/b was b")
 
 	var items []string
 	for i := range 25 {
 		items = append(items, `{"long_url":"https://example.com/`+strconv.Itoa(i)+`","custom_hash":"same"}`)
 	}
-	created := c.call("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`)
-	created.is(http.StatusOK, apierror.CodeOK)
-	equal(t, "first", created.URLs[0].Hash, "same")
+	created := c.Call("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`)
+	created.Is(http.StatusOK, apierror.CodeOK)
+	httpapitest.Equal(t, "first", created.URLs[0].Hash, "same")
 	for _, item := range created.URLs[1:] {
-		item.failed(t, apierror.CodeHashUnavailable, "in use")
+		item.Failed(t, apierror.CodeHashUnavailable, "in use")
 	}
-	both := c.call("PATCH", "/v3/urls?hashes=b,c", `{"urls":[{"custom_hash":"one-for-both"}]}`)
-	equal(t, "renamed", both.URLs[0].Hash, "one-for-both")
-	both.URLs[1].failed(t, apierror.CodeHashUnavailable, "in use")
+	both := c.Call("PATCH", "/v3/urls?hashes=b,c", `{"urls":[{"custom_hash":"one-for-both"}]}`)
+	httpapitest.Equal(t, "renamed", both.URLs[0].Hash, "one-for-both")
+	both.URLs[1].Failed(t, apierror.CodeHashUnavailable, "in use")
 }
 
 // TestGroupLimitComesFirst checks that a list above the group limit changes nothing, not even its
 // first URLs.
 func TestGroupLimitComesFirst(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.createAll("h0")
-	s.visit(t, "GET", "/h0")
-	s.caughtUp(t)
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.CreateAll("h0")
+	s.Visit(t, "GET", "/h0")
+	s.CatchUp(t)
 	items := strings.Repeat(`,{"hash":"h0","note":"x"}`, 51)[1:]
 	for _, call := range [][3]string{
 		{"GET", "/v3/urls?hashes=" + many(51), ""},
@@ -110,11 +94,11 @@ func TestGroupLimitComesFirst(t *testing.T) {
 		{"DELETE", "/v3/urls?hashes=" + many(51), ""},
 		{"DELETE", "/v3/stats?hashes=" + many(51), ""},
 	} {
-		a := c.call(call[0], call[1], call[2])
-		a.is(http.StatusBadRequest, apierror.CodeBatchLimit)
-		a.has("50 URLs")
+		a := c.Call(call[0], call[1], call[2])
+		a.Is(http.StatusBadRequest, apierror.CodeBatchLimit)
+		a.Has("50 URLs")
 	}
-	if got := c.read("h0"); got.Note != "" || got.TotalClicks != 1 {
+	if got := c.Read("h0"); got.Note != "" || got.TotalClicks != 1 {
 		t.Errorf("a refused call changed %+v", got)
 	}
 }

@@ -50,6 +50,9 @@ func (s *Server) SignInFault() (fault error, offered bool) {
 	return s.signIn.Fault(), true
 }
 
+// Pages returns the pages of the console, or nil if they are not served.
+func (s *Server) Pages() *console.Handler { return s.pages }
+
 // New returns the server of the public listener, or an error if the configuration is invalid.
 func New(cfg Config) (*Server, error) {
 	cfg.setDefaults()

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"maps"
@@ -10,157 +10,152 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/contract"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/signin"
 	"linkledger/projections"
 )
 
-// signInBy signs a browser in with the API key of a client.
-func (b *browser) signInBy(c *client) contract.Session {
-	b.t.Helper()
-	a := b.call("POST", "/v3/sessions", "", func(r *http.Request) { r.SetBasicAuth(c.username, c.key) })
-	a.is(http.StatusOK, apierror.CodeOK)
-	return a.Sessions[0]
-}
-
 // TestSessionOfAKey checks that a session that a key started may do what the key may.
 func TestSessionOfAKey(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"seen","tags":["news"]`)
-	owner.create(`"long_url":"https://example.com/","custom_hash":"hidden"`)
-	added := owner.must("POST", "/v3/keys", `{"name":"bound","scopes":["links:read","links:create"],"tags":"+news"}`).Keys[0]
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"seen","tags":["news"]`)
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"hidden"`)
+	added := owner.Must("POST", "/v3/keys", `{"name":"bound","scopes":["links:read","links:create"],"tags":"+news"}`).Keys[0]
 	bound := *owner
-	bound.key = added.Key
-	b := s.browser(t)
-	started := b.signInBy(&bound)
-	session := b.must("GET", "/v3/session", "").Session
+	bound.Key = added.Key
+	b := s.Browser(t)
+	started := b.SignInBy(&bound)
+	session := b.Must("GET", "/v3/session", "").Session
 	if session.ID != started.ID || *session.Key != added.ID || session.User != nil || session.Role != nil ||
 		strings.Join(session.Scopes, " ") != "links:read links:create" {
 		t.Errorf("the session is %+v", session)
 	}
-	equal(t, "links", len(b.must("GET", "/v3/urls", "").URLs), 1)
-	b.call("PATCH", "/v3/urls/seen", `{"urls":[{"note":"x"}]}`).is(http.StatusForbidden, apierror.CodeAccessDenied)
-	b.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"new","tags":["news"]}]}`)
-	actor := owner.must("GET", "/v3/urls/new/history", "").History.Events[1].Actor
+	httpapitest.Equal(t, "links", len(b.Must("GET", "/v3/urls", "").URLs), 1)
+	b.Call("PATCH", "/v3/urls/seen", `{"urls":[{"note":"x"}]}`).Is(http.StatusForbidden, apierror.CodeAccessDenied)
+	b.Must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"new","tags":["news"]}]}`)
+	actor := owner.Must("GET", "/v3/urls/new/history", "").History.Events[1].Actor
 	if actor.Key != added.ID || actor.KeyName != "bound" || actor.Via != "console" || actor.User != "" {
 		t.Errorf("the actor is %+v", actor)
 	}
-	b.call("PATCH", "/v3/session", `{"account":"acme"}`).is(http.StatusForbidden, apierror.CodeAccessDenied)
-	b.call("POST", "/v3/sessions", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
-	owner.must("DELETE", "/v3/keys/"+added.ID, "")
-	b.ended()
-	owner.call("GET", "/v3/session", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	b.Call("PATCH", "/v3/session", `{"account":"acme"}`).Is(http.StatusForbidden, apierror.CodeAccessDenied)
+	b.Call("POST", "/v3/sessions", "").Is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.Must("DELETE", "/v3/keys/"+added.ID, "")
+	b.Ended()
+	owner.Call("GET", "/v3/session", "").Is(http.StatusBadRequest, apierror.CodeInvalidKey)
 }
 
 // TestSessionsEnd checks each way in which a session ends.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	ada, id := s.member(t, owner, "ada", "editor")
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	ada, id := s.Member(t, owner, "ada", "editor")
 
-	owner.must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
-	ada.ended()
-	owner.must("PUT", "/v3/members", `{"id":"`+id+`","role":"editor"}`)
-	ada.ended() // not even the former role brings it back
+	owner.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
+	ada.Ended()
+	owner.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"editor"}`)
+	ada.Ended() // not even the former role brings it back
 
-	ada, _ = s.signIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
-	idle, _ := s.signIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
-	start, _ := time.Parse(time.RFC3339, noon)
+	ada, _ = s.SignIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
+	idle, _ := s.SignIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
+	start, _ := time.Parse(time.RFC3339, httpapitest.Noon)
 	for hours := 11; hours < 7*24; hours += 11 {
-		s.at(t, start.Add(time.Duration(hours)*time.Hour).Format(time.RFC3339))
-		ada.must("GET", "/v3/session", "")
+		s.SetTime(t, start.Add(time.Duration(hours)*time.Hour).Format(time.RFC3339))
+		ada.Must("GET", "/v3/session", "")
 	}
-	idle.ended()
-	s.at(t, start.Add(7*24*time.Hour).Format(time.RFC3339))
-	ada.ended()
+	idle.Ended()
+	s.SetTime(t, start.Add(7*24*time.Hour).Format(time.RFC3339))
+	ada.Ended()
 
-	ada, _ = s.signIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
-	kept := ada.copy()
-	ada.must("DELETE", "/v3/session", "")
-	equal(t, "cookies after the sign-out", len(ada.cookies), 0)
-	kept.ended()
+	ada, _ = s.SignIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
+	kept := ada.Copy()
+	ada.Must("DELETE", "/v3/session", "")
+	httpapitest.Equal(t, "cookies after the sign-out", len(ada.Cookies), 0)
+	kept.Ended()
 
-	ada, _ = s.signIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
-	former := ada.copy()
-	if a := s.finish(t, ada, openidtest.Person{Subject: "ada", Name: "Ada"}); a.status != http.StatusSeeOther {
-		t.Fatalf("the second sign-in answered %d %s", a.status, a.body)
+	ada, _ = s.SignIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
+	former := ada.Copy()
+	if a := s.Finish(t, ada, openidtest.Person{Subject: "ada", Name: "Ada"}); a.Status != http.StatusSeeOther {
+		t.Fatalf("the second sign-in answered %d %s", a.Status, a.Body)
 	}
-	ada.must("GET", "/v3/session", "")
-	former.ended()
+	ada.Must("GET", "/v3/session", "")
+	former.Ended()
 
-	deactivated, err := s.accounts.Deactivate(withTimeout(t), domain.Request{Operator: true, Command: uuid.New()}, "acme")
+	deactivated, err := s.Accounts.Deactivate(httpapitest.WithTimeout(t), domain.Request{Operator: true, Command: uuid.New()}, "acme")
 	if err == nil {
-		err = s.waiter.Wait(withTimeout(t), projections.Accounts, deactivated.Position.Commit)
+		err = s.Waiter.Wait(httpapitest.WithTimeout(t), projections.Accounts, deactivated.Position.Commit)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	ada.call("GET", "/v3/urls", "").is(http.StatusForbidden, apierror.CodeAccessDenied)
+	ada.Call("GET", "/v3/urls", "").Is(http.StatusForbidden, apierror.CodeAccessDenied)
 }
 
 // TestSessionsAreListed checks who sees and ends whose sessions.
 func TestSessionsAreListed(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner, other := s.client(t, "acme"), s.client(t, "other")
-	boss, _ := s.member(t, owner, "boss", "owner")
-	ada, _ := s.member(t, owner, "ada", "viewer")
-	second, _ := s.signIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
-	foreign := s.browser(t)
-	foreign.signInBy(other)
-	byKey := s.browser(t)
-	byKey.signInBy(owner)
+	s := httpapitest.NewSite(t, "")
+	owner, other := s.Client(t, "acme"), s.Client(t, "other")
+	boss, _ := s.Member(t, owner, "boss", "owner")
+	ada, _ := s.Member(t, owner, "ada", "viewer")
+	second, _ := s.SignIn(t, openidtest.Person{Subject: "ada", Name: "Ada"})
+	foreign := s.Browser(t)
+	foreign.SignInBy(other)
+	byKey := s.Browser(t)
+	byKey.SignInBy(owner)
 
-	own := ada.must("GET", "/v3/sessions", "").Sessions
+	own := ada.Must("GET", "/v3/sessions", "").Sessions
 	if len(own) != 2 || own[0].UserName != "Ada" || own[0].Current == own[1].Current {
 		t.Errorf("ada sees %+v", own)
 	}
-	all := boss.must("GET", "/v3/sessions", "").Sessions
-	equal(t, "sessions of the account", len(all), 4)
-	bossSession := boss.must("GET", "/v3/session", "").Session.ID
-	for _, hidden := range []string{bossSession, foreign.must("GET", "/v3/session", "").Session.ID, uuid.NewString(), "x"} {
-		ada.call("DELETE", "/v3/sessions/"+hidden, "").is(http.StatusNotFound, apierror.CodeInvalidResource)
+	all := boss.Must("GET", "/v3/sessions", "").Sessions
+	httpapitest.Equal(t, "sessions of the account", len(all), 4)
+	bossSession := boss.Must("GET", "/v3/session", "").Session.ID
+	for _, hidden := range []string{bossSession, foreign.Must("GET", "/v3/session", "").Session.ID, uuid.NewString(), "x"} {
+		ada.Call("DELETE", "/v3/sessions/"+hidden, "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
 	}
-	boss.call("DELETE", "/v3/sessions/"+foreign.must("GET", "/v3/session", "").Session.ID, "").
-		is(http.StatusNotFound, apierror.CodeInvalidResource)
-	ada.must("DELETE", "/v3/sessions/"+second.must("GET", "/v3/session", "").Session.ID, "")
-	second.ended()
-	boss.must("DELETE", "/v3/sessions/"+byKey.must("GET", "/v3/session", "").Session.ID, "")
-	byKey.ended()
-	owner.must("DELETE", "/v3/sessions/"+bossSession, "")
-	boss.ended()
-	ada.must("GET", "/v3/session", "")
+	boss.Call("DELETE", "/v3/sessions/"+foreign.Must("GET", "/v3/session", "").Session.ID, "").
+		Is(http.StatusNotFound, apierror.CodeInvalidResource)
+	ada.Must("DELETE", "/v3/sessions/"+second.Must("GET", "/v3/session", "").Session.ID, "")
+	second.Ended()
+	boss.Must("DELETE", "/v3/sessions/"+byKey.Must("GET", "/v3/session", "").Session.ID, "")
+	byKey.Ended()
+	owner.Must("DELETE", "/v3/sessions/"+bossSession, "")
+	boss.Ended()
+	ada.Must("GET", "/v3/session", "")
 }
 
 // TestSessionsEndAtOnce ends a session and a membership while 64 tabs use them on two nodes. No
 // call that begins after the answer is carried out.
 func TestSessionsEndAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	for name, end := range map[string]func(id string, b *browser){
-		"session": func(_ string, b *browser) {
-			owner.must("DELETE", "/v3/sessions/"+b.must("GET", "/v3/session", "").Session.ID, "")
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	for name, end := range map[string]func(id string, b *httpapitest.Browser){
+		"session": func(_ string, b *httpapitest.Browser) {
+			owner.Must("DELETE", "/v3/sessions/"+b.Must("GET", "/v3/session", "").Session.ID, "")
 		},
-		"membership": func(id string, _ *browser) { owner.must("DELETE", "/v3/members/"+id, "") },
-		"role":       func(id string, _ *browser) { owner.must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`) },
+		"membership": func(id string, _ *httpapitest.Browser) { owner.Must("DELETE", "/v3/members/"+id, "") },
+		"role": func(id string, _ *httpapitest.Browser) {
+			owner.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
+		},
 	} {
-		b, id := s.member(t, owner, "user-"+name, "editor") // one by one: the issuer signs in whom it was told last
+		b, id := s.Member(t, owner, "user-"+name, "editor") // one by one: the issuer signs in whom it was told last
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			endsAtOnce(t, func(i int) func() *answer {
-				tab, cookies := b.copy(), maps.Clone(b.cookies)
+			httpapitest.EndsAtOnce(t, func(i int) func() *httpapitest.Answer {
+				tab, cookies := b.Copy(), maps.Clone(b.Cookies)
 				if i%2 == 0 {
-					tab = tab.on(s.node)
+					tab = tab.On(s.Node)
 				}
-				return func() *answer {
-					maps.Copy(tab.cookies, cookies) // a refusal deletes it
-					return tab.call("POST", "/v3/urls", batch(1))
+				return func() *httpapitest.Answer {
+					maps.Copy(tab.Cookies, cookies) // a refusal deletes it
+					return tab.Call("POST", "/v3/urls", httpapitest.Batch(1))
 				}
 			}, func() { end(id, b) })
 		})
@@ -170,50 +165,50 @@ func TestSessionsEndAtOnce(t *testing.T) {
 // TestOtherOrigins checks that pages of other origins can neither use a session nor start one.
 func TestOtherOrigins(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	b := s.browser(t)
-	b.signInBy(owner)
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	b := s.Browser(t)
+	b.SignInBy(owner)
 	for name, headers := range map[string]map[string]string{
 		"another site":           {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
-		"a sibling host":         {"Sec-Fetch-Site": "same-site", "Origin": "https://evil." + shortHost},
+		"a sibling host":         {"Sec-Fetch-Site": "same-site", "Origin": "https://evil." + httpapitest.ShortHost},
 		"an old browser":         {"Origin": "https://evil.example"},
 		"a page without origin":  {"Origin": "null"},
-		"another scheme or port": {"Origin": "http://" + shortHost + ":81"},
+		"another scheme or port": {"Origin": "http://" + httpapitest.ShortHost + ":81"},
 	} {
 		set := func(r *http.Request) {
 			for name, value := range headers {
 				r.Header.Set(name, value)
 			}
 		}
-		form := header("Content-Type", "application/x-www-form-urlencoded")
-		a := b.call("POST", "/v3/urls", "urls[0][long_url]=https://example.com/", set, form)
-		if a.code() != apierror.CodeAccessDenied || a.status != http.StatusForbidden {
-			t.Errorf("%s creates: %d %+v", name, a.status, a.Error)
+		form := httpapitest.Header("Content-Type", "application/x-www-form-urlencoded")
+		a := b.Call("POST", "/v3/urls", "urls[0][long_url]=https://example.com/", set, form)
+		if a.Code() != apierror.CodeAccessDenied || a.Status != http.StatusForbidden {
+			t.Errorf("%s creates: %d %+v", name, a.Status, a.Error)
 		}
-		a = b.call("POST", "/v3/urls/x", "", set, form, header("X-HTTP-Method-Override", "DELETE"))
-		if a.code() != apierror.CodeAccessDenied {
-			t.Errorf("%s deletes: %d %+v", name, a.status, a.Error)
+		a = b.Call("POST", "/v3/urls/x", "", set, form, httpapitest.Header("X-HTTP-Method-Override", "DELETE"))
+		if a.Code() != apierror.CodeAccessDenied {
+			t.Errorf("%s deletes: %d %+v", name, a.Status, a.Error)
 		}
-		a = s.browser(t).call("POST", "/v3/sessions", "", set, func(r *http.Request) { r.SetBasicAuth(owner.username, owner.key) })
-		if a.code() != apierror.CodeAccessDenied || a.header.Get("Set-Cookie") != "" {
-			t.Errorf("%s signs in: %d %+v", name, a.status, a.Error)
+		a = s.Browser(t).Call("POST", "/v3/sessions", "", set, func(r *http.Request) { r.SetBasicAuth(owner.Username, owner.Key) })
+		if a.Code() != apierror.CodeAccessDenied || a.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%s signs in: %d %+v", name, a.Status, a.Error)
 		}
-		a = b.call("GET", "/v3/urls", "", set)
-		if headers["Sec-Fetch-Site"] != "" && a.code() != apierror.CodeAccessDenied {
-			t.Errorf("%s reads: %d %+v", name, a.status, a.Error)
+		a = b.Call("GET", "/v3/urls", "", set)
+		if headers["Sec-Fetch-Site"] != "" && a.Code() != apierror.CodeAccessDenied {
+			t.Errorf("%s reads: %d %+v", name, a.Status, a.Error)
 		}
-		if a.header.Get("Access-Control-Allow-Credentials") != "" {
+		if a.Header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s may read with cookies", name)
 		}
 	}
 	for name, headers := range map[string]map[string]string{
-		"the same origin":     {"Sec-Fetch-Site": "same-origin", "Origin": "http://" + shortHost},
-		"behind a proxy":      {"Origin": "http://" + shortHost, "Host": "inner:8080"},
+		"the same origin":     {"Sec-Fetch-Site": "same-origin", "Origin": "http://" + httpapitest.ShortHost},
+		"behind a proxy":      {"Origin": "http://" + httpapitest.ShortHost, "Host": "inner:8080"},
 		"the address bar":     {"Sec-Fetch-Site": "none"},
 		"no browser, no page": {},
 	} {
-		a := b.call("POST", "/v3/urls", batch(1), func(r *http.Request) {
+		a := b.Call("POST", "/v3/urls", httpapitest.Batch(1), func(r *http.Request) {
 			for name, value := range headers {
 				r.Header.Set(name, value)
 			}
@@ -221,8 +216,8 @@ func TestOtherOrigins(t *testing.T) {
 				r.Host = host
 			}
 		})
-		if a.status != http.StatusOK {
-			t.Errorf("%s: %d %+v", name, a.status, a.Error)
+		if a.Status != http.StatusOK {
+			t.Errorf("%s: %d %+v", name, a.Status, a.Error)
 		}
 	}
 }
@@ -231,68 +226,68 @@ func TestOtherOrigins(t *testing.T) {
 func TestSessionCookies(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
-		"http://" + shortHost:  "linkledger=SECRET; Path=/; HttpOnly; SameSite=Lax",
-		"https://" + shortHost: "__Host-linkledger=SECRET; Path=/; HttpOnly; Secure; SameSite=Lax",
+		"http://" + httpapitest.ShortHost:  "linkledger=SECRET; Path=/; HttpOnly; SameSite=Lax",
+		"https://" + httpapitest.ShortHost: "__Host-linkledger=SECRET; Path=/; HttpOnly; Secure; SameSite=Lax",
 	} {
-		s := newStack(t, func(cfg *Config) { cfg.BaseURL = base })
-		owner := s.client(t, "acme")
-		b := &browser{t, s.handler, make(map[string]*http.Cookie)}
-		a := b.call("POST", "/v3/sessions", "", func(r *http.Request) { r.SetBasicAuth(owner.username, owner.key) })
-		a.is(http.StatusOK, apierror.CodeOK)
-		name, rest, _ := strings.Cut(a.header.Get("Set-Cookie"), "=")
+		s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.BaseURL = base })
+		owner := s.Client(t, "acme")
+		b := httpapitest.NewBrowser(t, s.Server)
+		a := b.Call("POST", "/v3/sessions", "", func(r *http.Request) { r.SetBasicAuth(owner.Username, owner.Key) })
+		a.Is(http.StatusOK, apierror.CodeOK)
+		name, rest, _ := strings.Cut(a.Header.Get("Set-Cookie"), "=")
 		value, attributes, _ := strings.Cut(rest, ";")
-		equal(t, "cookie", name+"=SECRET;"+attributes, want)
-		b.must("GET", "/v3/session", "")
-		if len(s.log.matching(value)) > 0 {
+		httpapitest.Equal(t, "cookie", name+"=SECRET;"+attributes, want)
+		b.Must("GET", "/v3/session", "")
+		if len(s.Log.Matching(value)) > 0 {
 			t.Error("the secret is logged")
 		}
 		var stored int
-		if err := s.db.NewRaw("SELECT count(*) FROM linkledger_keys.sessions AS s WHERE position(? in s::text) > 0", value).
-			Scan(withTimeout(t), &stored); err != nil || stored > 0 {
+		if err := s.DB.NewRaw("SELECT count(*) FROM linkledger_keys.sessions AS s WHERE position(? in s::text) > 0", value).
+			Scan(httpapitest.WithTimeout(t), &stored); err != nil || stored > 0 {
 			t.Errorf("the secret is stored %d times, %v", stored, err)
 		}
 		for _, damaged := range []string{"", value[1:], value + "A", strings.Repeat("A", 43), value[:42] + "!", value[:42] + "'"} {
-			a := send(t, s.handler, "GET", "/v3/session", "", header("Cookie", name+"="+damaged))
-			a.is(http.StatusBadRequest, apierror.CodeInvalidKey)
-			a = send(t, s.handler, "GET", "/v3/urls", "", header("Cookie", name+"="+damaged))
-			a.is(http.StatusBadRequest, apierror.CodeInvalidKey)
+			a := httpapitest.Send(t, s.Server, "GET", "/v3/session", "", httpapitest.Header("Cookie", name+"="+damaged))
+			a.Is(http.StatusBadRequest, apierror.CodeInvalidKey)
+			a = httpapitest.Send(t, s.Server, "GET", "/v3/urls", "", httpapitest.Header("Cookie", name+"="+damaged))
+			a.Is(http.StatusBadRequest, apierror.CodeInvalidKey)
 		}
-		twice := send(t, s.handler, "GET", "/v3/session", "", header("Cookie", name+"="+value+"; "+name+"="+value))
-		twice.is(http.StatusBadRequest, apierror.CodeInvalidKey) // one of them may come from another path
+		twice := httpapitest.Send(t, s.Server, "GET", "/v3/session", "", httpapitest.Header("Cookie", name+"="+value+"; "+name+"="+value))
+		twice.Is(http.StatusBadRequest, apierror.CodeInvalidKey) // one of them may come from another path
 		other := map[string]string{"linkledger": "__Host-linkledger", "__Host-linkledger": "linkledger"}[name]
-		send(t, s.handler, "GET", "/v3/session", "", header("Cookie", other+"="+value)).
-			is(http.StatusBadRequest, apierror.CodeInvalidKey)
+		httpapitest.Send(t, s.Server, "GET", "/v3/session", "", httpapitest.Header("Cookie", other+"="+value)).
+			Is(http.StatusBadRequest, apierror.CodeInvalidKey)
 	}
 }
 
 // TestRefusedSignIns checks what a person sees whose sign-in fails, and that no session starts.
 func TestRefusedSignIns(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	s.client(t, "acme")
+	s := httpapitest.NewSite(t, "")
+	s.Client(t, "acme")
 	for name, tc := range map[string]struct {
 		prepare func()
 		status  int
 		code    apierror.Code
 	}{
-		"refused by the issuer": {func() { s.issuer.Refuse("access_denied") }, http.StatusForbidden, apierror.CodeAccessDenied},
-		"expired token":         {func() { s.issuer.Misbehave(openidtest.Expired) }, http.StatusBadRequest, apierror.CodeInvalidKey},
-		"unsigned token":        {func() { s.issuer.Misbehave(openidtest.Unsigned) }, http.StatusBadRequest, apierror.CodeInvalidKey},
-		"broken issuer":         {func() { s.issuer.Misbehave(openidtest.TokenFails) }, http.StatusServiceUnavailable, apierror.CodeUnknown},
+		"refused by the issuer": {func() { s.Issuer.Refuse("access_denied") }, http.StatusForbidden, apierror.CodeAccessDenied},
+		"expired token":         {func() { s.Issuer.Misbehave(openidtest.Expired) }, http.StatusBadRequest, apierror.CodeInvalidKey},
+		"unsigned token":        {func() { s.Issuer.Misbehave(openidtest.Unsigned) }, http.StatusBadRequest, apierror.CodeInvalidKey},
+		"broken issuer":         {func() { s.Issuer.Misbehave(openidtest.TokenFails) }, http.StatusServiceUnavailable, apierror.CodeUnknown},
 	} {
-		b := s.browser(t)
+		b := s.Browser(t)
 		tc.prepare()
-		a := s.finish(t, b, openidtest.Ada)
-		if a.status != tc.status || a.code() != tc.code || len(b.cookies) > 0 {
-			t.Errorf("%s: %d %+v, cookies %v", name, a.status, a.Error, b.cookies)
+		a := s.Finish(t, b, openidtest.Ada)
+		if a.Status != tc.status || a.Code() != tc.code || len(b.Cookies) > 0 {
+			t.Errorf("%s: %d %+v, cookies %v", name, a.Status, a.Error, b.Cookies)
 		}
-		s.issuer.Refuse("")
-		s.issuer.Misbehave(0)
+		s.Issuer.Refuse("")
+		s.Issuer.Misbehave(0)
 	}
-	back := s.browser(t).call("GET", signin.CallbackPath+"?code=x&state=y", "")
-	back.is(http.StatusBadRequest, apierror.CodeInvalidKey)
-	without := newStack(t)
-	if a := send(t, without.handler, "GET", signin.BeginPath, ""); a.status != http.StatusNotFound {
-		t.Errorf("without an issuer the sign-in answers %d", a.status)
+	back := s.Browser(t).Call("GET", signin.CallbackPath+"?code=x&state=y", "")
+	back.Is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	without := httpapitest.New(t)
+	if a := httpapitest.Send(t, without.Server, "GET", signin.BeginPath, ""); a.Status != http.StatusNotFound {
+		t.Errorf("without an issuer the sign-in answers %d", a.Status)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 )
 
@@ -19,15 +20,15 @@ const (
 )
 
 // fieldsOf returns the sorted names of the first record of an answer, without its error.
-func (a *answer) fieldsOf(list string) string {
-	a.t.Helper()
+func fieldsOf(a *httpapitest.Answer, list string) string {
+	a.T.Helper()
 	var body map[string]json.RawMessage
 	var records []map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
-		a.t.Fatal(err)
+	if err := json.Unmarshal([]byte(a.Body), &body); err != nil {
+		a.T.Fatal(err)
 	}
 	if err := json.Unmarshal(body[list], &records); err != nil || len(records) == 0 {
-		a.t.Fatalf("%v: no %s in %s", err, list, a.body)
+		a.T.Fatalf("%v: no %s in %s", err, list, a.Body)
 	}
 	delete(records[0], "error")
 	return strings.Join(slices.Sorted(maps.Keys(records[0])), " ")
@@ -42,19 +43,19 @@ func sorted(fields ...string) string {
 // TestAnswersShowWhatTheScopesAllow checks every call that answers a URL, with keys of some scopes.
 func TestAnswersShowWhatTheScopesAllow(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	owner.create(`"long_url":"https://example.com/private","custom_hash":"one","note":"private","tags":["private"],"max_clicks":7`)
-	s.visit(t, "GET", "/one")
-	repeat := header("Idempotency-Key", "k")
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	owner.Create(`"long_url":"https://example.com/private","custom_hash":"one","note":"private","tags":["private"],"max_clicks":7`)
+	s.Visit(t, "GET", "/one")
+	repeat := httpapitest.Header("Idempotency-Key", "k")
 	const made = `{"urls":[{"long_url":"https://example.com/own","tags":[" OWN "],"note":"own"}]}`
-	first := owner.must("POST", "/v3/urls", made, repeat).URLs[0].Hash
-	owner.must("PATCH", "/v3/urls/"+first, `{"urls":[{"long_url":"https://example.com/private","note":"private","max_clicks":9,"tags":["private"]}]}`)
-	owner.create(`"long_url":"https://example.com/private","custom_hash":"gone"`)
-	owner.must("DELETE", "/v3/urls/gone", "")
-	keys := map[string]*client{}
+	first := owner.Must("POST", "/v3/urls", made, repeat).URLs[0].Hash
+	owner.Must("PATCH", "/v3/urls/"+first, `{"urls":[{"long_url":"https://example.com/private","note":"private","max_clicks":9,"tags":["private"]}]}`)
+	owner.Create(`"long_url":"https://example.com/private","custom_hash":"gone"`)
+	owner.Must("DELETE", "/v3/urls/gone", "")
+	keys := map[string]*httpapitest.Client{}
 	for _, scopes := range []string{"links:read", "links:create", "links:write", "links:write stats:read", "links:read links:write", "history:read"} {
-		keys[scopes] = owner.withKey(`"scopes":["` + strings.Join(strings.Fields(scopes), `","`) + `"]`)
+		keys[scopes] = owner.WithKey(`"scopes":["` + strings.Join(strings.Fields(scopes), `","`) + `"]`)
 	}
 	keys["all"] = owner
 	const nothing, note, all = `{"urls":[{}]}`, `{"urls":[{"note":"mine","expiration_date":null,"tags":["PRIVATE"]}]}`,
@@ -67,7 +68,7 @@ func TestAnswersShowWhatTheScopesAllow(t *testing.T) {
 		{"links:read", "GET", "/v3/urls/one", "", sorted(nameFields, ownerFields)},
 		{"links:read", "GET", "/v3/urls", "", sorted(nameFields, ownerFields)},
 		{"links:read", "GET", "/v3/urls?hashes=one", "", sorted(nameFields, ownerFields)},
-		{"links:read", "GET", "/v3/urls?at=" + strings.ReplaceAll(s.syncClock(), "+", "%2B"), "", sorted(nameFields, ownerFields)},
+		{"links:read", "GET", "/v3/urls?at=" + strings.ReplaceAll(s.SyncClock(), "+", "%2B"), "", sorted(nameFields, ownerFields)},
 		{"links:write", "PATCH", "/v3/urls/one", nothing, nameFields},
 		{"links:write", "PATCH", "/v3/urls/one", note, sorted(nameFields, "note expiration_date")},
 		{"links:write", "PATCH", "/v3/urls", `{"urls":[{"hash":"one","protected":false}]}`, sorted(nameFields, "protected")},
@@ -77,29 +78,29 @@ func TestAnswersShowWhatTheScopesAllow(t *testing.T) {
 		{"links:read links:write", "PATCH", "/v3/urls/one", nothing, sorted(nameFields, ownerFields)},
 		{"links:create", "POST", "/v3/urls", made, strings.Replace(sorted(nameFields, ownerFields), "modified_at ", "", 1)},
 	} {
-		a := keys[tc.scopes].must(tc.method, tc.path, tc.body)
-		if got := a.fieldsOf("urls"); got != sorted(tc.want) {
+		a := keys[tc.scopes].Must(tc.method, tc.path, tc.body)
+		if got := fieldsOf(a, "urls"); got != sorted(tc.want) {
 			t.Errorf("%s %s with %s shows\n%s; want\n%s", tc.method, tc.path, tc.scopes, got, sorted(tc.want))
 		}
-		if tc.scopes == "links:write" && strings.Contains(a.body, "rivate") {
-			t.Errorf("%s %s shows %s", tc.method, tc.path, a.body)
+		if tc.scopes == "links:write" && strings.Contains(a.Body, "rivate") {
+			t.Errorf("%s %s shows %s", tc.method, tc.path, a.Body)
 		}
 	}
-	again := keys["links:create"].must("POST", "/v3/urls", made, repeat)
-	if again.URLs[0].Hash != first || strings.Contains(again.body, "private") || again.URLs[0].Note != "own" ||
+	again := keys["links:create"].Must("POST", "/v3/urls", made, repeat)
+	if again.URLs[0].Hash != first || strings.Contains(again.Body, "private") || again.URLs[0].Note != "own" ||
 		again.URLs[0].MaxClicks != 0 || again.URLs[0].Tags[0] != "OWN" {
-		t.Errorf("the repeat of a creation shows %s", again.body)
+		t.Errorf("the repeat of a creation shows %s", again.Body)
 	}
-	equal(t, "deleted", keys["history:read"].must("GET", "/v3/urls/one/history", "").status, 200)
-	if body := keys["history:read"].must("GET", "/v3/urls/one/history", "").body; strings.Contains(body, "daily_clicks") {
+	httpapitest.Equal(t, "deleted", keys["history:read"].Must("GET", "/v3/urls/one/history", "").Status, 200)
+	if body := keys["history:read"].Must("GET", "/v3/urls/one/history", "").Body; strings.Contains(body, "daily_clicks") {
 		t.Errorf("the history shows clicks: %s", body)
 	}
-	owner.must("DELETE", "/v3/urls/gone", "")
-	if body := keys["history:read"].must("GET", "/v3/deleted", "").body; strings.Contains(body, "total_clicks") {
+	owner.Must("DELETE", "/v3/urls/gone", "")
+	if body := keys["history:read"].Must("GET", "/v3/deleted", "").Body; strings.Contains(body, "total_clicks") {
 		t.Errorf("the deleted URLs show clicks: %s", body)
 	}
-	if a := owner.must("GET", "/v3/deleted", ""); !strings.Contains(a.body, `"total_clicks":0`) {
-		t.Errorf("the owner sees no clicks of deleted URLs: %s", a.body)
+	if a := owner.Must("GET", "/v3/deleted", ""); !strings.Contains(a.Body, `"total_clicks":0`) {
+		t.Errorf("the owner sees no clicks of deleted URLs: %s", a.Body)
 	}
 }
 
@@ -107,12 +108,12 @@ func TestAnswersShowWhatTheScopesAllow(t *testing.T) {
 // by them.
 func TestSelectionsByClicksNeedTheirScope(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
-	s.visit(t, "GET", "/one")
-	without := owner.withKey(`"scopes":["links:read","links:write","links:create","stats:reset","tags:write","history:read"]`)
-	with := owner.withKey(`"scopes":["links:read","links:write","stats:read","stats:reset"]`)
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
+	s.Visit(t, "GET", "/one")
+	without := owner.WithKey(`"scopes":["links:read","links:write","links:create","stats:reset","tags:write","history:read"]`)
+	with := owner.WithKey(`"scopes":["links:read","links:write","stats:read","stats:reset"]`)
 	for _, call := range [][3]string{
 		{"GET", "/v3/urls?order_by=clicks", ""},
 		{"GET", "/v3/urls?order_by=-clicks", ""},
@@ -123,32 +124,32 @@ func TestSelectionsByClicksNeedTheirScope(t *testing.T) {
 		{"DELETE", "/v3/stats?tags=visited", ""},
 		{"DELETE", "/v3/urls?tags=visited", ""},
 	} {
-		if a := without.call(call[0], call[1], call[2]); !a.lacks("stats:read") {
-			t.Errorf("%v: %d %s", call, a.status, a.body)
+		if a := without.Call(call[0], call[1], call[2]); !a.Lacks("stats:read") {
+			t.Errorf("%v: %d %s", call, a.Status, a.Body)
 		}
 	}
-	if link := owner.read("one"); link.Archived || link.TotalClicks != 1 {
+	if link := owner.Read("one"); link.Archived || link.TotalClicks != 1 {
 		t.Errorf("the URL is %+v", link)
 	}
-	equal(t, "visited", with.must("GET", "/v3/urls?tags=visited&order_by=clicks", "").hashes(), "one")
+	httpapitest.Equal(t, "visited", with.Must("GET", "/v3/urls?tags=visited&order_by=clicks", "").Hashes(), "one")
 }
 
 // TestRefusedUndosShowNoDestination checks what an undo says of URLs that it leaves as they are.
 func TestRefusedUndosShowNoDestination(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	owner.create(`"long_url":"https://example.com/private","custom_hash":"one","note":"private"`)
-	batch := owner.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"a"}]}`).header.Get(response.HeaderBatchID)
-	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"b"}]}`)
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	owner.Create(`"long_url":"https://example.com/private","custom_hash":"one","note":"private"`)
+	batch := owner.Must("PATCH", "/v3/urls/one", `{"urls":[{"note":"a"}]}`).Header.Get(response.HeaderBatchID)
+	owner.Must("PATCH", "/v3/urls/one", `{"urls":[{"note":"b"}]}`)
 	undo := "/v3/batches/" + batch + "/undo"
-	a := owner.withKey(`"scopes":["links:write"]`).call("POST", undo, "")
-	a.is(200, apierror.CodeOK)
-	if len(a.URLs) != 1 || a.URLs[0].LongURL != nil || a.URLs[0].Hash != "one" || strings.Contains(a.body, "private") {
-		t.Errorf("an undo shows %s", a.body)
+	a := owner.WithKey(`"scopes":["links:write"]`).Call("POST", undo, "")
+	a.Is(200, apierror.CodeOK)
+	if len(a.URLs) != 1 || a.URLs[0].LongURL != nil || a.URLs[0].Hash != "one" || strings.Contains(a.Body, "private") {
+		t.Errorf("an undo shows %s", a.Body)
 	}
-	if a = owner.call("POST", undo, ""); a.URLs[0].LongURL == nil {
-		t.Errorf("an undo of the owner shows %s", a.body)
+	if a = owner.Call("POST", undo, ""); a.URLs[0].LongURL == nil {
+		t.Errorf("an undo of the owner shows %s", a.Body)
 	}
 }
 
@@ -156,38 +157,38 @@ func TestRefusedUndosShowNoDestination(t *testing.T) {
 // learn how they are spelled.
 func TestTagsAreShownAsSentWithoutTheirScope(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	owner := s.client(t, "owner")
-	owner.must("POST", "/v3/tags", `{"label":"Private"}`)
-	owner.must("POST", "/v3/tags", `{"label":"own"}`)
-	writer := owner.withKey(`"scopes":["tags:write"]`)
-	equal(t, "label", writer.must("POST", "/v3/tags", `{"label":" PRIVATE "}`).Tags[0].Label, "PRIVATE")
-	equal(t, "label of the owner", owner.must("POST", "/v3/tags", `{"label":"PRIVATE"}`).Tags[0].Label, "Private")
-	a := writer.call("PATCH", "/v3/tags/own", `{"label":"PRIVATE"}`)
-	a.is(400, apierror.CodeInvalidLabel)
-	a.has(`"PRIVATE"`)
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	owner.Must("POST", "/v3/tags", `{"label":"Private"}`)
+	owner.Must("POST", "/v3/tags", `{"label":"own"}`)
+	writer := owner.WithKey(`"scopes":["tags:write"]`)
+	httpapitest.Equal(t, "label", writer.Must("POST", "/v3/tags", `{"label":" PRIVATE "}`).Tags[0].Label, "PRIVATE")
+	httpapitest.Equal(t, "label of the owner", owner.Must("POST", "/v3/tags", `{"label":"PRIVATE"}`).Tags[0].Label, "Private")
+	a := writer.Call("PATCH", "/v3/tags/own", `{"label":"PRIVATE"}`)
+	a.Is(400, apierror.CodeInvalidLabel)
+	a.Has(`"PRIVATE"`)
 }
 
 // TestConsoleWithoutClicks opens the pages of links with a session whose key may not read clicks.
 func TestConsoleWithoutClicks(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	owner.create(`"long_url":"https://example.com/","custom_hash":"gone"`)
-	owner.must("DELETE", "/v3/urls/gone", "")
-	s.visit(t, "GET", "/one")
-	all, reader := s.browser(t), s.browser(t)
-	all.signInBy(owner)
-	reader.signInBy(owner.withKey(`"scopes":["links:read","history:read"]`))
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"gone"`)
+	owner.Must("DELETE", "/v3/urls/gone", "")
+	s.Visit(t, "GET", "/one")
+	all, reader := s.Browser(t), s.Browser(t)
+	all.SignInBy(owner)
+	reader.SignInBy(owner.WithKey(`"scopes":["links:read","history:read"]`))
 	for path, clicks := range map[string]string{
 		"/console/links": `<td class="n">`, "/console/links/one": "<dt>Clicks</dt><dd>", "/console/deleted": `<td class="n">`,
 	} {
-		if !strings.Contains(all.shows(path), clicks+"<data") || !strings.Contains(reader.shows(path), clicks+"–") {
+		if !strings.Contains(all.Shows(path), clicks+"<data") || !strings.Contains(reader.Shows(path), clicks+"–") {
 			t.Errorf("%s shows the clicks to who may not read them, or not to who may", path)
 		}
 	}
-	if !strings.Contains(all.shows("/console/links"), "most clicks") || strings.Contains(reader.shows("/console/links"), "most clicks") {
+	if !strings.Contains(all.Shows("/console/links"), "most clicks") || strings.Contains(reader.Shows("/console/links"), "most clicks") {
 		t.Error("the order by clicks is offered to who may not read them, or not to who may")
 	}
 }

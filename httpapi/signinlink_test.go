@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -10,10 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/internal/operators/operatorstest"
+
 	"github.com/google/uuid"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/signin"
@@ -22,55 +26,44 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// signInLink returns the path of a one-time link that works for an hour.
-func (s *site) signInLink(t *testing.T, of accountlist.NewSession) string {
-	t.Helper()
-	now := *s.now.Load()
-	secret, err := s.db.Keys.AddSignInLink(t.Context(), of, now, now.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return console.LinkPath + secret
-}
-
 // TestSignInLink signs in by a one-time link, which works once, within its time, and only from its own page.
 func TestSignInLink(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	owner := s.client(t, "acme")
-	key := owner.must("GET", "/v3/keys", "").Keys[0]
-	of := accountlist.NewSession{Account: uuid.MustParse(owner.id), Key: key.ID}
-	b, link := s.browser(t), s.signInLink(t, of)
+	s := httpapitest.NewSite(t, "")
+	owner := s.Client(t, "acme")
+	key := owner.Must("GET", "/v3/keys", "").Keys[0]
+	of := accountlist.NewSession{Account: uuid.MustParse(owner.ID), Key: key.ID}
+	b, link := s.Browser(t), s.SignInLink(t, of)
 	for range 2 { // to look at the page does not use the link
-		b.shows(link, "It works once", `<form method="post">`)
+		b.Shows(link, "It works once", `<form method="post">`)
 	}
-	foreign := b.call("POST", link, "", header("Origin", "https://evil.example"), header("Sec-Fetch-Site", "cross-site"))
-	if foreign.status != http.StatusForbidden {
-		t.Errorf("from another origin: %d", foreign.status)
+	foreign := b.Call("POST", link, "", httpapitest.Header("Origin", "https://evil.example"), httpapitest.Header("Sec-Fetch-Site", "cross-site"))
+	if foreign.Status != http.StatusForbidden {
+		t.Errorf("from another origin: %d", foreign.Status)
 	}
-	b.leads(link, nil, "/console")
-	b.shows("/console/keys", key.ID)
-	if session := b.must("GET", "/v3/session", "").Session; *session.Key != key.ID || session.Operator {
+	b.Leads(link, nil, "/console")
+	b.Shows("/console/keys", key.ID)
+	if session := b.Must("GET", "/v3/session", "").Session; *session.Key != key.ID || session.Operator {
 		t.Errorf("signed in as %+v", session)
 	}
 	refuses := func(what, link string) {
 		t.Helper()
-		b := s.browser(t)
-		a := b.sends(link, nil)
-		if !strings.Contains(a.body, "was used before or has expired") || b.cookies["linkledger"] != nil {
-			t.Errorf("%s: %d %v\n%s", what, a.status, a.header, a.body)
+		b := s.Browser(t)
+		a := b.Sends(link, nil)
+		if !strings.Contains(a.Body, "was used before or has expired") || b.Cookies["linkledger"] != nil {
+			t.Errorf("%s: %d %v\n%s", what, a.Status, a.Header, a.Body)
 		}
 	}
 	refuses("a used link", link)
 	refuses("another secret", console.LinkPath+strings.Repeat("A", 43))
 	refuses("no secret", console.LinkPath+"x")
-	late := s.signInLink(t, of)
-	s.at(t, s.now.Load().Add(time.Hour).Format(time.RFC3339))
+	late := s.SignInLink(t, of)
+	s.SetTime(t, s.Now().Add(time.Hour).Format(time.RFC3339))
 	refuses("an old link", late)
 
-	operator := s.browser(t)
-	operator.leads(s.signInLink(t, accountlist.NewSession{Operator: true}), nil, "/console")
-	if session := operator.must("GET", "/v3/session", "").Session; !session.Operator || session.Account != nil {
+	operator := s.Browser(t)
+	operator.Leads(s.SignInLink(t, accountlist.NewSession{Operator: true}), nil, "/console")
+	if session := operator.Must("GET", "/v3/session", "").Session; !session.Operator || session.Account != nil {
 		t.Errorf("an operator signed in as %+v", session)
 	}
 }
@@ -78,17 +71,17 @@ func TestSignInLink(t *testing.T) {
 // TestSignInLinkIsUsedOnce lets several browsers on two nodes use one link at once.
 func TestSignInLinkIsUsedOnce(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	link := s.signInLink(t, accountlist.NewSession{Operator: true})
+	s := httpapitest.NewSite(t, "")
+	link := s.SignInLink(t, accountlist.NewSession{Operator: true})
 	var signedIn atomic.Int32
 	var all sync.WaitGroup
 	for i := range 16 {
-		b := s.browser(t)
+		b := s.Browser(t)
 		if i%2 == 1 {
-			b = b.on(s.node)
+			b = b.On(s.Node)
 		}
 		all.Go(func() {
-			if b.post(link, nil).header.Get("Location") == "/console" {
+			if b.Post(link, nil).Header.Get("Location") == "/console" {
 				signedIn.Add(1)
 			}
 		})
@@ -104,10 +97,10 @@ func TestSignInLinkIsUsedOnce(t *testing.T) {
 func TestGuessedLinksAreThrottled(t *testing.T) {
 	t.Parallel()
 	var counts counter
-	s := newSite(t, "", func(cfg *Config) { cfg.LoginRefused = counts.add })
-	links := map[string]http.Handler{"owners": s.handler, "operators": s.operators(t, engine.Config{}, testTimeout, func(cfg *operators.Config) {
+	s := httpapitest.NewSite(t, "", func(cfg *httpapi.Config) { cfg.LoginRefused = counts.add })
+	links := map[string]http.Handler{"owners": s.Server, "operators": operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout, func(cfg *operators.Config) {
 		cfg.Sessions.Guard = login.New(login.Config{
-			Refused: counts.add, Now: cfg.Sessions.Now, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+			Refused: counts.add, Now: cfg.Sessions.Now, Logger: slog.New(slog.NewTextHandler(s.Log, nil)),
 		})
 	})}
 	guess := func(h http.Handler, i int, address string) (reason string) {
@@ -115,13 +108,13 @@ func TestGuessedLinksAreThrottled(t *testing.T) {
 		if i%2 == 0 {
 			secret = "x" // no link has such a secret
 		}
-		b := &browser{t, h, make(map[string]*http.Cookie)}
-		shown := b.follow(b.call("POST", console.LinkPath+secret, "", from(address, "x")))
-		reason, _, _ = strings.Cut(after(shown.body, `role="alert">`), "</p>")
+		b := httpapitest.NewBrowser(t, h)
+		shown := b.Follow(b.Call("POST", console.LinkPath+secret, "", httpapitest.From(address, "x")))
+		reason, _, _ = strings.Cut(after(shown.Body, `role="alert">`), "</p>")
 		return strings.ToLower(reason)
 	}
 	for name, h := range links {
-		for i := range loginsWithReason {
+		for i := range httpapitest.LoginsWithReason {
 			if reason := guess(h, i, "192.0.2.7:1"); !strings.Contains(reason, "link") {
 				t.Fatalf("guess %d at the console of %s: %q", i, name, reason)
 			}
@@ -132,22 +125,22 @@ func TestGuessedLinksAreThrottled(t *testing.T) {
 		if reason := guess(h, 1, "192.0.2.8:1"); !strings.Contains(reason, "link") {
 			t.Errorf("somebody else is throttled: %q", reason)
 		}
-		b := &browser{t, h, make(map[string]*http.Cookie)}
-		a := b.call("POST", s.signInLink(t, accountlist.NewSession{Operator: true}), "", from("192.0.2.7:1", "x"))
-		if a.status != http.StatusSeeOther || len(b.cookies) != 1 {
-			t.Errorf("the right link at the console of %s: %d", name, a.status)
+		b := httpapitest.NewBrowser(t, h)
+		a := b.Call("POST", s.SignInLink(t, accountlist.NewSession{Operator: true}), "", httpapitest.From("192.0.2.7:1", "x"))
+		if a.Status != http.StatusSeeOther || len(b.Cookies) != 1 {
+			t.Errorf("the right link at the console of %s: %d", name, a.Status)
 		}
 	}
-	s.stranger(t, "acme").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).
-		is(http.StatusTooManyRequests, apierror.CodeCallLimit) // guesses of links count as those of keys
-	equal(t, "refused links", counts.of("bad_link"), 2*(loginsWithReason+1))
-	equal(t, "throttled", counts.of("throttled"), 3)
+	s.Stranger(t, "acme").Call("GET", "/v3/account", "", httpapitest.From("192.0.2.7:1", "x")).
+		Is(http.StatusTooManyRequests, apierror.CodeCallLimit) // guesses of links count as those of keys
+	httpapitest.Equal(t, "refused links", counts.of("bad_link"), 2*(httpapitest.LoginsWithReason+1))
+	httpapitest.Equal(t, "throttled", counts.of("throttled"), 3)
 	for _, address := range []string{"192.0.2.7", "192.0.2.8"} {
-		if len(s.log.matching("login refused", "reason=bad_link", "address="+address)) == 0 {
+		if len(s.Log.Matching("login refused", "reason=bad_link", "address="+address)) == 0 {
 			t.Errorf("the guesses from %s are not logged", address)
 		}
 	}
-	if len(s.log.matching(strings.Repeat("A", 41))) > 0 {
+	if len(s.Log.Matching(strings.Repeat("A", 41))) > 0 {
 		t.Error("the log has the secret of a link")
 	}
 }
@@ -177,9 +170,9 @@ func (c *counter) of(reason string) int {
 // page that asks, and change nothing.
 func TestOtherSitesCannotSignIn(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	b, _ := s.signIn(t, openidtest.Ada)
-	before := b.must("GET", "/v3/session", "").Session.ID
+	s := httpapitest.NewSite(t, "")
+	b, _ := s.SignIn(t, openidtest.Ada)
+	before := b.Must("GET", "/v3/session", "").Session.ID
 	for back, want := range map[string]string{
 		"":                              "/console/sign-in?return=%2Fconsole",
 		"?return=/console/keys%3Fa%3Db": "/console/sign-in?return=%2Fconsole%2Fkeys%3Fa%3Db",
@@ -187,19 +180,19 @@ func TestOtherSitesCannotSignIn(t *testing.T) {
 	} {
 		for _, site := range []string{"cross-site", "same-site"} {
 			for _, method := range []string{"GET", "HEAD"} {
-				a := b.call(method, signin.BeginPath+back, "", header("Sec-Fetch-Site", site))
-				if a.status != http.StatusSeeOther || a.header.Get("Location") != want || len(a.header["Set-Cookie"]) > 0 {
-					t.Errorf("%s %s from a %s page: %d %v; want %s", method, back, site, a.status, a.header, want)
+				a := b.Call(method, signin.BeginPath+back, "", httpapitest.Header("Sec-Fetch-Site", site))
+				if a.Status != http.StatusSeeOther || a.Header.Get("Location") != want || len(a.Header["Set-Cookie"]) > 0 {
+					t.Errorf("%s %s from a %s page: %d %v; want %s", method, back, site, a.Status, a.Header, want)
 				}
 			}
 		}
 	}
-	b.shows("/console/sign-in?return=%2Fconsole%2Fkeys", "/console/openid?return=%2Fconsole%2Fkeys")
-	equal(t, "session", b.must("GET", "/v3/session", "").Session.ID, before)
+	b.Shows("/console/sign-in?return=%2Fconsole%2Fkeys", "/console/openid?return=%2Fconsole%2Fkeys")
+	httpapitest.Equal(t, "session", b.Must("GET", "/v3/session", "").Session.ID, before)
 	for _, site := range []string{"same-origin", "none"} {
-		a := b.call("GET", signin.BeginPath, "", header("Sec-Fetch-Site", site))
-		if a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), s.issuer.URL) {
-			t.Errorf("%s: %d %q", site, a.status, a.header.Get("Location"))
+		a := b.Call("GET", signin.BeginPath, "", httpapitest.Header("Sec-Fetch-Site", site))
+		if a.Status != http.StatusSeeOther || !strings.HasPrefix(a.Header.Get("Location"), s.Issuer.URL) {
+			t.Errorf("%s: %d %q", site, a.Status, a.Header.Get("Location"))
 		}
 	}
 }
@@ -208,14 +201,14 @@ func TestOtherSitesCannotSignIn(t *testing.T) {
 // have dropped.
 func TestSignInsEndInTime(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
+	s := httpapitest.NewSite(t, "")
 	for passed, want := range map[time.Duration]int{10 * time.Minute: http.StatusSeeOther, 10*time.Minute + time.Second: http.StatusBadRequest} {
-		b := s.browser(t)
-		begun := b.call("GET", signin.BeginPath, "")
-		back := openidtest.Visit(t, nil, begun.header.Get("Location")).RequestURI()
-		s.at(t, s.now.Load().Add(passed).Format(time.RFC3339))
-		if a := b.on(s.node).call("GET", back, ""); a.status != want {
-			t.Errorf("after %s the callback answers %d %s; want %d", passed, a.status, a.body, want)
+		b := s.Browser(t)
+		begun := b.Call("GET", signin.BeginPath, "")
+		back := openidtest.Visit(t, nil, begun.Header.Get("Location")).RequestURI()
+		s.SetTime(t, s.Now().Add(passed).Format(time.RFC3339))
+		if a := b.On(s.Node).Call("GET", back, ""); a.Status != want {
+			t.Errorf("after %s the callback answers %d %s; want %d", passed, a.Status, a.Body, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/shortlink"
 	"linkledger/internal/httpserver"
 )
@@ -32,7 +33,7 @@ type rawClient struct {
 	answers *bufio.Reader
 }
 
-func (s *stack) visits(t *testing.T) visits {
+func visitsOf(t *testing.T, s *httpapitest.Stack) visits {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,9 +42,9 @@ func (s *stack) visits(t *testing.T) visits {
 	ctx, stop := context.WithCancelCause(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- httpserver.ServeFast(ctx, stop, s.handler, shortlink.IsPath, listener, slog.New(slog.DiscardHandler))
+		ended <- httpserver.ServeFast(ctx, stop, s.Server, shortlink.IsPath, listener, slog.New(slog.DiscardHandler))
 	}()
-	plain := httptest.NewServer(s.handler)
+	plain := httptest.NewServer(s.Server)
 	v := visits{
 		fast:  &rawClient{t: t, address: listener.Addr().String()},
 		plain: &rawClient{t: t, address: plain.Listener.Addr().String()},
@@ -76,7 +77,7 @@ func (c *rawClient) get(path string) (status int, location, body string) {
 			c.t.Fatal(err)
 		}
 		c.conn, c.answers = conn, bufio.NewReader(conn)
-		if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(httpapitest.Timeout)); err != nil {
 			c.t.Fatal(err)
 		}
 	}
@@ -101,12 +102,12 @@ func (c *rawClient) get(path string) (status int, location, body string) {
 // TestPastedAddresses visits each path of the table, with the links of some of its hashes.
 func TestPastedAddresses(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	v := s.visits(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	v := visitsOf(t, s)
+	c := s.Client(t, "alice")
 	exists := make(map[string]bool)
 	for _, hash := range []string{"abc", "my_link", "my-link", "my--link", "mylink", "a-b_c9", "abc123"} {
-		c.create(`"custom_hash":"` + hash + `","long_url":"https://example.com/` + hash + `"`)
+		c.Create(`"custom_hash":"` + hash + `","long_url":"https://example.com/` + hash + `"`)
 		exists[hash] = true
 	}
 	for _, row := range readTable(t, "shortlink/testdata/pasted.txt") {
@@ -136,19 +137,19 @@ func TestPastedAddresses(t *testing.T) {
 // on the spelling.
 func TestOtherSpellings(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
 	linked := func(hash string) {
-		c.create(`"custom_hash":"` + hash + `","long_url":"https://example.com/` + hash + `"`)
+		c.Create(`"custom_hash":"` + hash + `","long_url":"https://example.com/` + hash + `"`)
 	}
 	leads := func(path, to string) {
 		t.Helper()
-		a := s.visit(t, "GET", path)
+		a := s.Visit(t, "GET", path)
 		if to == "" {
-			equal(t, path, a.status, http.StatusNotFound)
+			httpapitest.Equal(t, path, a.Status, http.StatusNotFound)
 			return
 		}
-		equal(t, path, a.header.Get("Location"), "https://example.com/"+to)
+		httpapitest.Equal(t, path, a.Header.Get("Location"), "https://example.com/"+to)
 	}
 	linked("abc")
 	leads("/ABC", "abc")
@@ -161,40 +162,40 @@ func TestOtherSpellings(t *testing.T) {
 	linked("_abc_")
 	leads("/_abc_", "_abc_")
 	leads("/_abc_*", "_abc_")
-	c.must("DELETE", "/v3/urls/ABC", "")
-	equal(t, "a deleted link", s.visit(t, "GET", "/ABC").status, http.StatusGone)
+	c.Must("DELETE", "/v3/urls/ABC", "")
+	httpapitest.Equal(t, "a deleted link", s.Visit(t, "GET", "/ABC").Status, http.StatusGone)
 	leads("/nobody)", "")
 	leads("/NOBODY", "")
 
-	code := s.visit(t, "GET", "/abc/qr.png")
+	code := s.Visit(t, "GET", "/abc/qr.png")
 	for _, path := range []string{
 		"/abc/qr.png)", "/abc./qr.png", "//abc/qr.png", "/Abc/qr.png", "/abc/qr.png/", "/abc/qr.png%20",
 	} {
-		a := s.visit(t, "GET", path)
-		equal(t, path, a.status, http.StatusOK)
-		equal(t, path, a.header.Get("ETag"), code.header.Get("ETag"))
+		a := s.Visit(t, "GET", path)
+		httpapitest.Equal(t, path, a.Status, http.StatusOK)
+		httpapitest.Equal(t, path, a.Header.Get("ETag"), code.Header.Get("ETag"))
 	}
 	for path, status := range map[string]int{
 		"/nobody/qr.png": 404, "/nobody)/qr.png.": 404, "/abc/qr.png.gif": 404, "/abc/qr.png/x": 404,
 		"/abc./qr.png?size=big": 200, "/abc./qr.png?size=no": 400,
 	} {
-		equal(t, path, s.visit(t, "GET", path).status, status)
+		httpapitest.Equal(t, path, s.Visit(t, "GET", path).Status, status)
 	}
-	equal(t, "POST", s.visit(t, "POST", "/abc.").status, http.StatusMethodNotAllowed)
-	equal(t, "OPTIONS", s.visit(t, "OPTIONS", "/abc.").status, http.StatusNoContent)
-	equal(t, "HEAD", s.visit(t, "HEAD", "/abc.").status, http.StatusFound)
+	httpapitest.Equal(t, "POST", s.Visit(t, "POST", "/abc.").Status, http.StatusMethodNotAllowed)
+	httpapitest.Equal(t, "OPTIONS", s.Visit(t, "OPTIONS", "/abc.").Status, http.StatusNoContent)
+	httpapitest.Equal(t, "HEAD", s.Visit(t, "HEAD", "/abc.").Status, http.StatusFound)
 
 	for _, path := range []string{"//v3/urls", "///v3/urls/", "//v3/urls/abc"} {
-		c.must("GET", path, "")
+		c.Must("GET", path, "")
 	}
 	for path, status := range map[string]int{
 		"/v3//urls": 404, "//v3//urls/abc": 404, "//v3/urls//abc": 404, "//v3/./urls": 404, "//": 404,
 		"//console/": 303, "//none": 404, "//example.com/%2e%2e": 404,
 	} {
-		a := s.visit(t, "GET", path)
-		equal(t, path, a.status, status)
-		if strings.HasPrefix(a.header.Get("Location"), "//") {
-			t.Errorf("%s leads to %s", path, a.header.Get("Location"))
+		a := s.Visit(t, "GET", path)
+		httpapitest.Equal(t, path, a.Status, status)
+		if strings.HasPrefix(a.Header.Get("Location"), "//") {
+			t.Errorf("%s leads to %s", path, a.Header.Get("Location"))
 		}
 	}
 }
@@ -202,11 +203,11 @@ func TestOtherSpellings(t *testing.T) {
 // TestFastPathAnswersAsNetHTTP compares the answers of the two for random paths.
 func TestFastPathAnswersAsNetHTTP(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	v := s.visits(t)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t)
+	v := visitsOf(t, s)
+	c := s.Client(t, "alice")
 	for _, hash := range []string{"abc", "ABC", "a", "_a_"} {
-		c.create(`"custom_hash":"` + hash + `","long_url":"https://example.com/` + hash + `"`)
+		c.Create(`"custom_hash":"` + hash + `","long_url":"https://example.com/` + hash + `"`)
 	}
 	part := rapid.OneOf(
 		rapid.SampledFrom([]string{

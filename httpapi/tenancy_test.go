@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -14,20 +14,21 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 )
 
 // snapshot returns everything that an account can read about its links.
-func (c *client) snapshot(hashes ...string) string {
-	c.t.Helper()
+func snapshot(c *httpapitest.Client, hashes ...string) string {
+	c.T.Helper()
 	paths := []string{"/v3/account", "/v3/urls", "/v3/tags", "/v3/urls?tags=visited"}
 	for _, hash := range hashes {
 		paths = append(paths, "/v3/urls/"+hash, "/v3/stats/"+hash, "/v3/urls/"+hash+"/history")
 	}
 	var all strings.Builder
 	for _, path := range paths {
-		all.WriteString(c.call(http.MethodGet, path, "").body)
+		all.WriteString(c.Call(http.MethodGet, path, "").Body)
 	}
 	return ownCalls.ReplaceAllString(all.String(), "")
 }
@@ -40,19 +41,19 @@ var ownCalls = regexp.MustCompile(`"today_api_calls":\{"count":[0-9]+`)
 // account's calls must not change the other account's links.
 func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	alice, bob := s.client(t, "alice"), s.client(t, "bob")
+	s := httpapitest.New(t)
+	alice, bob := s.Client(t, "alice"), s.Client(t, "bob")
 	hers := []string{"live", "kept", "gone", "left", "back"} // as long as "none"
-	alice.createAll(hers...)
-	bob.create(`"long_url":"https://example.com/own","custom_hash":"mine","tags":["own"]`)
-	edited := alice.must("PATCH", "/v3/urls?hashes=live,kept", `{"urls":[{"tags":["+secret"],"note":"private"}]}`)
-	alice.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
-	s.visit(t, "GET", "/live")
-	alice.must("DELETE", "/v3/urls?hashes=gone,back", "")
-	alice.must("PATCH", "/v3/urls/left", `{"urls":[{"custom_hash":"right"}]}`)
-	alice.createAll("back")
+	alice.CreateAll(hers...)
+	bob.Create(`"long_url":"https://example.com/own","custom_hash":"mine","tags":["own"]`)
+	edited := alice.Must("PATCH", "/v3/urls?hashes=live,kept", `{"urls":[{"tags":["+secret"],"note":"private"}]}`)
+	alice.Must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
+	s.Visit(t, "GET", "/live")
+	alice.Must("DELETE", "/v3/urls?hashes=gone,back", "")
+	alice.Must("PATCH", "/v3/urls/left", `{"urls":[{"custom_hash":"right"}]}`)
+	alice.CreateAll("back")
 	hers = append(hers, "right")
-	before := alice.snapshot(hers...)
+	before := snapshot(alice, hers...)
 
 	const edit = `{"urls":[{"note":"x","tags":["+own"]}]}`
 	for _, call := range [][3]string{
@@ -73,24 +74,24 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		{"DELETE", "/v3/urls?hashes=HASH", ""},
 		{"DELETE", "/v3/stats?hashes=HASH", ""},
 	} {
-		of := func(hash string) *answer {
-			a := bob.call(call[0], strings.ReplaceAll(call[1], "HASH", hash), strings.ReplaceAll(call[2], "HASH", hash))
-			a.body = strings.ReplaceAll(a.body, hash, "HASH")
+		of := func(hash string) *httpapitest.Answer {
+			a := bob.Call(call[0], strings.ReplaceAll(call[1], "HASH", hash), strings.ReplaceAll(call[2], "HASH", hash))
+			a.Body = strings.ReplaceAll(a.Body, hash, "HASH")
 			for _, name := range []string{
 				request.HeaderID, "Content-Length", "X-Event-Position", response.HeaderBatchID,
 			} {
-				a.header.Del(name)
+				a.Header.Del(name)
 			}
 			return a
 		}
-		bob.must("PATCH", "/v3/urls/mine", `{"urls":[{"note":"x","tags":["+own"]}]}`)
+		bob.Must("PATCH", "/v3/urls/mine", `{"urls":[{"note":"x","tags":["+own"]}]}`)
 		unknown := of("none")
 		for _, hash := range hers {
 			a := of(hash)
-			if a.body != unknown.body || a.status != unknown.status || !reflect.DeepEqual(a.header, unknown.header) {
+			if a.Body != unknown.Body || a.Status != unknown.Status || !reflect.DeepEqual(a.Header, unknown.Header) {
 				t.Errorf(
-					"%s %s of %s is answered %d %s; of an unknown hash %d %s", call[0], call[1], hash, a.status, a.body,
-					unknown.status, unknown.body,
+					"%s %s of %s is answered %d %s; of an unknown hash %d %s", call[0], call[1], hash, a.Status, a.Body,
+					unknown.Status, unknown.Body,
 				)
 			}
 		}
@@ -101,30 +102,30 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(label, " ")
 		of := func(label string) string {
-			a := bob.call(method, strings.Replace(path, "LABEL", label, 1), `{"label":"x","urls":[{"note":"x"}]}`)
-			return strings.ReplaceAll(a.body, label, "LABEL")
+			a := bob.Call(method, strings.Replace(path, "LABEL", label, 1), `{"label":"x","urls":[{"note":"x"}]}`)
+			return strings.ReplaceAll(a.Body, label, "LABEL")
 		}
-		equal(t, label, of("secret"), of("nobody"))
+		httpapitest.Equal(t, label, of("secret"), of("nobody"))
 	}
-	undo := func(batch string) string { return bob.call("POST", "/v3/batches/"+batch+"/undo", "").body }
-	equal(t, "undo of her batch", undo(edited.header.Get(response.HeaderBatchID)), undo(uuid.NewString()))
-	bob.must("DELETE", "/v3/stats?tags=visited|~visited", "")
-	bob.must("PATCH", "/v3/urls?tags=visited|~visited", `{"urls":[{"note":"x"}]}`)
+	undo := func(batch string) string { return bob.Call("POST", "/v3/batches/"+batch+"/undo", "").Body }
+	httpapitest.Equal(t, "undo of her batch", undo(edited.Header.Get(response.HeaderBatchID)), undo(uuid.NewString()))
+	bob.Must("DELETE", "/v3/stats?tags=visited|~visited", "")
+	bob.Must("PATCH", "/v3/urls?tags=visited|~visited", `{"urls":[{"note":"x"}]}`)
 	for _, hash := range hers {
-		taken := bob.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.org/","custom_hash":"`+hash+`"}]}`)
-		taken.URLs[0].failed(t, apierror.CodeHashUnavailable, "already in use")
-		renamed := bob.call("PATCH", "/v3/urls/mine", `{"urls":[{"custom_hash":"`+hash+`"}]}`)
-		renamed.URLs[0].failed(t, apierror.CodeHashUnavailable, "already in use")
-		equal(t, "details", renamed.URLs[0].Error.Details, taken.URLs[0].Error.Details)
+		taken := bob.Call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.org/","custom_hash":"`+hash+`"}]}`)
+		taken.URLs[0].Failed(t, apierror.CodeHashUnavailable, "already in use")
+		renamed := bob.Call("PATCH", "/v3/urls/mine", `{"urls":[{"custom_hash":"`+hash+`"}]}`)
+		renamed.URLs[0].Failed(t, apierror.CodeHashUnavailable, "already in use")
+		httpapitest.Equal(t, "details", renamed.URLs[0].Error.Details, taken.URLs[0].Error.Details)
 	}
-	if own := bob.must(
+	if own := bob.Must(
 		"POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/live"}]}`,
 	).URLs[0]; slices.Contains(hers, own.Hash) {
 		t.Errorf("the other account's link %s was returned", own.Hash)
 	}
-	equal(t, "URLs of the other", alice.snapshot(hers...), before)
-	for _, secret := range []string{"secret", "private", alice.id, "example.com/kept"} {
-		if all := bob.snapshot(append(hers, "mine")...); strings.Contains(all, secret) {
+	httpapitest.Equal(t, "URLs of the other", snapshot(alice, hers...), before)
+	for _, secret := range []string{"secret", "private", alice.ID, "example.com/kept"} {
+		if all := snapshot(bob, append(hers, "mine")...); strings.Contains(all, secret) {
 			t.Errorf("%s is in %s", secret, all)
 		}
 	}
@@ -134,28 +135,28 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 // claim never became a link. Neither account may learn who the other one is.
 func TestTakenOverHashDisclosesNoAccount(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	alice, bob := s.client(t, "alice"), s.client(t, "bob")
+	s := httpapitest.New(t)
+	alice, bob := s.Client(t, "alice"), s.Client(t, "bob")
 	claimed := events.HashClaimed{
-		Hash: "late", URLID: uuid.Must(uuid.NewV7()).String(), Account: alice.id,
-		At: s.now.Load().Add(-2 * time.Minute),
+		Hash: "late", URLID: uuid.Must(uuid.NewV7()).String(), Account: alice.ID,
+		At: s.Now().Add(-2 * time.Minute),
 	}
-	_, err := s.store.Append(withTimeout(t), eventstore.Write{
+	_, err := s.Store.Append(httpapitest.WithTimeout(t), eventstore.Write{
 		Stream: events.StreamHash + "late", Expected: eventstore.NoStream, Command: uuid.New(),
 		Events:   []events.Event{claimed},
-		Metadata: events.Metadata{Account: alice.id, Key: "her-key"},
+		Metadata: events.Metadata{Account: alice.ID, Key: "her-key"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "taken over", bob.create(`"long_url":"https://example.com/","custom_hash":"late"`).Hash, "late")
-	alices := alice.must("GET", "/v3/urls/late/history", "")
-	equal(t, "events", len(alices.History.Events), 2) // the claim, and its release
-	bobs := bob.must("GET", "/v3/urls/late/history", "")
-	equal(t, "links", strings.Count(bobs.body, claimed.URLID), 0)
-	if strings.Contains(alices.body, bob.id) || strings.Contains(bobs.body, alice.id) ||
-		strings.Contains(bobs.body, "her-key") {
-		t.Errorf("the histories are\n%s\nand\n%s", alices.body, bobs.body)
+	httpapitest.Equal(t, "taken over", bob.Create(`"long_url":"https://example.com/","custom_hash":"late"`).Hash, "late")
+	alices := alice.Must("GET", "/v3/urls/late/history", "")
+	httpapitest.Equal(t, "events", len(alices.History.Events), 2) // the claim, and its release
+	bobs := bob.Must("GET", "/v3/urls/late/history", "")
+	httpapitest.Equal(t, "links", strings.Count(bobs.Body, claimed.URLID), 0)
+	if strings.Contains(alices.Body, bob.ID) || strings.Contains(bobs.Body, alice.ID) ||
+		strings.Contains(bobs.Body, "her-key") {
+		t.Errorf("the histories are\n%s\nand\n%s", alices.Body, bobs.Body)
 	}
-	alice.call("GET", "/v3/urls/late", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	alice.Call("GET", "/v3/urls/late", "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -12,16 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/internal/soak"
 	"linkledger/projections"
 )
 
 // short is a time limit that a test waits for.
-const short = testTimeout / 40
+const short = httpapitest.Timeout / 40
 
 // slowly sends the body of a request after a while.
-func slowly(after time.Duration) with {
+func slowly(after time.Duration) httpapitest.With {
 	return func(r *http.Request) {
 		text, err := io.ReadAll(r.Body)
 		sent := strings.NewReader(string(text))
@@ -45,16 +47,16 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // at the sign-in.
 func TestSlowClientsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	c := s.client(t, "acme")
-	s.handler.(*Server).cfg.RequestTimeout = short
+	s := httpapitest.NewSite(t, "")
+	c := s.Client(t, "acme")
+	s.Server.SetRequestTimeout(short)
 	var slow sync.WaitGroup
-	slow.Go(func() { c.must("POST", "/v3/urls", batch(1), slowly(short+short/4)) })
+	slow.Go(func() { c.Must("POST", "/v3/urls", httpapitest.Batch(1), slowly(short+short/4)) })
 	slow.Go(func() {
 		form := url.Values{"username": {"acme"}, "key": {"wrong"}}.Encode()
-		a := s.browser(t).call("POST", "/console/sign-in", form, slowly(short+short/4), header("Content-Type", "application/x-www-form-urlencoded"),
-			header("Sec-Fetch-Site", "same-origin"))
-		equal(t, "a slow sign-in", a.status, http.StatusSeeOther) // to the form, with the reason
+		a := s.Browser(t).Call("POST", "/console/sign-in", form, slowly(short+short/4), httpapitest.Header("Content-Type", "application/x-www-form-urlencoded"),
+			httpapitest.Header("Sec-Fetch-Site", "same-origin"))
+		httpapitest.Equal(t, "a slow sign-in", a.Status, http.StatusSeeOther) // to the form, with the reason
 	})
 	slow.Wait()
 }
@@ -63,10 +65,10 @@ func TestSlowClientsAreNotTheNodesFault(t *testing.T) {
 // the others were too fast in every attempt says so.
 func TestTooManyChangesOfOneThing(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "acme")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	key := c.must("POST", "/v3/keys", `{"name":"x"}`).Keys[0].ID
+	s := httpapitest.New(t)
+	c := s.Client(t, "acme")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	key := c.Must("POST", "/v3/keys", `{"name":"x"}`).Keys[0].ID
 	var calls sync.WaitGroup
 	var busy atomic.Int64
 	for i := range soak.N(40, 1000) {
@@ -76,13 +78,13 @@ func TestTooManyChangesOfOneThing(t *testing.T) {
 			{"POST", "/v3/tags", `{"label":"t%d"}`},
 		} {
 			calls.Go(func() {
-				a := c.call(call[0], call[1], fmt.Sprintf(call[2], i+1))
-				if a.status == http.StatusTooManyRequests {
+				a := c.Call(call[0], call[1], fmt.Sprintf(call[2], i+1))
+				if a.Status == http.StatusTooManyRequests {
 					busy.Add(1)
-					equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
+					httpapitest.Equal(t, "Retry-After", a.Header.Get("Retry-After"), "1")
 					return
 				}
-				a.is(http.StatusOK, apierror.CodeOK)
+				a.Is(http.StatusOK, apierror.CodeOK)
 			})
 		}
 	}
@@ -95,7 +97,7 @@ func TestTooManyChangesOfOneThing(t *testing.T) {
 func TestLongOperationsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
 	var late atomic.Bool
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		cfg.OperationTimeout = short
 		wait := cfg.Projections.Wait
 		cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
@@ -105,25 +107,25 @@ func TestLongOperationsAreNotTheNodesFault(t *testing.T) {
 			return wait(ctx, projection, position)
 		}
 	})
-	c := s.client(t, "acme")
-	c.must("POST", "/v3/urls", strings.ReplaceAll(batch(2*operationPortion), `"}`, `","tags":["t"]}`))
+	c := s.Client(t, "acme")
+	c.Must("POST", "/v3/urls", strings.ReplaceAll(httpapitest.Batch(2*httpapitest.OperationPortion), `"}`, `","tags":["t"]}`))
 	late.Store(true)
 	var calls sync.WaitGroup
 	for range 3 {
 		calls.Go(func() {
-			a := c.call("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`)
-			a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
-			if a.header.Get("Retry-After") == "" {
-				t.Errorf("the answer has the headers %v", a.header)
+			a := c.Call("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`)
+			a.Is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+			if a.Header.Get("Retry-After") == "" {
+				t.Errorf("the answer has the headers %v", a.Header)
 			}
 		})
 	}
 	calls.Wait()
 	late.Store(false)
-	for ctx := withTimeout(t); ; { // each call does a part of the rest
-		a := c.call("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`)
-		if a.status != http.StatusTooManyRequests || ctx.Err() != nil {
-			a.is(http.StatusOK, apierror.CodeOK)
+	for ctx := httpapitest.WithTimeout(t); ; { // each call does a part of the rest
+		a := c.Call("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`)
+		if a.Status != http.StatusTooManyRequests || ctx.Err() != nil {
+			a.Is(http.StatusOK, apierror.CodeOK)
 			break
 		}
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"linkledger/httpapi"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/request"
 )
 
@@ -30,14 +32,14 @@ func traced(r *http.Request) {
 func TestRequestsAreTraced(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()
-	cfg := newStackless()
+	cfg := httpapitest.Bare()
 	cfg.Tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
-	handler, err := New(cfg)
+	handler, err := httpapi.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, visit := range tracedVisits {
-		send(t, handler, visit.method, visit.path, "", traced)
+		httpapitest.Send(t, handler, visit.method, visit.path, "", traced)
 		if len(spans.Ended()) != i+1 {
 			t.Fatalf("%d spans of %d requests", len(spans.Ended()), i+1)
 		}
@@ -45,26 +47,26 @@ func TestRequestsAreTraced(t *testing.T) {
 		for _, attribute := range span.Attributes() {
 			said[string(attribute.Key)] = attribute.Value.String()
 		}
-		equal(t, "span", span.Name(), visit.span)
-		equal(t, "status", said["http.response.status_code"], visit.status)
-		equal(t, "request", said["linkledger.request"], "traced")
-		equal(t, "trace", span.SpanContext().TraceID().String(), "0af7651916cd43dd8448eb211c80319c")
+		httpapitest.Equal(t, "span", span.Name(), visit.span)
+		httpapitest.Equal(t, "status", said["http.response.status_code"], visit.status)
+		httpapitest.Equal(t, "request", said["linkledger.request"], "traced")
+		httpapitest.Equal(t, "trace", span.SpanContext().TraceID().String(), "0af7651916cd43dd8448eb211c80319c")
 	}
 }
 
 func TestRequestLog(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[RequestLog]int{LogNone: 0, LogAPI: 1, "": 1, LogAll: 3} {
+	for kind, want := range map[httpapi.RequestLog]int{httpapi.LogNone: 0, httpapi.LogAPI: 1, "": 1, httpapi.LogAll: 3} {
 		var log bytes.Buffer
-		cfg := newStackless()
+		cfg := httpapitest.Bare()
 		cfg.LogRequests, cfg.Logger = kind, slog.New(slog.NewTextHandler(&log, nil))
-		handler, err := New(cfg)
+		handler, err := httpapi.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, visit := range tracedVisits {
-			send(t, handler, visit.method, visit.path, "", traced)
+			httpapitest.Send(t, handler, visit.method, visit.path, "", traced)
 		}
-		equal(t, "logged with "+string(kind), strings.Count(log.String(), "msg=request "), want)
+		httpapitest.Equal(t, "logged with "+string(kind), strings.Count(log.String(), "msg=request "), want)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 	"linkledger/projections"
 )
@@ -25,7 +27,7 @@ type gate struct {
 
 func newGate() *gate { return &gate{arrived: make(chan struct{}), open: make(chan struct{})} }
 
-func (g *gate) adjust(cfg *Config) {
+func (g *gate) adjust(cfg *httpapi.Config) {
 	wait := cfg.Projections.Wait
 	cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
 		if projection == projections.Links && g.closed.CompareAndSwap(true, false) {
@@ -36,12 +38,11 @@ func (g *gate) adjust(cfg *Config) {
 	}
 }
 
-// waiting waits until n operations of an account are running or queued.
-func (s *stack) waiting(t testing.TB, c *client, n int) {
+// awaitOperations waits until n operations of an account are running or queued.
+func awaitOperations(t testing.TB, s *httpapitest.Stack, c *httpapitest.Client, n int) {
 	t.Helper()
-	api := s.handler.(*Server).v3
-	for ctx := withTimeout(t); ; {
-		if api.Operations(uuid.MustParse(c.id)) == n {
+	for ctx := httpapitest.WithTimeout(t); ; {
+		if s.Server.Operations(uuid.MustParse(c.ID)) == n {
 			return
 		}
 		if ctx.Err() != nil {
@@ -56,12 +57,12 @@ func (s *stack) waiting(t testing.TB, c *client, n int) {
 func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	t.Parallel()
 	g := newGate()
-	s := newStack(t, g.adjust)
-	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	batch := c.must(
+	s := httpapitest.New(t, g.adjust)
+	c, bob := s.Client(t, "alice"), s.Client(t, "bob")
+	batch := c.Must(
 		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`,
-	).header.Get(response.HeaderBatchID)
-	bob.create(`"long_url":"https://example.com/","custom_hash":"bobs","tags":["t"]`)
+	).Header.Get(response.HeaderBatchID)
+	bob.Create(`"long_url":"https://example.com/","custom_hash":"bobs","tags":["t"]`)
 	operations := [][3]string{
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`},
 		{"DELETE", "/v3/stats?tags=t", ""},
@@ -71,32 +72,32 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 
 	g.closed.Store(true)
 	var calls sync.WaitGroup
-	calls.Go(func() { c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
+	calls.Go(func() { c.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
 	<-g.arrived
-	for i := range operationsWaiting {
+	for i := range httpapitest.OperationsWaiting {
 		calls.Go(func() {
 			do := operations[i%2]
-			c.must(do[0], do[1], do[2])
+			c.Must(do[0], do[1], do[2])
 		})
 	}
-	s.waiting(t, c, 1+operationsWaiting)
+	awaitOperations(t, s, c, 1+httpapitest.OperationsWaiting)
 	for _, do := range operations {
-		a := c.call(do[0], do[1], do[2])
-		a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
-		equal(t, "Retry-After", a.header.Get("Retry-After"), "10")
+		a := c.Call(do[0], do[1], do[2])
+		a.Is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+		httpapitest.Equal(t, "Retry-After", a.Header.Get("Retry-After"), "10")
 	}
-	c.must("PATCH", "/v3/urls/one", `{"urls":[{"archived":true}]}`)
-	c.must("DELETE", "/v3/stats?hashes=one", "")
-	equal(t, "note while the others wait", c.read("one").Note, "first")
-	bob.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"bobs"}]}`)
+	c.Must("PATCH", "/v3/urls/one", `{"urls":[{"archived":true}]}`)
+	c.Must("DELETE", "/v3/stats?hashes=one", "")
+	httpapitest.Equal(t, "note while the others wait", c.Read("one").Note, "first")
+	bob.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"bobs"}]}`)
 	close(g.open)
 	calls.Wait()
-	equal(t, "note", c.read("one").Note, "x")
-	s.waiting(t, c, 0)
+	httpapitest.Equal(t, "note", c.Read("one").Note, "x")
+	awaitOperations(t, s, c, 0)
 	for _, do := range operations {
-		c.call(do[0], do[1], do[2])
+		c.Call(do[0], do[1], do[2])
 	}
-	s.waiting(t, c, 0)
+	awaitOperations(t, s, c, 0)
 }
 
 // TestOperationsOfClientsThatLeave checks that an operation whose client disconnects while it waits
@@ -104,24 +105,24 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 func TestOperationsOfClientsThatLeave(t *testing.T) {
 	t.Parallel()
 	g := newGate()
-	s := newStack(t, g.adjust)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
+	s := httpapitest.New(t, g.adjust)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
 	g.closed.Store(true)
 	var calls sync.WaitGroup
-	calls.Go(func() { c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
+	calls.Go(func() { c.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
 	<-g.arrived
 	ctx, leave := context.WithCancel(t.Context())
 	calls.Go(func() {
-		c.call("DELETE", "/v3/urls?tags=t", "", func(r *http.Request) { *r = *r.WithContext(ctx) })
+		c.Call("DELETE", "/v3/urls?tags=t", "", func(r *http.Request) { *r = *r.WithContext(ctx) })
 	})
-	s.waiting(t, c, 2)
+	awaitOperations(t, s, c, 2)
 	leave()
-	s.waiting(t, c, 1)
+	awaitOperations(t, s, c, 1)
 	close(g.open)
 	calls.Wait()
-	equal(t, "note", c.read("one").Note, "first")
-	equal(t, "errors in the log", len(s.log.matching("level=ERROR")), 0)
+	httpapitest.Equal(t, "note", c.Read("one").Note, "first")
+	httpapitest.Equal(t, "errors in the log", len(s.Log.Matching("level=ERROR")), 0)
 }
 
 // TestOperationsGoOnWithTheReadModels checks that an operation appends at most operationPortion
@@ -130,25 +131,25 @@ func TestOperationsOfClientsThatLeave(t *testing.T) {
 func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	t.Parallel()
 	g := newGate()
-	s := newStack(t, g.adjust)
-	c := s.client(t, "alice")
+	s := httpapitest.New(t, g.adjust)
+	c := s.Client(t, "alice")
 	item := `,{"long_url":"https://example.com/","tags":["t"]}`
 	for range 4 {
-		c.must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, operationPortion)[1:]+`]}`)
+		c.Must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, httpapitest.OperationPortion)[1:]+`]}`)
 	}
 	g.closed.Store(true)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"archived":true}]}`)
+		c.Must("PATCH", "/v3/urls?tags=t", `{"urls":[{"archived":true}]}`)
 	}()
 	<-g.arrived
-	s.caughtUp(t)
-	equal(
+	s.CatchUp(t)
+	httpapitest.Equal(
 		t, "changed before the read models show the first operationPortion",
-		c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, operationPortion,
+		c.Must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, httpapitest.OperationPortion,
 	)
 	close(g.open)
 	<-done
-	equal(t, "changed", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*operationPortion)
+	httpapitest.Equal(t, "changed", c.Must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*httpapitest.OperationPortion)
 }

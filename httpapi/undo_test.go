@@ -1,67 +1,42 @@
-package httpapi
+package httpapi_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 )
 
-func (c *client) undo(batch string) *answer {
-	c.t.Helper()
-	a := c.call(http.MethodPost, "/v3/batches/"+batch+"/undo", "")
-	a.is(http.StatusOK, apierror.CodeOK)
-	equal(c.t, "batch", a.Undo.Batch, batch)
-	return a
-}
-
 func TestRestore(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "demo")
-	c.create(`"long_url":"https://example.com/1","custom_hash":"one","note":"first","tags":["red"]`)
-	send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", "Firefox"))
-	c.must(http.MethodPatch, "/v3/urls/one", `{"urls":[{"note":"second","long_url":"https://example.com/2"}]}`)
-	c.must(http.MethodDelete, "/v3/urls/one", "")
-	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
-	equal(t, "visit of a deleted one", send(t, s.handler, http.MethodGet, "/one", "").status, http.StatusGone)
+	s := httpapitest.New(t)
+	c := s.Client(t, "demo")
+	c.Create(`"long_url":"https://example.com/1","custom_hash":"one","note":"first","tags":["red"]`)
+	httpapitest.Send(t, s.Server, http.MethodGet, "/one", "", httpapitest.From("192.0.2.1:1", "Firefox"))
+	c.Must(http.MethodPatch, "/v3/urls/one", `{"urls":[{"note":"second","long_url":"https://example.com/2"}]}`)
+	c.Must(http.MethodDelete, "/v3/urls/one", "")
+	c.Call(http.MethodGet, "/v3/urls/one", "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
+	httpapitest.Equal(t, "visit of a deleted one", httpapitest.Send(t, s.Server, http.MethodGet, "/one", "").Status, http.StatusGone)
 
-	back := c.must(http.MethodPost, "/v3/urls/one/restore", "").URLs[0]
-	equal(t, "note", back.Note, "second")
-	equal(t, "clicks", back.TotalClicks, 1)
-	c.must(http.MethodPost, "/v3/urls/one/restore", `{"version":null}`) // changes nothing
-	redirected := send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", "Firefox"))
-	equal(t, "visit", redirected.header.Get("Location"), "https://example.com/2")
-	equal(t, "listed", c.must(http.MethodGet, "/v3/urls?tags=red", "").Page.TotalCount, 1)
-	equal(t, "counted", c.counter("urls"), 1)
+	back := c.Must(http.MethodPost, "/v3/urls/one/restore", "").URLs[0]
+	httpapitest.Equal(t, "note", back.Note, "second")
+	httpapitest.Equal(t, "clicks", back.TotalClicks, 1)
+	c.Must(http.MethodPost, "/v3/urls/one/restore", `{"version":null}`) // changes nothing
+	redirected := httpapitest.Send(t, s.Server, http.MethodGet, "/one", "", httpapitest.From("192.0.2.1:1", "Firefox"))
+	httpapitest.Equal(t, "visit", redirected.Header.Get("Location"), "https://example.com/2")
+	httpapitest.Equal(t, "listed", c.Must(http.MethodGet, "/v3/urls?tags=red", "").Page.TotalCount, 1)
+	httpapitest.Equal(t, "counted", c.Counter("urls"), 1)
 
-	c.must(http.MethodPost, "/v3/urls/one/restore", `{"version":0}`)
-	first := c.read("one")
-	equal(t, "note", first.Note, "first")
-	equal(t, "long URL", *first.LongURL, "https://example.com/1")
-	equal(t, "tags", strings.Join(first.Tags, " "), "red")
-	equal(t, "clicks", first.TotalClicks, 2)
-}
-
-func (c *client) counter(name string) int64 {
-	c.t.Helper()
-	return c.must(http.MethodGet, "/v3/account", "").counter(name)
-}
-
-func (a *answer) counter(name string) int64 { return a.Account.Counters[name].Count }
-
-// counters returns the counters of the account in JSON.
-func (a *answer) counters() string {
-	a.t.Helper()
-	encoded, err := json.Marshal(a.Account.Counters)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return string(encoded)
+	c.Must(http.MethodPost, "/v3/urls/one/restore", `{"version":0}`)
+	first := c.Read("one")
+	httpapitest.Equal(t, "note", first.Note, "first")
+	httpapitest.Equal(t, "long URL", *first.LongURL, "https://example.com/1")
+	httpapitest.Equal(t, "tags", strings.Join(first.Tags, " "), "red")
+	httpapitest.Equal(t, "clicks", first.TotalClicks, 2)
 }
 
 // TestUndoTaggedEdit checks that an edit of all links with a tag, more than are undone at once, is
@@ -69,31 +44,31 @@ func (a *answer) counters() string {
 // reported.
 func TestUndoTaggedEdit(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "demo")
+	s := httpapitest.New(t)
+	c := s.Client(t, "demo")
 	for range 11 {
-		c.must(http.MethodPost, "/v3/urls", strings.ReplaceAll(batch(50), `"long_url"`, `"tags":["red"],"long_url"`))
+		c.Must(http.MethodPost, "/v3/urls", strings.ReplaceAll(httpapitest.Batch(50), `"long_url"`, `"tags":["red"],"long_url"`))
 	}
-	edit := c.must(http.MethodPatch, "/v3/urls?tags=red", `{"urls":[{"note":"all","archived":true}]}`)
-	if edit.header.Get("X-Event-Position") == "" {
+	edit := c.Must(http.MethodPatch, "/v3/urls?tags=red", `{"urls":[{"note":"all","archived":true}]}`)
+	if edit.Header.Get("X-Event-Position") == "" {
 		t.Error("the response has no position")
 	}
-	links := c.must(http.MethodGet, "/v3/urls?limit=2", "").URLs
-	c.must(http.MethodPatch, "/v3/urls/"+links[0].Hash, `{"urls":[{"note":"mine"}]}`)
-	c.must(http.MethodDelete, "/v3/urls/"+links[1].Hash, "")
+	links := c.Must(http.MethodGet, "/v3/urls?limit=2", "").URLs
+	c.Must(http.MethodPatch, "/v3/urls/"+links[0].Hash, `{"urls":[{"note":"mine"}]}`)
+	c.Must(http.MethodDelete, "/v3/urls/"+links[1].Hash, "")
 
 	for range 2 {
-		undo := c.undo(edit.header.Get(response.HeaderBatchID))
-		equal(t, "undone", undo.Undo.Undone, 548)
-		equal(t, "refused", undo.Undo.Refused, 2)
+		undo := c.Undo(edit.Header.Get(response.HeaderBatchID))
+		httpapitest.Equal(t, "undone", undo.Undo.Undone, 548)
+		httpapitest.Equal(t, "refused", undo.Undo.Refused, 2)
 		fields := make(map[string]string)
 		for _, refused := range undo.URLs {
-			refused.failed(t, apierror.CodeIncorrectURL, "changed since")
+			refused.Failed(t, apierror.CodeIncorrectURL, "changed since")
 			fields[refused.Hash] = strings.Join(refused.Error.Fields, " ")
 		}
-		equal(t, "field of the edited one", fields[links[0].Hash], "note")
-		equal(t, "field of the deleted one", fields[links[1].Hash], "deleted")
-		equal(t, "archived", c.must(http.MethodGet, "/v3/urls?tags=archived", "").Page.TotalCount, 1)
+		httpapitest.Equal(t, "field of the edited one", fields[links[0].Hash], "note")
+		httpapitest.Equal(t, "field of the deleted one", fields[links[1].Hash], "deleted")
+		httpapitest.Equal(t, "archived", c.Must(http.MethodGet, "/v3/urls?tags=archived", "").Page.TotalCount, 1)
 	}
 }
 
@@ -101,23 +76,25 @@ func TestUndoTaggedEdit(t *testing.T) {
 // visitor counted once.
 func TestUndoStatsReset(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "demo")
-	visit := func(agent string) { send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", agent)) }
-	created := c.must(http.MethodPost, "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
-	visit(firefox)
-	visit(iPhone)
-	reset := c.must(http.MethodDelete, "/v3/stats/one", "")
-	visit(firefox)
-	visit(lynx)
-	stats := c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
-	equal(t, "after the reset", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{2, 2})
-	for range 2 {
-		equal(t, "undone", c.undo(reset.header.Get(response.HeaderBatchID)).Undo.Undone, 1)
-		stats = c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
-		equal(t, "all", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{4, 3})
-		equal(t, "of the day", stats.DailyClicks["2026-05-14"], contract.Day{Total: 4, Unique: 3})
+	s := httpapitest.New(t)
+	c := s.Client(t, "demo")
+	visit := func(agent string) {
+		httpapitest.Send(t, s.Server, http.MethodGet, "/one", "", httpapitest.From("192.0.2.1:1", agent))
 	}
-	equal(t, "creation undone", c.undo(created.header.Get(response.HeaderBatchID)).Undo.Undone, 1)
-	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	created := c.Must(http.MethodPost, "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
+	visit(httpapitest.Firefox)
+	visit(httpapitest.IPhone)
+	reset := c.Must(http.MethodDelete, "/v3/stats/one", "")
+	visit(httpapitest.Firefox)
+	visit(httpapitest.Lynx)
+	stats := c.Must(http.MethodGet, "/v3/stats/one", "").Stats[0]
+	httpapitest.Equal(t, "after the reset", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{2, 2})
+	for range 2 {
+		httpapitest.Equal(t, "undone", c.Undo(reset.Header.Get(response.HeaderBatchID)).Undo.Undone, 1)
+		stats = c.Must(http.MethodGet, "/v3/stats/one", "").Stats[0]
+		httpapitest.Equal(t, "all", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{4, 3})
+		httpapitest.Equal(t, "of the day", stats.DailyClicks["2026-05-14"], contract.Day{Total: 4, Unique: 3})
+	}
+	httpapitest.Equal(t, "creation undone", c.Undo(created.Header.Get(response.HeaderBatchID)).Undo.Undone, 1)
+	c.Call(http.MethodGet, "/v3/urls/one", "").Is(http.StatusNotFound, apierror.CodeURLNotFound)
 }

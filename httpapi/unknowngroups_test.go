@@ -1,10 +1,11 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 )
 
@@ -15,10 +16,10 @@ var overage = map[string]any{
 }
 
 // rolesIn returns the roles of the members of an account, each with its group.
-func rolesIn(c *client) string {
-	c.t.Helper()
+func rolesIn(c *httpapitest.Client) string {
+	c.T.Helper()
 	var all []string
-	for _, m := range c.must("GET", "/v3/members", "").Members {
+	for _, m := range c.Must("GET", "/v3/members", "").Members {
 		group := "by hand"
 		if m.Group != nil {
 			group = *m.Group
@@ -32,41 +33,41 @@ func rolesIn(c *client) string {
 // stay, no others come, and the role of an operator stays while a session has it.
 func TestUnknownGroupsKeepRoles(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "staff=acme:viewer;engineers=labs:owner;ops=operator")
-	acme, labs := s.client(t, "acme"), s.client(t, "labs")
+	s := httpapitest.NewSite(t, "staff=acme:viewer;engineers=labs:owner;ops=operator")
+	acme, labs := s.Client(t, "acme"), s.Client(t, "labs")
 	person := openidtest.Ada
 	person.Groups = []string{"staff", "ops"}
-	first, _ := s.signIn(t, person)
+	first, _ := s.SignIn(t, person)
 	person.Claims = overage
-	isOperator := func(b *browser, want bool) {
+	isOperator := func(b *httpapitest.Browser, want bool) {
 		t.Helper()
-		equal(t, "operator", b.must("GET", "/v3/session", "").Session.Operator, want)
+		httpapitest.Equal(t, "operator", b.Must("GET", "/v3/session", "").Session.Operator, want)
 	}
-	second, _ := s.signIn(t, person)
-	equal(t, "roles in acme", rolesIn(acme), "viewer staff")
-	equal(t, "roles in labs", rolesIn(labs), "")
+	second, _ := s.SignIn(t, person)
+	httpapitest.Equal(t, "roles in acme", rolesIn(acme), "viewer staff")
+	httpapitest.Equal(t, "roles in labs", rolesIn(labs), "")
 	isOperator(first, true)
 	isOperator(second, true)
-	if logged := s.log.matching("keeps the roles"); len(logged) != 1 {
+	if logged := s.Log.Matching("keeps the roles"); len(logged) != 1 {
 		t.Errorf("unknown groups are logged as %v", logged)
 	}
 
-	first.must("DELETE", "/v3/session", "")
-	if a := s.finish(t, second, person); a.status != http.StatusSeeOther { // in the same browser
-		t.Fatalf("signing in again: %d %s", a.status, a.body)
+	first.Must("DELETE", "/v3/session", "")
+	if a := s.Finish(t, second, person); a.Status != http.StatusSeeOther { // in the same browser
+		t.Fatalf("signing in again: %d %s", a.Status, a.Body)
 	}
 	isOperator(second, true)
-	second.must("DELETE", "/v3/session", "")
-	third, _ := s.signIn(t, person)
+	second.Must("DELETE", "/v3/session", "")
+	third, _ := s.SignIn(t, person)
 	isOperator(third, false)
 
-	other, _ := s.signIn(t, openidtest.Person{Subject: "eve", Name: "Eve", Claims: overage})
+	other, _ := s.SignIn(t, openidtest.Person{Subject: "eve", Name: "Eve", Claims: overage})
 	isOperator(other, false)
-	equal(t, "roles in acme", rolesIn(acme), "viewer staff")
+	httpapitest.Equal(t, "roles in acme", rolesIn(acme), "viewer staff")
 
 	person.Claims, person.Groups = nil, []string{"ops"}
-	last, _ := s.signIn(t, person)
-	equal(t, "roles in acme", rolesIn(acme), "")
+	last, _ := s.SignIn(t, person)
+	httpapitest.Equal(t, "roles in acme", rolesIn(acme), "")
 	isOperator(last, true)
 }
 
@@ -74,8 +75,8 @@ func TestUnknownGroupsKeepRoles(t *testing.T) {
 // logged, because a changed configuration of the issuer looks the same.
 func TestMissingGroupsEndRoles(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "staff=acme:viewer")
-	acme := s.client(t, "acme")
+	s := httpapitest.NewSite(t, "staff=acme:viewer")
+	acme := s.Client(t, "acme")
 	person := openidtest.Ada
 	for name, tc := range map[string]struct {
 		claims map[string]any
@@ -83,15 +84,15 @@ func TestMissingGroupsEndRoles(t *testing.T) {
 	}{
 		"an empty list": {map[string]any{"groups": []string{}}, 0}, "no claim": {map[string]any{"groups": nil}, 1},
 	} {
-		before := len(s.log.matching("no claim with groups"))
+		before := len(s.Log.Matching("no claim with groups"))
 		person.Claims = nil
-		s.signIn(t, person)
-		equal(t, "roles with groups", rolesIn(acme), "viewer staff")
+		s.SignIn(t, person)
+		httpapitest.Equal(t, "roles with groups", rolesIn(acme), "viewer staff")
 		person.Claims = tc.claims
 		for range 2 {
-			s.signIn(t, person)
-			equal(t, "roles with "+name, rolesIn(acme), "")
+			s.SignIn(t, person)
+			httpapitest.Equal(t, "roles with "+name, rolesIn(acme), "")
 		}
-		equal(t, "lines about "+name, len(s.log.matching("no claim with groups"))-before, tc.logged)
+		httpapitest.Equal(t, "lines about "+name, len(s.Log.Matching("no claim with groups"))-before, tc.logged)
 	}
 }

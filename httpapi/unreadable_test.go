@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"maps"
@@ -12,8 +12,10 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 	"linkledger/httpapi/response"
 	"linkledger/queries"
@@ -22,35 +24,35 @@ import (
 // tenant is an account with everything that calls are about. Its links are "chosen", in a stream of its own, and
 // "generated", in the stream of its hash.
 type tenant struct {
-	*client
+	*httpapitest.Client
 
 	t                 *testing.T
-	s                 *site
+	s                 *httpapitest.Site
 	name              string
 	chosen, generated string // hashes
 	key, batch        string
-	member            *browser
+	member            *httpapitest.Browser
 	person            string
 	at                string // a time at which all of it is there
 }
 
-func (s *site) tenant(t *testing.T, name string) *tenant {
+func newTenant(t *testing.T, s *httpapitest.Site, name string) *tenant {
 	t.Helper()
-	owner := s.client(t, name)
-	a := &tenant{client: owner, t: t, s: s, name: name, chosen: name + "-one"}
-	a.batch = owner.must("POST", "/v3/urls",
+	owner := s.Client(t, name)
+	a := &tenant{Client: owner, t: t, s: s, name: name, chosen: name + "-one"}
+	a.batch = owner.Must("POST", "/v3/urls",
 		`{"urls":[{"long_url":"https://example.com/","custom_hash":"`+a.chosen+`","tags":["t"],"note":"n"}]}`,
-	).header.Get(response.HeaderBatchID)
-	a.generated = owner.create(`"long_url":"https://example.com/2","tags":["t"],"max_clicks":9`).Hash
-	a.key = owner.must("POST", "/v3/keys", `{"name":"old"}`).Keys[0].ID
-	a.member, a.person = s.member(t, owner, name, "owner")
+	).Header.Get(response.HeaderBatchID)
+	a.generated = owner.Create(`"long_url":"https://example.com/2","tags":["t"],"max_clicks":9`).Hash
+	a.key = owner.Must("POST", "/v3/keys", `{"name":"old"}`).Keys[0].ID
+	a.member, a.person = s.Member(t, owner, name, "owner")
 	return a
 }
 
 // linkOf returns the id of a link of the account.
 func (a *tenant) linkOf(hash string) string {
 	a.t.Helper()
-	link, err := queries.New(a.s.db).LinkByHash(a.t.Context(), uuid.MustParse(a.id), hash)
+	link, err := queries.New(a.s.DB).LinkByHash(a.t.Context(), uuid.MustParse(a.ID), hash)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -70,9 +72,9 @@ func (a *tenant) unreadable(stream string) {
 	case strings.HasPrefix(stream, events.StreamUser):
 		known = events.UserKnown{}.EventType()
 	}
-	eventstoretest.Append(a.t, a.s.events.URL(), stream, "future.v9", []byte(`{}`))
-	eventstoretest.Append(a.t, a.s.events.URL(), stream, known, []byte(`{"at":7}`))
-	a.s.caughtUp(a.t)
+	eventstoretest.Append(a.t, a.s.Events.URL(), stream, "future.v9", []byte(`{}`))
+	eventstoretest.Append(a.t, a.s.Events.URL(), stream, known, []byte(`{"at":7}`))
+	a.s.CatchUp(a.t)
 }
 
 // calls returns a call of every operation of the description, the reads first, and what ends rights or links last.
@@ -153,38 +155,38 @@ func (a *tenant) calls() [][3]string {
 // event is logged once.
 func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "", func(cfg *Config) {
+	s := httpapitest.NewSite(t, "", func(cfg *httpapi.Config) {
 		cfg.Plans = map[string]domain.Plan{"free": {URLs: 1000, MonthURLs: 1000, DayCalls: 100_000}}
 	})
-	stranger := s.client(t, "stranger")
+	stranger := s.Client(t, "stranger")
 	tenants, streams := make(map[string]*tenant), make(map[string]string)
 	for name, stream := range map[string]func(*tenant) string{
 		"none":      func(*tenant) string { return "" },
 		"link":      func(a *tenant) string { return events.LinkStream(a.linkOf(a.chosen)) },
 		"generated": func(a *tenant) string { return events.LinkStream(a.linkOf(a.generated)) },
 		"hash":      func(a *tenant) string { return events.StreamHash + a.chosen },
-		"tags":      func(a *tenant) string { return events.StreamTags + a.id },
-		"account":   func(a *tenant) string { return events.StreamAccount + a.id },
+		"tags":      func(a *tenant) string { return events.StreamTags + a.ID },
+		"account":   func(a *tenant) string { return events.StreamAccount + a.ID },
 		"username":  func(a *tenant) string { return events.StreamUsername + a.name },
 		"person":    func(a *tenant) string { return events.StreamUser + a.person },
-		"quota":     func(a *tenant) string { return events.StreamQuota + a.id },
-		"usage":     func(a *tenant) string { return events.StreamUsage + a.id },
+		"quota":     func(a *tenant) string { return events.StreamQuota + a.ID },
+		"usage":     func(a *tenant) string { return events.StreamUsage + a.ID },
 		"allowance": func(a *tenant) string {
 			return events.StreamAllowance + a.linkOf(a.generated)
 		},
 		"clicks": func(*tenant) string { return events.StreamClicks + "other" },
 	} {
-		a := s.tenant(t, name)
+		a := newTenant(t, s, name)
 		tenants[name], streams[name] = a, stream(a)
 		if name != "none" {
 			a.unreadable(streams[name])
 		}
 	}
-	now := s.syncClock()
+	now := s.SyncClock()
 	for name, a := range tenants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a.t, a.client.t, a.member.t, a.at = t, t, t, now
+			a.t, a.Client.T, a.member.T, a.at = t, t, t, now
 			a.isUnknownTo(stranger)
 			a.keysDependOnlyOnTheAccount(name == "account")
 			a.makesAllCalls(name == "none")
@@ -192,7 +194,7 @@ func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 			if slices.Contains([]string{"link", "generated", "hash", "tags", "account", "quota", "allowance"}, name) {
 				want = 1
 			}
-			if lines := s.log.matching("event cannot be read", "stream="+streams[name]+" ", "revision=", "type="); len(lines) != want {
+			if lines := s.Log.Matching("event cannot be read", "stream="+streams[name]+" ", "revision=", "type="); len(lines) != want {
 				t.Errorf("logged %q; want %d lines", lines, want)
 			}
 		})
@@ -201,10 +203,10 @@ func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 
 // isUnknownTo checks that calls of another account about the links are refused: no account can cause a 503 by events of
 // another.
-func (a *tenant) isUnknownTo(stranger *client) {
+func (a *tenant) isUnknownTo(stranger *httpapitest.Client) {
 	a.t.Helper()
 	other := *stranger
-	other.t = a.t
+	other.T = a.t
 	for _, hash := range []string{a.chosen, a.generated} {
 		for _, call := range [][3]string{
 			{"GET", "/v3/urls/" + hash, ""},
@@ -216,13 +218,13 @@ func (a *tenant) isUnknownTo(stranger *client) {
 			{"DELETE", "/v3/stats/" + hash, ""},
 			{"POST", "/v3/urls/" + hash + "/restore", "{}"},
 		} {
-			if got := other.call(call[0], call[1], call[2]); got.status != http.StatusNotFound {
-				a.t.Errorf("%s %s by another account: %d %s", call[0], call[1], got.status, got.body)
+			if got := other.Call(call[0], call[1], call[2]); got.Status != http.StatusNotFound {
+				a.t.Errorf("%s %s by another account: %d %s", call[0], call[1], got.Status, got.Body)
 			}
 		}
 		for _, path := range []string{"/v3/urls", "/v3/urls?disable_long_url_duplicates=1"} {
-			got := other.call("POST", path, `{"urls":[{"long_url":"https://example.com/","custom_hash":"`+hash+`"}]}`)
-			got.URLs[0].failed(a.t, apierror.CodeHashUnavailable, "already in use")
+			got := other.Call("POST", path, `{"urls":[{"long_url":"https://example.com/","custom_hash":"`+hash+`"}]}`)
+			got.URLs[0].Failed(a.t, apierror.CodeHashUnavailable, "already in use")
 		}
 	}
 }
@@ -233,8 +235,8 @@ func (a *tenant) keysDependOnlyOnTheAccount(unknown bool) {
 	for _, call := range [][3]string{
 		{"POST", "/v3/keys", `{"name":"another"}`}, {"PATCH", "/v3/keys/" + a.key, `{"name":"older"}`},
 	} {
-		if got := a.call(call[0], call[1], call[2]); (got.status == http.StatusOK) == unknown {
-			a.t.Errorf("%s %s: %d %s", call[0], call[1], got.status, got.body)
+		if got := a.Call(call[0], call[1], call[2]); (got.Status == http.StatusOK) == unknown {
+			a.t.Errorf("%s %s: %d %s", call[0], call[1], got.Status, got.Body)
 		}
 	}
 }
@@ -251,20 +253,20 @@ func (a *tenant) makesAllCalls(sound bool) {
 		method, path, body := call[0], call[1], call[2]
 		bare, _, _ := strings.Cut(path, "?")
 		for name := range operations {
-			if of, route, _ := strings.Cut(name, " "); of == method && (route == routeOf(bare) ||
+			if of, route, _ := strings.Cut(name, " "); of == method && (route == openapitest.RouteOf(bare) ||
 				route == strings.Replace(bare, a.chosen, ":hash", 1)) {
 				delete(operations, name)
 			}
 		}
-		made := map[string]*answer{"the account": a.call(method, path, body), "a member": a.member.call(method, path, body)}
+		made := map[string]*httpapitest.Answer{"the account": a.Call(method, path, body), "a member": a.member.Call(method, path, body)}
 		for who, got := range made {
-			unavailable := got.status == http.StatusServiceUnavailable &&
-				(sound || !strings.Contains(got.body, "tell the operator"))
-			if got.status == http.StatusInternalServerError || unavailable {
-				a.t.Errorf("%s %s %s by %s: %d %s", method, path, body, who, got.status, got.body)
+			unavailable := got.Status == http.StatusServiceUnavailable &&
+				(sound || !strings.Contains(got.Body, "tell the operator"))
+			if got.Status == http.StatusInternalServerError || unavailable {
+				a.t.Errorf("%s %s %s by %s: %d %s", method, path, body, who, got.Status, got.Body)
 			}
 			for _, item := range got.URLs {
-				if item.Error != nil && item.code() == apierror.CodeUnknown &&
+				if item.Error != nil && item.Code() == apierror.CodeUnknown &&
 					(sound || !strings.Contains(item.Error.Details, "tell the operator")) {
 					a.t.Errorf("%s %s %s by %s: item %+v", method, path, body, who, *item.Error)
 				}
@@ -275,14 +277,14 @@ func (a *tenant) makesAllCalls(sound bool) {
 		a.t.Errorf("no call of %s", name)
 	}
 	for _, hash := range []string{a.chosen, a.generated} {
-		if got := a.s.visit(a.t, "GET", "/"+hash); got.status == http.StatusFound {
-			a.t.Errorf("the deleted link %s answers %d", hash, got.status)
+		if got := a.s.Visit(a.t, "GET", "/"+hash); got.Status == http.StatusFound {
+			a.t.Errorf("the deleted link %s answers %d", hash, got.Status)
 		}
 	}
-	if keys := a.must("GET", "/v3/keys", "").Keys; slices.ContainsFunc(keys, func(k contract.AccountKey) bool { return k.ID == a.key }) {
+	if keys := a.Must("GET", "/v3/keys", "").Keys; slices.ContainsFunc(keys, func(k contract.AccountKey) bool { return k.ID == a.key }) {
 		a.t.Errorf("the revoked key is in %+v", keys)
 	}
-	if members := a.must("GET", "/v3/members", "").Members; len(members) > 0 {
+	if members := a.Must("GET", "/v3/members", "").Members; len(members) > 0 {
 		a.t.Errorf("the removed member is in %+v", members)
 	}
 }

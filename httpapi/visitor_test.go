@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -9,82 +9,77 @@ import (
 	"linkledger/commands/clicks"
 	"linkledger/events"
 	"linkledger/events/eventstore"
-)
-
-const (
-	iPhone = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
-		"Version/17.0 Mobile/15E148 Safari/604.1"
-	lynx    = "Lynx/2.9" // a person's, without known browser, system and device
-	firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
+	"linkledger/httpapi"
+	"linkledger/httpapi/httpapitest"
 )
 
 func TestWhoIsNotCounted(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one","max_clicks":1`)
-	for _, who := range []with{
-		header("User-Agent", "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"),
-		header("Sec-Purpose", "prefetch;anonymous-client-ip"), header("Purpose", "Prefetch"),
-		header("X-Moz", "prefetch"),
-		header("X-Purpose", "preview"),
-		header("User-Agent", ""), header("User-Agent", "-"), header("User-Agent", "curl/8.5.0"),
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one","max_clicks":1`)
+	for _, who := range []httpapitest.With{
+		httpapitest.Header("User-Agent", "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"),
+		httpapitest.Header("Sec-Purpose", "prefetch;anonymous-client-ip"), httpapitest.Header("Purpose", "Prefetch"),
+		httpapitest.Header("X-Moz", "prefetch"),
+		httpapitest.Header("X-Purpose", "preview"),
+		httpapitest.Header("User-Agent", ""), httpapitest.Header("User-Agent", "-"), httpapitest.Header("User-Agent", "curl/8.5.0"),
 		func(r *http.Request) { r.Header.Del("User-Agent") },
-		header("User-Agent", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) "+
+		httpapitest.Header("User-Agent", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) "+
 			"Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0"), // iMessage
-		header("User-Agent", "Bluesky Cardyb"), header("User-Agent", "meta-externalfetcher/1.1"),
-		header("User-Agent", "Microsoft Office Existence Discovery"),
+		httpapitest.Header("User-Agent", "Bluesky Cardyb"), httpapitest.Header("User-Agent", "meta-externalfetcher/1.1"),
+		httpapitest.Header("User-Agent", "Microsoft Office Existence Discovery"),
 	} {
-		equal(t, "status", s.visit(t, "GET", "/one", who).status, http.StatusFound)
+		httpapitest.Equal(t, "status", s.Visit(t, "GET", "/one", who).Status, http.StatusFound)
 	}
-	s.caughtUp(t)
-	before := c.read("one")
-	equal(t, "clicks of bots", before.TotalClicks, 0)
-	equal(t, "visited by bots", before.Visited, false)
-	equal(t, "status of a visitor", s.visit(t, "GET", "/one", header("User-Agent", iPhone)).status, http.StatusFound)
-	equal(t, "status of the next", s.visit(t, "GET", "/one", header("User-Agent", iPhone)).status, http.StatusGone)
-	equal(t, "status of HEAD", s.visit(t, "HEAD", "/one").status, http.StatusGone)
-	s.caughtUp(t)
-	equal(t, "clicks", c.read("one").TotalClicks, 1)
+	s.CatchUp(t)
+	before := c.Read("one")
+	httpapitest.Equal(t, "clicks of bots", before.TotalClicks, 0)
+	httpapitest.Equal(t, "visited by bots", before.Visited, false)
+	httpapitest.Equal(t, "status of a visitor", s.Visit(t, "GET", "/one", httpapitest.Header("User-Agent", httpapitest.IPhone)).Status, http.StatusFound)
+	httpapitest.Equal(t, "status of the next", s.Visit(t, "GET", "/one", httpapitest.Header("User-Agent", httpapitest.IPhone)).Status, http.StatusGone)
+	httpapitest.Equal(t, "status of HEAD", s.Visit(t, "HEAD", "/one").Status, http.StatusGone)
+	s.CatchUp(t)
+	httpapitest.Equal(t, "clicks", c.Read("one").TotalClicks, 1)
 }
 
 // TestFieldsOfAClick checks which fields a click records of its visitor, and that the log has
 // nothing else about them.
 func TestFieldsOfAClick(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		cfg.Country = func(address netip.Addr) string {
 			return map[string]string{"192.0.2.7": "DE"}[address.String()]
 		}
 	})
-	s.client(t, "alice").create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	s.visit(
-		t, "GET", "/one", from("192.0.2.7:4711", iPhone),
-		header("Referer", "https://user:secret@News.xn--bcher-kva.example:8443/page?secret"),
+	s.Client(t, "alice").Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s.Visit(
+		t, "GET", "/one", httpapitest.From("192.0.2.7:4711", httpapitest.IPhone),
+		httpapitest.Header("Referer", "https://user:secret@News.xn--bcher-kva.example:8443/page?secret"),
 	)
-	s.visit(t, "GET", "/one", from("unix", lynx))
-	recorded := s.clicks(t)
-	equal(t, "clicks", len(recorded), 2)
+	s.Visit(t, "GET", "/one", httpapitest.From("unix", httpapitest.Lynx))
+	recorded := clicksOf(t, s)
+	httpapitest.Equal(t, "clicks", len(recorded), 2)
 	known := recorded[0]
-	equal(t, "length of the visitor", len(known.Visitor), 32)
+	httpapitest.Equal(t, "length of the visitor", len(known.Visitor), 32)
 	known.URLID, known.Visitor = "", ""
-	equal(t, "click", known, clicks.Click{
+	httpapitest.Equal(t, "click", known, clicks.Click{
 		At: known.At, Referrer: "news.xn--bcher-kva.example", Browser: "Safari", OS: "iOS", Device: "mobile",
 		Country: "DE",
 	})
-	equal(
+	httpapitest.Equal(
 		t, "click without known details", recorded[1],
 		clicks.Click{URLID: recorded[1].URLID, Visitor: recorded[1].Visitor, At: recorded[1].At, Program: "Lynx"},
 	)
 }
 
-// clicks returns the clicks in the log, and checks that the log has nothing that identifies a
+// clicksOf returns the clicks in the log, and checks that the log has nothing that identifies a
 // visitor.
-func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
+func clicksOf(t *testing.T, s *httpapitest.Stack) (all []clicks.Click) {
 	t.Helper()
-	head, err := s.store.Head(withTimeout(t))
+	head, err := s.Store.Head(httpapitest.WithTimeout(t))
 	if err == nil {
-		err = s.store.ReadLog(withTimeout(t), eventstore.Position{}, head, func(recorded []eventstore.Recorded) error {
+		err = s.Store.ReadLog(httpapitest.WithTimeout(t), eventstore.Position{}, head, func(recorded []eventstore.Recorded) error {
 			for _, r := range recorded {
 				event, err := r.Event()
 				if err != nil {
@@ -113,17 +108,17 @@ func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 // their identity. One who came only before that is new.
 func TestRotatedVisitorKey(t *testing.T) {
 	t.Parallel()
-	var cfg Config
-	s := newStack(t, func(c *Config) { cfg = *c })
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	var cfg httpapi.Config
+	s := httpapitest.New(t, func(c *httpapi.Config) { cfg = *c })
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	node := func(key, former string) http.Handler {
 		cfg := cfg
 		cfg.VisitorKey = []byte(strings.Repeat(key, 32))
 		if former != "" {
 			cfg.FormerVisitorKey = []byte(strings.Repeat(former, 32))
 		}
-		handler, err := New(cfg)
+		handler, err := httpapi.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,9 +145,9 @@ func TestRotatedVisitorKey(t *testing.T) {
 		{after, "early", 5}, // has not come while both keys were set
 		{after, "early", 5},
 	} {
-		a := send(t, visit.node, http.MethodGet, "/one", "", header("User-Agent", lynx+" "+visit.visitor))
-		equal(t, "status", a.status, http.StatusFound)
-		stats := c.must("GET", "/v3/stats/one", "").Stats[0]
-		equal(t, "unique clicks after "+visit.visitor, stats.UniqueClicks, visit.unique)
+		a := httpapitest.Send(t, visit.node, http.MethodGet, "/one", "", httpapitest.Header("User-Agent", httpapitest.Lynx+" "+visit.visitor))
+		httpapitest.Equal(t, "status", a.Status, http.StatusFound)
+		stats := c.Must("GET", "/v3/stats/one", "").Stats[0]
+		httpapitest.Equal(t, "unique clicks after "+visit.visitor, stats.UniqueClicks, visit.unique)
 	}
 }

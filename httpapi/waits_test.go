@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"linkledger/httpapi"
+	"linkledger/httpapi/httpapitest"
 	"linkledger/projections"
 )
 
@@ -16,7 +18,7 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	waited := make(map[string]int)
-	s := newStack(t, func(cfg *Config) {
+	s := httpapitest.New(t, func(cfg *httpapi.Config) {
 		demand := cfg.Projections.WaitUndelayed
 		cfg.Projections.WaitUndelayed = func(ctx context.Context, projection string, position uint64) error {
 			mu.Lock()
@@ -25,10 +27,10 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 			return demand(ctx, projection, position)
 		}
 	})
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
-	s.visit(t, "GET", "/one")
-	s.at(t, "2026-05-15T12:00:00Z")
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
+	s.Visit(t, "GET", "/one")
+	s.SetTime(t, "2026-05-15T12:00:00Z")
 	links, dimensions, none := map[string]int{
 		projections.Links: 1,
 	}, map[string]int{projections.Dimensions: 1}, map[string]int{}
@@ -64,7 +66,7 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 		mu.Lock()
 		clear(waited)
 		mu.Unlock()
-		c.call(tc.method, tc.path, tc.body)
+		c.Call(tc.method, tc.path, tc.body)
 		mu.Lock()
 		if !maps.Equal(waited, tc.want) {
 			t.Errorf("%s %s waits for %v, want %v", tc.method, tc.path, waited, tc.want)
@@ -77,35 +79,35 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 // just before.
 func TestChangesByVisits(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	s.visit(t, "GET", "/one")
-	c.must("PATCH", "/v3/urls?tags=visited", `{"urls":[{"note":"seen"}]}`)
-	equal(t, "note", c.read("one").Note, "seen")
+	s := httpapitest.New(t)
+	c := s.Client(t, "alice")
+	c.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s.Visit(t, "GET", "/one")
+	c.Must("PATCH", "/v3/urls?tags=visited", `{"urls":[{"note":"seen"}]}`)
+	httpapitest.Equal(t, "note", c.Read("one").Note, "seen")
 }
 
 // TestLogLinesAreBounded checks that only a little of a long request is logged or returned.
 func TestLogLinesAreBounded(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.LogRequests = LogAll })
-	c := s.client(t, "alice")
+	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.LogRequests = httpapi.LogAll })
+	c := s.Client(t, "alice")
 	long := strings.Repeat("X", 20_000)
-	for name, changes := range map[string][]with{
-		"override":     {header("X-HTTP-Method-Override", long)},
-		"request id":   {header("X-Request-Id", long)},
-		"traceparent":  {header("Traceparent", "00-"+long), header("Tracestate", "a="+long)},
-		"user agent":   {header("User-Agent", long), header("Referer", "https://"+long)},
-		"content type": {header("Content-Type", "application/"+long)},
-		"key":          {header("Idempotency-Key", long)},
-		"accept":       {header("Accept", long)},
-		"forwarded":    {header("X-Forwarded-For", long)},
-		"user name":    {header("Authorization", "Basic "+long)},
+	for name, changes := range map[string][]httpapitest.With{
+		"override":     {httpapitest.Header("X-HTTP-Method-Override", long)},
+		"request id":   {httpapitest.Header("X-Request-Id", long)},
+		"traceparent":  {httpapitest.Header("Traceparent", "00-"+long), httpapitest.Header("Tracestate", "a="+long)},
+		"user agent":   {httpapitest.Header("User-Agent", long), httpapitest.Header("Referer", "https://"+long)},
+		"content type": {httpapitest.Header("Content-Type", "application/"+long)},
+		"key":          {httpapitest.Header("Idempotency-Key", long)},
+		"accept":       {httpapitest.Header("Accept", long)},
+		"forwarded":    {httpapitest.Header("X-Forwarded-For", long)},
+		"user name":    {httpapitest.Header("Authorization", "Basic "+long)},
 	} {
 		for _, path := range []string{"/v3/urls", "/v3/" + long, "/v3/urls?order_by=" + long, "/one"} {
 			for _, method := range []string{"GET", "POST", long} {
-				a := c.call(method, path, `{"urls":[{"hash":"`+long+`"}],"label":"`+long+`"}`, changes...)
-				if len(a.Error.Details) > 4*detailsLength {
+				a := c.Call(method, path, `{"urls":[{"hash":"`+long+`"}],"label":"`+long+`"}`, changes...)
+				if len(a.Error.Details) > 4*httpapitest.DetailsLength {
 					t.Errorf(
 						"%s: %.5s %.20s is answered with %d bytes of details", name, method, path, len(a.Error.Details),
 					)
@@ -113,7 +115,7 @@ func TestLogLinesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	for _, line := range s.log.longer(1000) {
+	for _, line := range s.Log.Longer(1000) {
 		t.Errorf("a line of %d bytes: %.300s", len(line), line)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bufio"
@@ -9,16 +9,18 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/httpapitest"
 )
 
 // newWatchedSite returns a site behind a server, with an account that has the link "one".
-func newWatchedSite(t *testing.T) (*site, *httptest.Server, *client) {
+func newWatchedSite(t *testing.T) (*httpapitest.Site, *httptest.Server, *httpapitest.Client) {
 	t.Helper()
-	s := newSite(t, "")
-	server := httptest.NewServer(s.handler)
+	s := httpapitest.NewSite(t, "")
+	server := httptest.NewServer(s.Server)
 	t.Cleanup(server.Close)
-	owner := s.client(t, "acme")
-	owner.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	owner := s.Client(t, "acme")
+	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	return s, server, owner
 }
 
@@ -31,20 +33,20 @@ type watched struct {
 }
 
 // watch begins to watch the page of the link "one" at a server, with the cookies of a browser.
-func (b *browser) watch(t *testing.T, server *httptest.Server) *watched {
+func watch(t *testing.T, b *httpapitest.Browser, server *httptest.Server) *watched {
 	t.Helper()
-	return b.watchLink(t, server, "one")
+	return watchLink(t, b, server, "one")
 }
 
-func (b *browser) watchLink(t *testing.T, server *httptest.Server, hash string) *watched {
+func watchLink(t *testing.T, b *httpapitest.Browser, server *httptest.Server, hash string) *watched {
 	t.Helper()
-	r, err := http.NewRequestWithContext(withTimeout(t), http.MethodGet, server.URL+"/console/links/"+hash, nil)
+	r, err := http.NewRequestWithContext(httpapitest.WithTimeout(t), http.MethodGet, server.URL+"/console/links/"+hash, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Host = shortHost
+	r.Host = httpapitest.ShortHost
 	r.Header.Set("Accept", "text/event-stream")
-	for _, cookie := range b.cookies {
+	for _, cookie := range b.Cookies {
 		r.AddCookie(cookie)
 	}
 	response, err := server.Client().Do(r)
@@ -52,7 +54,7 @@ func (b *browser) watchLink(t *testing.T, server *httptest.Server, hash string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = response.Body.Close() })
-	return &watched{t, b.cookies, response, bufio.NewScanner(response.Body)}
+	return &watched{t, b.Cookies, response, bufio.NewScanner(response.Body)}
 }
 
 // next returns the next event: its type, if it has one, and its data. It returns false at the end of the stream.
@@ -83,7 +85,7 @@ func (w *watched) shows(part string) {
 		if !ok || event != "" {
 			w.t.Fatalf("the stream ends with %q before it shows %q", event, part)
 		}
-		if strings.Contains(textOf(data), part) || strings.Contains(data, part) {
+		if strings.Contains(httpapitest.TextOf(data), part) || strings.Contains(data, part) {
 			return
 		}
 	}
@@ -93,33 +95,33 @@ func (w *watched) shows(part string) {
 func TestWatchedPage(t *testing.T) {
 	t.Parallel()
 	s, server, owner := newWatchedSite(t)
-	b := s.browser(t)
-	b.signInBy(owner)
-	w := b.watch(t, server)
+	b := s.Browser(t)
+	b.SignInBy(owner)
+	w := watch(t, b, server)
 	if kind := w.response.Header.Get("Content-Type"); kind != "text/event-stream" || w.response.StatusCode != http.StatusOK {
 		t.Fatalf("the stream begins with %s, %s", w.response.Status, kind)
 	}
 	w.shows("<dt>Clicks</dt><dd>0</dd>")
-	s.visit(t, "GET", "/one")
+	s.Visit(t, "GET", "/one")
 	w.shows("<dt>Clicks</dt><dd>1</dd>")
-	owner.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/<script>"}]}`)
+	owner.Must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/<script>"}]}`)
 	w.shows("https://example.com/&lt;script&gt;")
-	owner.must("DELETE", "/v3/urls/one", "")
+	owner.Must("DELETE", "/v3/urls/one", "")
 	for data := "Clicks"; strings.Contains(data, "Clicks"); {
 		var ok bool
 		if _, data, ok = w.next(); !ok {
 			t.Fatal("the stream ends with the link")
 		}
 	}
-	owner.must("POST", "/v3/urls/one/restore", "{}")
-	s.at(t, "2026-05-14T12:30:00Z")
-	s.visit(t, "GET", "/one")
+	owner.Must("POST", "/v3/urls/one/restore", "{}")
+	s.SetTime(t, "2026-05-14T12:30:00Z")
+	s.Visit(t, "GET", "/one")
 	w.shows("<dt>Clicks</dt><dd>2</dd>")
-	used := owner.must("GET", "/v3/sessions", "").Sessions[0].LastUsed
-	if !strings.HasPrefix(wire(used), "2026-05-14T12:00:00") {
+	used := owner.Must("GET", "/v3/sessions", "").Sessions[0].LastUsed
+	if !strings.HasPrefix(httpapitest.Wire(used), "2026-05-14T12:00:00") {
 		t.Errorf("a page that is watched keeps its session: last used %s", used)
 	}
-	b.must("DELETE", "/v3/session", "")
+	b.Must("DELETE", "/v3/session", "")
 	for {
 		event, data, ok := w.next()
 		if !ok {
@@ -151,57 +153,57 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 	t.Parallel()
 	const most, ofAccount, ofCaller, ofSession = 64, 32, 16, 8
 	s, server, owner := newWatchedSite(t)
-	by := func(c *client) func() *browser {
-		return func() *browser {
-			b := s.browser(t)
-			b.signInBy(c)
+	by := func(c *httpapitest.Client) func() *httpapitest.Browser {
+		return func() *httpapitest.Browser {
+			b := s.Browser(t)
+			b.SignInBy(c)
 			return b
 		}
 	}
 	var streams []*watched
-	watch := func(n int, hash string, signedIn func() *browser) {
+	watchMany := func(n int, hash string, signedIn func() *httpapitest.Browser) {
 		t.Helper()
-		var b *browser
+		var b *httpapitest.Browser
 		for i := range n {
 			if i%ofSession == 0 {
 				b = signedIn()
 			}
-			w := b.watchLink(t, server, hash)
+			w := watchLink(t, b, server, hash)
 			w.shows("Clicks")
 			streams = append(streams, w)
 		}
 	}
 	b := by(owner)()
-	watch(ofSession, "one", func() *browser { return b })
-	b.watch(t, server).tooMany("a session")
-	watch(ofCaller-ofSession, "one", by(owner))
-	by(owner)().watch(t, server).tooMany("a key")
-	viewer := s.viewerOf(t, owner)
-	person := func() *browser { return s.started(t, viewer) }
-	watch(ofCaller, "one", person)
-	person().watch(t, server).tooMany("a person")
-	by(owner.withKey(``))().watch(t, server).tooMany("an account")
+	watchMany(ofSession, "one", func() *httpapitest.Browser { return b })
+	watch(t, b, server).tooMany("a session")
+	watchMany(ofCaller-ofSession, "one", by(owner))
+	watch(t, by(owner)(), server).tooMany("a key")
+	viewer := s.ViewerOf(t, owner)
+	person := func() *httpapitest.Browser { return s.Started(t, viewer) }
+	watchMany(ofCaller, "one", person)
+	watch(t, person(), server).tooMany("a person")
+	watch(t, by(owner.WithKey(``))(), server).tooMany("an account")
 
-	other, third := s.client(t, "other"), s.client(t, "third")
-	other.create(`"long_url":"https://example.com/","custom_hash":"two"`)
-	third.create(`"long_url":"https://example.com/","custom_hash":"three"`)
-	watch(ofCaller, "two", by(other))
-	watch(ofAccount-ofCaller, "two", by(other.withKey(``)))
-	equal(t, "watched pages", len(streams), most)
+	other, third := s.Client(t, "other"), s.Client(t, "third")
+	other.Create(`"long_url":"https://example.com/","custom_hash":"two"`)
+	third.Create(`"long_url":"https://example.com/","custom_hash":"three"`)
+	watchMany(ofCaller, "two", by(other))
+	watchMany(ofAccount-ofCaller, "two", by(other.WithKey(``)))
+	httpapitest.Equal(t, "watched pages", len(streams), most)
 	last := by(third)()
-	last.watchLink(t, server, "three").tooMany("a process")
-	last.shows("/console/links/three", "Clicks") // a page that is opened is none that is watched
+	watchLink(t, last, server, "three").tooMany("a process")
+	last.Shows("/console/links/three", "Clicks") // a page that is opened is none that is watched
 	if err := streams[0].response.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for ctx := withTimeout(t); last.watchLink(t, server, "three").response.StatusCode != http.StatusOK; {
+	for ctx := httpapitest.WithTimeout(t); watchLink(t, last, server, "three").response.StatusCode != http.StatusOK; {
 		if ctx.Err() != nil {
 			t.Fatal("the place of a page that was left is never free")
 		}
 	}
-	foreign := b.call("GET", "/console/links/one", "", header("Accept", "text/event-stream"), header("Sec-Fetch-Site", "same-site"))
-	if foreign.status != http.StatusForbidden {
-		t.Errorf("a stream for a page of another origin answers %d", foreign.status)
+	foreign := b.Call("GET", "/console/links/one", "", httpapitest.Header("Accept", "text/event-stream"), httpapitest.Header("Sec-Fetch-Site", "same-site"))
+	if foreign.Status != http.StatusForbidden {
+		t.Errorf("a stream for a page of another origin answers %d", foreign.Status)
 	}
 }
 
@@ -209,11 +211,11 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 func TestWatchedPageEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	s, server, owner := newWatchedSite(t)
-	b := s.browser(t)
-	b.signInBy(owner)
-	w := b.watch(t, server)
+	b := s.Browser(t)
+	b.SignInBy(owner)
+	w := watch(t, b, server)
 	w.shows("Clicks")
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), httpapitest.Timeout)
 	defer cancel()
 	if err := server.Config.Shutdown(ctx); err != nil {
 		t.Fatalf("the server waits for a page that is watched: %v", err)
@@ -226,10 +228,10 @@ func TestWatchedPageEndsWithTheServer(t *testing.T) {
 // TestWatchNeedsASession checks that a stream is refused as its page is.
 func TestWatchNeedsASession(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "")
-	server := httptest.NewServer(s.handler)
+	s := httpapitest.NewSite(t, "")
+	server := httptest.NewServer(s.Server)
 	t.Cleanup(server.Close)
-	w := s.browser(t).watch(t, server)
+	w := watch(t, s.Browser(t), server)
 	if w.response.StatusCode != http.StatusUnauthorized || strings.HasPrefix(w.response.Header.Get("WWW-Authenticate"), "Basic") {
 		t.Errorf("a stream without a session answers %s %v", w.response.Status, w.response.Header)
 	}
@@ -240,8 +242,8 @@ func TestWatchNeedsASession(t *testing.T) {
 func TestWatchNeedsAPage(t *testing.T) {
 	t.Parallel()
 	s, _, owner := newWatchedSite(t)
-	b := s.browser(t)
-	b.signInBy(owner)
-	stream := header("Accept", "text/event-stream")
-	equal(t, "a stream of a download", b.call("GET", "/console/links/one/proof", "", stream).status, http.StatusNotAcceptable)
+	b := s.Browser(t)
+	b.SignInBy(owner)
+	stream := httpapitest.Header("Accept", "text/event-stream")
+	httpapitest.Equal(t, "a stream of a download", b.Call("GET", "/console/links/one/proof", "", stream).Status, http.StatusNotAcceptable)
 }

@@ -1,0 +1,178 @@
+package httpapitest
+
+// This file stops, awaits and checks the projections of a stack.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/archive"
+	"linkledger/events/eventstore"
+	"linkledger/projections"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/readmodel"
+)
+
+// AwaitLevel waits until projections have everything that is in the log by now.
+func (s *Stack) AwaitLevel(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		for {
+			generations, err := projections.Generations(WithTimeout(t), s.DB)
+			if err == nil {
+				err = projections.AddLag(WithTimeout(t), s.Store, generations)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			lags := false
+			for _, g := range generations {
+				lags = lags || g.Name == name && g.Serving && g.LagEvents > 0
+			}
+			if !lags {
+				break
+			}
+			if WithTimeout(t).Err() != nil {
+				t.Fatal("the projection stays behind")
+			}
+			<-time.After(5 * time.Millisecond)
+		}
+	}
+}
+
+// Pause stops projections until the test ends or resumes them.
+func (s *Stack) Pause(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := projections.Pause(WithTimeout(t), s.DB, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Resume lets paused projections follow the log again.
+func (s *Stack) Resume(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := projections.Resume(WithTimeout(t), s.DB, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// NeverStopped fails the test if a projection has met an event that it cannot apply.
+func (s *Stack) NeverStopped(t testing.TB, what string) {
+	t.Helper()
+	all, err := projections.Generations(WithTimeout(t), s.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all {
+		if o.LastError != "" {
+			t.Fatalf("after %s: the projection %s is %s: %s", what, o.Name, o.State, o.LastError)
+		}
+	}
+	letters, err := projections.DeadLetters(WithTimeout(t), s.DB, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range letters {
+		t.Errorf("after %s: %s has set aside %s of %s: %s", what, l.Name, l.Type, l.Stream, l.Error)
+	}
+}
+
+// applied waits until all projections are live and have applied the whole log. It fails the test if
+// one has met an event that it cannot apply. what says what was sent before.
+func (s *Stack) applied(t testing.TB, what string) {
+	t.Helper()
+	ctx := WithTimeout(t)
+	for {
+		all, err := projections.Overviews(ctx, s.DB, s.Store)
+		if err != nil {
+			t.Fatalf("after %s: %v", what, err)
+		}
+		s.NeverStopped(t, what)
+		behind := ""
+		for _, o := range all {
+			if o.LagEvents > 0 || o.State != status.Live {
+				behind = fmt.Sprintf("%s is %s, %d events behind", o.Name, o.State, o.LagEvents)
+			}
+		}
+		if behind == "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("after %s: %s", what, behind)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Verified checks that all projections are what the log says.
+func (s *Stack) Verified(t testing.TB) {
+	t.Helper()
+	s.applied(t, "all calls")
+	for _, name := range projections.Names() {
+		found, err := projections.Verify(t.Context(), s.DB, s.Store, name, func([]status.Progress) {})
+		if err != nil {
+			t.Fatalf("verify %s: %v", name, err)
+		}
+		if found.Different > 0 {
+			t.Errorf("%d rows of %s are not as the log says, such as %s", found.Different, name, found.Differences[0])
+		}
+	}
+}
+
+// AwaitNotifications waits until the notifications of all commits so far have been received.
+// Notifications arrive in the order of the commits.
+func (s *Stack) AwaitNotifications(t testing.TB) {
+	t.Helper()
+	if _, err := s.DB.NewRaw("SELECT pg_notify(?, 'marker 1')", readmodel.Channel).Exec(WithTimeout(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Waiter.Wait(WithTimeout(t), "marker", 1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SetAside appends an event, such as one that contradicts its stream, past all checks of commands, and waits until
+// projections have passed it or set it aside.
+func (s *Stack) SetAside(t *testing.T, stream string, e events.Event, by ...string) {
+	t.Helper()
+	last, err := s.Store.Last(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	appended, err := s.Store.Append(t.Context(), eventstore.Write{
+		Stream: stream, Expected: last.Revision, Command: uuid.New(), Events: []events.Event{e},
+	})
+	for _, name := range by {
+		if err == nil {
+			err = s.Waiter.Wait(WithTimeout(t), name, appended.Position.Commit)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Exported returns the file of the events of an account, or of all with the empty account, in a format.
+func (s *Stack) Exported(t *testing.T, format archive.Format, account string) string {
+	t.Helper()
+	s.CatchUp(t)
+	var file strings.Builder
+	export, err := archive.Begin(WithTimeout(t), s.Store, &file, archive.Header{Format: format, Account: account})
+	if err == nil {
+		_, err = export.Run(WithTimeout(t), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.String()
+}
