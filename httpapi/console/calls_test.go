@@ -1,8 +1,6 @@
-package httpapi_test
+package console_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"net/http"
 	"net/url"
@@ -18,20 +16,8 @@ import (
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
+	"linkledger/httpapi/pagetest"
 )
-
-// consoleFields are fields with which each action of the console makes its calls.
-var consoleFields = url.Values{
-	"long_url": {"https://example.com/x"}, "batch": {"0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10"}, "name": {"x"},
-	"lines": {"https://example.com/x"}, "previewed": {previewed("https://example.com/x")}, "label": {"x"}, "hash": {"one"}, "change": {"archive"}, "id": {"x"},
-	"role": {"owner"}, "account": {"acme"}, "text": {"x"},
-}
-
-// previewed names a paste as the page does that has shown what becomes of it.
-func previewed(lines string) string {
-	sum := sha256.Sum256([]byte(lines))
-	return hex.EncodeToString(sum[:8])
-}
 
 // seenCalls are calls of the API that pages make.
 type seenCalls struct {
@@ -84,15 +70,15 @@ func TestConsoleMakesCallsOfTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, route := range pages.Routes() {
-		path := consolePaths.Replace(route.Path)
-		if forEverybody(path) || isFile(path) {
+		path := pagetest.ConsolePaths.Replace(route.Path)
+		if forEverybody(path) || pagetest.IsFile(path) {
 			continue
 		}
 		b.Leads("/console/sign-in", url.Values{"username": {"acme"}, "key": {owner.Key}}, "/console")
 		calls.take()
 		name := route.Method + " " + path
 		if route.Method == http.MethodPost {
-			b.Post(path, consoleFields)
+			b.Post(path, pagetest.ConsoleFields)
 		} else {
 			b.Call(route.Method, path, "")
 		}
@@ -151,7 +137,7 @@ func TestEveryPageNeedsARole(t *testing.T) {
 		scopes := access.ScopesOf(role.Terms().Scopes).Names()
 		for _, route := range pages.Routes() {
 			name := route.Method + " " + route.Path
-			if forEverybody(route.Path) || isFile(route.Path) ||
+			if forEverybody(route.Path) || pagetest.IsFile(route.Path) ||
 				slices.Contains(open, name) {
 				continue
 			}
@@ -161,15 +147,15 @@ func TestEveryPageNeedsARole(t *testing.T) {
 			}
 			delete(left, name)
 			may := slices.Contains(scopes, scope)
-			path := consolePaths.Replace(route.Path)
+			path := pagetest.ConsolePaths.Replace(route.Path)
 			if may { // nothing is changed
 				path = strings.ReplaceAll(path, "/one", "/none")
 			}
-			fields := maps.Clone(consoleFields)
+			fields := maps.Clone(pagetest.ConsoleFields)
 			fields.Set("hash", "none")
 			fields.Set("long_url", "nonsense")
 			fields.Set("lines", "nonsense")
-			fields.Set("previewed", previewed("nonsense"))
+			fields.Set("previewed", pagetest.Previewed("nonsense"))
 			fields.Set("name", strings.Repeat("x", 1000))
 			fields.Set("label", "!")
 			fields.Set("role", "nonsense")

@@ -1,4 +1,4 @@
-package httpapi_test
+package console_test
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
+	"linkledger/httpapi/pagetest"
 )
 
 // TestConsole is what a newcomer does, from the sign-in to the sign-out, without JavaScript.
@@ -263,11 +264,6 @@ func TestConsoleCalls(t *testing.T) {
 	httpapitest.Equal(t, "API calls", s.Calls.Today(t.Context(), owner.ID), before)
 }
 
-// isFile reports whether a path is that of a file that pages load.
-func isFile(path string) bool {
-	return strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js")
-}
-
 // forEverybody reports whether a page is for everybody.
 func forEverybody(path string) bool {
 	return strings.HasPrefix(path, console.SignInPath) || path == "/console/signed-out"
@@ -275,9 +271,6 @@ func forEverybody(path string) bool {
 
 // onlyScript is the only script of pages.
 const onlyScript = `<script src="/console/console.js" defer></script>`
-
-// consolePaths are the addresses of all pages, by their route.
-var consolePaths = strings.NewReplacer(":hash", "one", ":label", "news", ":batch", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10", ":secret", "none", ":id", "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10")
 
 // TestConsoleNeedsASession requests every page and action without a session, from another origin,
 // and as somebody who may only read.
@@ -293,8 +286,8 @@ func TestConsoleNeedsASession(t *testing.T) {
 	}
 	before := owner.Must("GET", "/v3/activity?limit=1", "").Page.TotalCount
 	for _, route := range pages.Routes() {
-		path := consolePaths.Replace(route.Path)
-		if forEverybody(path) || isFile(path) {
+		path := pagetest.ConsolePaths.Replace(route.Path)
+		if forEverybody(path) || pagetest.IsFile(path) {
 			continue
 		}
 		name := route.Method + " " + path
@@ -309,7 +302,7 @@ func TestConsoleNeedsASession(t *testing.T) {
 		if foreign.Status != http.StatusForbidden {
 			t.Errorf("%s from another origin: %d", name, foreign.Status)
 		}
-		fields := maps.Clone(consoleFields)
+		fields := maps.Clone(pagetest.ConsoleFields)
 		fields.Del("account") // that of the session already
 		viewer.Refuses(path, fields)
 	}
@@ -375,7 +368,9 @@ func TestConsoleIsSafe(t *testing.T) {
 		}
 	}
 	forbidden := regexp.MustCompile(`(?i)<script|\son[a-z]+=|\sstyle=|<style|javascript:|hx-on`)
-	for folder, least := range map[string]int{"console": 9, "console/page": 2, "../internal/operators": 7} {
+	for folder, least := range map[string]int{
+		".": 3, "links": 3, "paste": 1, "tags": 2, "audit": 3, "account": 2, "page": 2, "../../internal/operators": 7,
+	} {
 		files := os.DirFS(folder + "/templates")
 		names, err := fs.Glob(files, "*.html")
 		if err != nil || len(names) < least {

@@ -1,4 +1,4 @@
-package httpapi_test
+package console_test
 
 import (
 	"net/http"
@@ -10,6 +10,7 @@ import (
 
 	"linkledger/httpapi"
 	"linkledger/httpapi/httpapitest"
+	"linkledger/httpapi/pagetest"
 	"linkledger/projections"
 )
 
@@ -37,7 +38,7 @@ func TestEveryFormWithoutTheEventStore(t *testing.T) {
 	httpapitest.Equal(t, "calls that were done without the event store", calls()-before, 0)
 	for _, f := range forms {
 		before = calls()
-		a := twice(f.browser, f.path, f.fields)
+		a := pagetest.Twice(f.browser, f.path, f.fields)
 		if shown := f.browser.Follow(a); shown.Status >= http.StatusInternalServerError ||
 			strings.Contains(shown.Body, "does not work now") {
 			t.Errorf("%s, sent again, shows %d\n%s", f.path, shown.Status, shown.Body)
@@ -81,7 +82,7 @@ func TestEveryFormWhileReadModelsStandStill(t *testing.T) {
 	calls := owner.Must("GET", "/v3/activity?limit=1", "").Page.TotalCount
 	s.Pause(t, paused...)
 	for _, f := range forms {
-		a := twice(f.browser, f.path, f.fields)
+		a := pagetest.Twice(f.browser, f.path, f.fields)
 		if !strings.HasSuffix(f.path, "sign-out") {
 			shown := f.browser.Follow(a)
 			for _, wrong := range []string{"This link is deleted", "Restore it", "There is no such link", "does not work now"} {

@@ -1,59 +1,22 @@
-package httpapi_test
+package console_test
 
 import (
 	"fmt"
-	"html"
 	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"linkledger/internal/operators/operatorstest"
 
-	"github.com/google/uuid"
-
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/httpapitest"
+	"linkledger/httpapi/pagetest"
 	"linkledger/projections/engine"
 )
-
-// hiddenFields returns the fields that each form of a page has besides its own.
-func hiddenFields(t *testing.T, page string) url.Values {
-	t.Helper()
-	fields := make(url.Values)
-	for _, name := range []string{"page", "by"} {
-		found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)
-		if found == nil {
-			t.Fatalf("the page has no form with %s\n%s", name, page)
-		}
-		fields.Set(name, html.UnescapeString(found[1]))
-	}
-	fields.Set("request", uuid.NewString())
-	return fields
-}
-
-// twice sends a form in two requests at once, and checks that both get one answer.
-func twice(b *httpapitest.Browser, path string, fields url.Values) *httpapitest.Answer {
-	b.T.Helper()
-	answers := make([]*httpapitest.Answer, 2)
-	var both sync.WaitGroup
-	for i := range answers {
-		same := b.Copy()
-		both.Go(func() { answers[i] = same.Post(path, fields) })
-	}
-	both.Wait()
-	for _, a := range answers {
-		if to := a.Header.Get("Location"); a.Status != http.StatusSeeOther || to != answers[0].Header.Get("Location") {
-			b.T.Errorf("%s, sent twice, answers %d %q and %d %q\n%s", path,
-				answers[0].Status, answers[0].Header.Get("Location"), a.Status, to, a.Body)
-		}
-	}
-	return answers[0]
-}
 
 // consoleForm is a form of the console that is ready to be sent.
 type consoleForm struct {
@@ -77,10 +40,10 @@ func consoleForms(t *testing.T, s *httpapitest.Site, owner *httpapitest.Client) 
 		owner.Create(`"long_url":"https://example.com/","custom_hash":"` + name + `"`)
 		b := s.Browser(t)
 		b.SignInBy(owner)
-		fields := hiddenFields(t, b.Shows("/console/links"))
-		maps.Copy(fields, maps.Clone(consoleFields))
+		fields := pagetest.HiddenFields(t, b.Shows("/console/links"))
+		maps.Copy(fields, maps.Clone(pagetest.ConsoleFields))
 		fields.Set("hash", name)
-		forms = append(forms, consoleForm{consolePaths.Replace(strings.ReplaceAll(route.Path, ":hash", name)), b, fields})
+		forms = append(forms, consoleForm{pagetest.ConsolePaths.Replace(strings.ReplaceAll(route.Path, ":hash", name)), b, fields})
 	}
 	return forms
 }
@@ -103,7 +66,7 @@ func TestEveryFormIsDoneOnce(t *testing.T) {
 	for _, f := range consoleForms(t, s, owner) {
 		path, b, fields := f.path, f.browser, f.fields
 		before := calls()
-		a := twice(b, path, fields)
+		a := pagetest.Twice(b, path, fields)
 		if again := b.Copy().Post(path, fields); again.Header.Get("Location") != a.Header.Get("Location") &&
 			!strings.HasSuffix(path, "sign-out") {
 			t.Errorf("%s, sent again, leads to %q in place of %q", path, again.Header.Get("Location"), a.Header.Get("Location"))
@@ -118,8 +81,8 @@ func TestEveryFormIsDoneOnce(t *testing.T) {
 		}
 
 		b.SignInBy(owner)
-		fields = hiddenFields(t, b.Shows("/console/links?order_by=hash"))
-		maps.Copy(fields, maps.Clone(consoleFields))
+		fields = pagetest.HiddenFields(t, b.Shows("/console/links?order_by=hash"))
+		maps.Copy(fields, maps.Clone(pagetest.ConsoleFields))
 		fields.Set("long_url", "https://example.com/typed")
 		f.fields = fields
 		ended := b.Copy()
@@ -149,30 +112,6 @@ func TestEveryFormIsDoneOnce(t *testing.T) {
 	}
 }
 
-// TestOperatorsFormsAreDoneOnce sends each form of the console of operators twice at once.
-func TestOperatorsFormsAreDoneOnce(t *testing.T) {
-	t.Parallel()
-	s, h := operatorstest.New(t, httpapitest.Timeout)
-	for _, route := range h.Routes() {
-		path := operatorPaths.Replace(route.Path)
-		if route.Method != http.MethodPost || strings.HasPrefix(path, "/console/sign-in") {
-			continue
-		}
-		b := operatorstest.SignIn(t, s, h)
-		fields := hiddenFields(t, b.Shows("/console/projections/links"))
-		fields.Set("stream", "x")
-		a := twice(b, path, fields)
-		if shown := b.Follow(a); shown.Status >= http.StatusInternalServerError {
-			t.Errorf("%s leads to a page that answers %d\n%s", path, shown.Status, shown.Body)
-		}
-	}
-	var builds int
-	if err := s.DB.NewRaw("SELECT count(*) FROM linkledger.generations WHERE name = 'links'").
-		Scan(t.Context(), &builds); err != nil || builds > 2 {
-		t.Errorf("a rebuild that is sent twice makes %d generations, %v", builds, err)
-	}
-}
-
 // TestNewKeyIsShownForAWhile makes a key, and opens its page again: it shows the same key for ten minutes, to its maker
 // alone.
 func TestNewKeyIsShownForAWhile(t *testing.T) {
@@ -181,9 +120,9 @@ func TestNewKeyIsShownForAWhile(t *testing.T) {
 	owner := s.Client(t, "acme")
 	b := s.Browser(t)
 	b.SignInBy(owner)
-	fields := hiddenFields(t, b.Shows("/console/keys"))
+	fields := pagetest.HiddenFields(t, b.Shows("/console/keys"))
 	fields.Set("name", "reader")
-	a := twice(b, "/console/keys", fields)
+	a := pagetest.Twice(b, "/console/keys", fields)
 	secret := regexp.MustCompile(`lk_[A-Za-z0-9_-]{43}`)
 	made := secret.FindString(b.Follow(a).Body)
 	if made == "" || secret.FindString(b.Follow(a).Body) != made {
@@ -208,7 +147,7 @@ func TestTypedTextStaysInThePage(t *testing.T) {
 	s := httpapitest.NewSite(t, "")
 	b := s.Browser(t)
 	b.SignInBy(s.Client(t, "acme"))
-	fields := hiddenFields(t, b.Shows("/console/new"))
+	fields := pagetest.HiddenFields(t, b.Shows("/console/new"))
 	fields.Set("lines", strings.Repeat("https://example.com/long\n", 50_000))
 	if a := b.Post("/console/new", fields); a.Status < 400 || strings.Count(a.Body, "https://example.com/long") != 50_000 {
 		t.Errorf("a long paste answers %d with %d bytes", a.Status, len(a.Body))
@@ -274,7 +213,7 @@ func TestUndoNamesWhatItTakesBack(t *testing.T) {
 	batch := owner.Must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
 	owner.Must("PATCH", "/v3/urls/one", `{"urls":[{"note":"later"}]}`)
 	refused := b.Refuses("/console/links/one/undo", url.Values{"batch": {batch}}, "changed since: note", "Undo the rest")
-	rest := hiddenFields(t, refused.Body)
+	rest := pagetest.HiddenFields(t, refused.Body)
 	rest.Set("batch", batch)
 	rest.Set("changed", "skip")
 	b.Leads("/console/activity/undo", rest, "/console/links/one")

@@ -1,15 +1,12 @@
-package httpapi_test
+package console_test
 
 import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"linkledger/internal/operators/operatorstest"
 
 	"github.com/google/uuid"
 
@@ -244,30 +241,4 @@ func TestPagesNameWho(t *testing.T) {
 	added := owner.Must("GET", "/v3/activity?kind=account&limit=1", "").Activity[0].Batch
 	b.Shows("/console/activity/"+added, "1 change of the account, its keys or members", "and no links")
 	b.Shows("/console/keys", "see links, see keys", "> make and revoke keys</label>")
-}
-
-// programs matches lists, values and durations as Go prints them.
-var programs = regexp.MustCompile(`\[[a-z]+( [a-z]+)*\]|\b\d+(h\d+m|m\d)[\d.]*s\b|<nil>|%!|\{\{`)
-
-// TestPagesOfOperatorsReadPlainly opens every page of operators, with and without what it is about.
-func TestPagesOfOperatorsReadPlainly(t *testing.T) {
-	t.Parallel()
-	s, h := operatorstest.New(t, httpapitest.Timeout)
-	stream := operatorstest.Poison(t, s)
-	b := operatorstest.SignIn(t, s, h)
-	for _, route := range h.Routes() {
-		if route.Method != http.MethodGet || isFile(route.Path) || isOpen(route) {
-			continue
-		}
-		for _, query := range []string{"", "?" + url.Values{"stream": {stream}, "revision": {"0"}}.Encode(), "?from=-1&offset=-1"} {
-			a := b.Call("GET", operatorPaths.Replace(route.Path)+query, "", httpapitest.Header("Accept", "text/html"))
-			if found := programs.FindString(httpapitest.TextOf(a.Body)); found != "" || !strings.Contains(a.Body, "<nav") {
-				t.Errorf("%s%s shows %q\n%s", route.Path, query, found, a.Body)
-			}
-		}
-	}
-	if a := b.Call("GET", "/console/nothing", "", httpapitest.Header("Accept", "text/html")); !strings.Contains(a.Body, "There is no such page") ||
-		!strings.Contains(a.Body, "Console of operators") {
-		t.Errorf("no page shows\n%s", a.Body)
-	}
 }
