@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -132,95 +131,6 @@ func TestConsole(t *testing.T) {
 	b.Ended()
 }
 
-// TestConsoleChangesMany makes many links, changes some and all that match, and undoes it.
-func TestConsoleChangesMany(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.NewSite(t, "")
-	owner := s.Client(t, "acme")
-	b := s.Browser(t)
-	b.SignInBy(owner)
-	b.Shows("/console/new", "destination, hash, tags, note")
-	made := b.Makes("long_url,custom_hash,tags,note\n" +
-		`https://example.com/1, one, news; spring sale, "a, note"` + "\nhttps://example.com/2, two, news\n\n" +
-		"nonsense, three\nhttps://example.com/4,one\n" + strings.Repeat("https://example.com/more,,bulk\n", 60))
-	if made.Status != http.StatusOK || !strings.Contains(made.Body, "62 links are made. 2 of 64 lines were refused") ||
-		!strings.Contains(made.Body, ">\nlong_url,custom_hash,tags,note\nnonsense, three\nhttps://example.com/4,one</textarea>") {
-		t.Fatalf("many lines answer %d\n%s", made.Status, made.Body)
-	}
-	if link := owner.Read("one"); link.Note != "a, note" || strings.Join(link.Tags, " ") != "news spring sale" {
-		t.Errorf("made %+v", link)
-	}
-	for _, lines := range []string{"", " \n", strings.Repeat("https://example.com/\n", 1001)} {
-		b.Refuses("/console/new", url.Values{"lines": {lines}})
-	}
-	b.Shows("/console/links?tags=%2Bbulk", "Change all 60 that match")
-	b.Leads("/console/change", url.Values{"hash": {"one", "two"}, "change": {"tags"}, "change_tags": {"new, -news"}}, "/console/links")
-	b.Leads("/console/change", url.Values{"hash": {"one"}, "change": {"protect"}}, "/console/links")
-	if link := owner.Read("one"); !link.Protected || strings.Join(link.Tags, " ") != "spring sale new" {
-		t.Errorf("changed to %+v", link)
-	}
-	b.Leads("/console/change", url.Values{"all": {"1"}, "tags": {"+bulk"}, "hash": {"one"}, "change": {"delete"}}, "/console/links")
-	if n := owner.Must("GET", "/v3/urls", "").Page.TotalCount; n != 2 {
-		t.Errorf("%d links are left, want 2", n)
-	}
-	last := owner.Must("GET", "/v3/activity?limit=1", "").Activity[0].Batch
-	b.Leads("/console/activity/undo", url.Values{"batch": {last}}, "/console/activity")
-	if n := owner.Must("GET", "/v3/urls", "").Page.TotalCount; n != 62 {
-		t.Errorf("%d links after the undo, want 62", n)
-	}
-	for _, fields := range []url.Values{
-		nil,
-		{"hash": {"one"}},
-		{"change": {"delete"}},
-		{"hash": {"one"}, "change": {"tags"}},
-		{"all": {"1"}, "change": {"delete"}},
-		{"all": {"1"}, "tags": {"+("}, "change": {"delete"}},
-	} {
-		b.Refuses("/console/change", fields)
-	}
-}
-
-// TestConsoleTagsAndMembers changes tags and members.
-func TestConsoleTagsAndMembers(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.NewSite(t, "")
-	owner := s.Client(t, "acme")
-	owner.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["a b","x","R&D, c++"]`)
-	b := s.Browser(t)
-	b.SignInBy(owner)
-	b.Shows("/console/tags", `href="/console/links?tags=%2B%22a+b%22"`, `action="/console/tags/a%20b/rename"`)
-	b.Leads("/console/tags/a%20b/rename", url.Values{"label": {"c d"}}, "/console/tags")
-	b.Leads("/console/tags", url.Values{"label": {"new"}}, "/console/tags")
-	b.Leads("/console/tags/x/delete", nil, "/console/tags")
-	// The form of the link keeps a label with a comma together.
-	b.Shows("/console/links/one", `value="c d, "R&D, c++""`)
-	before := `c d, "R&D, c++"`
-	b.Leads("/console/links/one", url.Values{
-		"tags": {before + `, "e; f"`}, "tags_before": {before},
-	}, "/console/links/one")
-	if tags := owner.Read("one").Tags; !slices.Equal(tags, []string{"c d", "R&D, c++", "e; f"}) {
-		t.Errorf("the link has the tags %q", tags)
-	}
-	b.Shows("/console/links?tags="+url.QueryEscape(`+"R&D, c++"`), "/console/links/one")
-	b.Shows("/console/tags", "c d", "new")
-	for path, fields := range map[string]url.Values{
-		"/console/tags": {"label": {""}}, "/console/tags/new/rename": {"label": {"c d"}}, "/console/tags/none/delete": nil,
-		"/console/members": {"id": {"nobody"}, "role": {"viewer"}},
-	} {
-		b.Refuses(path, fields, "<nav")
-	}
-	_, id := s.SignIn(t, openidtest.Ada)
-	for _, role := range []string{"viewer", "editor"} {
-		b.Leads("/console/members", url.Values{"id": {id}, "role": {role}}, "/console/account")
-		if members := owner.Must("GET", "/v3/members", "").Members; len(members) != 1 || members[0].Role != role {
-			t.Errorf("members: %+v", members)
-		}
-	}
-	b.Shows("/console/account", "Ada", "<option selected>editor")
-	b.Leads("/console/members/"+id+"/remove", nil, "/console/account")
-	b.Shows("/console/account", "No person is a member")
-}
-
 // TestConsoleFailures checks that people see failures as pages, and programs as JSON.
 func TestConsoleFailures(t *testing.T) {
 	t.Parallel()
@@ -248,20 +158,6 @@ func TestConsoleFailures(t *testing.T) {
 	if a.Header.Get("Retry-After") == "" {
 		t.Errorf("an outage has the headers %v", a.Header)
 	}
-}
-
-// TestConsoleCalls checks that pages do not use up the API calls of the account, and that what they
-// do is recorded as done in the console.
-func TestConsoleCalls(t *testing.T) {
-	t.Parallel()
-	s := httpapitest.NewSite(t, "")
-	owner := s.Client(t, "acme")
-	b := s.Browser(t)
-	b.SignInBy(owner)
-	before := s.Calls.Today(t.Context(), owner.ID)
-	b.Leads("/console/links", url.Values{"long_url": {"https://example.com/"}, "custom_hash": {"one"}}, "/console/links/one")
-	b.Shows("/console/links/one", "in the console")
-	httpapitest.Equal(t, "API calls", s.Calls.Today(t.Context(), owner.ID), before)
 }
 
 // forEverybody reports whether a page is for everybody.

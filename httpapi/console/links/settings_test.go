@@ -1,4 +1,4 @@
-package console_test
+package links_test
 
 import (
 	"encoding/json"
