@@ -120,6 +120,13 @@ func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 		`url.stats_reset.v1 by "a"`,
 		`url.deleted.v1 by "a" deleted: false -> true`,
 	)
+	newest := s.history(t, audit.HistoryQuery{Hash: "one", NewestFirst: true}).Entries
+	page := s.history(t, audit.HistoryQuery{Hash: "one", NewestFirst: true, Offset: 2, Limit: 3}).Entries
+	slices.Reverse(newest)
+	slices.Reverse(page)
+	if n := len(newest); !reflect.DeepEqual(newest, history.Entries) || !reflect.DeepEqual(page, newest[n-5:n-2]) {
+		t.Errorf("the newest first: %+v, and the page %+v", newest, page)
+	}
 	hour := func(n int) time.Time { return commandstest.At.Add(time.Duration(n) * time.Hour) }
 	want := []audit.LinkLife{{
 		ID: url.ID, Account: "a", CreatedAt: commandstest.At, DeletedAt: hour(6),

@@ -16,7 +16,7 @@ import (
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 	"linkledger/httpapi/openid/openidtest"
-	"linkledger/httpapi/router"
+	"linkledger/httpapi/pagetest"
 	"linkledger/httpapi/signin"
 	"linkledger/queries/accountlist"
 )
@@ -100,15 +100,15 @@ func TestEveryPageWhenQueriesFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, route := range pages.Routes() {
-		if isFile(route.Path) || isOpen(route) || route.Path == "/console/signed-out" || route.Path == console.SignInPath {
+		if pagetest.IsFile(route.Path) || pagetest.AsksToSignIn(route) || route.Path == "/console/signed-out" || route.Path == console.SignInPath {
 			continue // no query, or the cache of logins
 		}
 		httpapitest.WhenQueriesFail(t, route.Method+" "+route.Path, func(failing httpapitest.With) *httpapitest.Answer {
-			path := consolePaths.Replace(route.Path)
+			path := pagetest.ConsolePaths.Replace(route.Path)
 			if route.Path == console.LinkPath+":secret" {
 				path = s.SignInLink(t, s.key)
 			}
-			return open(s.again(t, path), route.Method, path, consoleFields, failing)
+			return open(s.again(t, path), route.Method, path, pagetest.ConsoleFields, failing)
 		})
 	}
 }
@@ -120,7 +120,7 @@ func TestEveryPageOfOperatorsWhenQueriesFail(t *testing.T) {
 	stream := operatorstest.Poison(t, s)
 	fields := url.Values{"stream": {stream}, "revision": {"0"}}
 	for _, route := range h.Routes() {
-		if isFile(route.Path) || isOpen(route) {
+		if pagetest.IsFile(route.Path) || pagetest.AsksToSignIn(route) {
 			continue
 		}
 		httpapitest.WhenQueriesFail(t, route.Method+" "+route.Path, func(failing httpapitest.With) *httpapitest.Answer {
@@ -135,11 +135,6 @@ func TestEveryPageOfOperatorsWhenQueriesFail(t *testing.T) {
 			return open(operatorstest.SignIn(t, s, h), route.Method, path, fields, failing)
 		})
 	}
-}
-
-// isOpen reports whether a route leads to a page that asks to sign in. Such a page shows nothing that is stored.
-func isOpen(route router.Route) bool {
-	return route.Method == http.MethodGet && strings.HasPrefix(route.Path, console.SignInPath)
 }
 
 // open opens a page, or takes an action, as a page of the console does.

@@ -141,9 +141,6 @@ func TestOperatorsSeeOutages(t *testing.T) {
 	b.Refuses("/console/projections/links/rebuild", nil)
 }
 
-// operatorPaths are the addresses of all pages, by their route.
-var operatorPaths = strings.NewReplacer(":name", "links", ":secret", "none", ":id", "none")
-
 // TestOperatorsPagesNeedAnOperator requests every page and action without a session, as the owner of an account, from
 // another origin and by a host name of others.
 func TestOperatorsPagesNeedAnOperator(t *testing.T) {
@@ -156,8 +153,8 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 	operator := operatorstest.SignIn(t, s, h)
 	fields := url.Values{"stream": {"x"}}
 	for _, route := range h.Routes() {
-		path, name := operatorPaths.Replace(route.Path), route.Method+" "+route.Path
-		if isFile(path) || strings.HasPrefix(path, "/console/sign-in") {
+		path, name := pagetest.OperatorPaths.Replace(route.Path), route.Method+" "+route.Path
+		if pagetest.IsFile(path) || strings.HasPrefix(path, "/console/sign-in") {
 			continue
 		}
 		nobody := httpapitest.NewBrowser(t, h).Call(route.Method, path, "")

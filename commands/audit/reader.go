@@ -41,6 +41,8 @@ type HistoryQuery struct {
 	MaxLinks int
 	// Offset and Limit choose the page of entries to return. Limit 0: all.
 	Offset, Limit int
+	// NewestFirst reverses the order of the entries, and so what Offset counts.
+	NewestFirst bool
 }
 
 // History returns the events of a hash and of the links that ever lived under it, from their
@@ -152,12 +154,18 @@ func (r *historyReader) read(
 		slices.SortStableFunc(
 			entries, func(a, b Entry) int { return byPosition(a.Position, b.Position) },
 		)
+		if of.NewestFirst {
+			slices.Reverse(entries)
+		}
 		history.Entries = entries
 		return nil
 	}
 	slices.SortStableFunc(
 		order, func(a, b entryKey) int { return byPosition(a.position, b.position) },
 	)
+	if of.NewestFirst {
+		slices.Reverse(order)
+	}
 	order = order[min(of.Offset, len(order)):]
 	if of.Limit > 0 {
 		order = order[:min(of.Limit, len(order))]

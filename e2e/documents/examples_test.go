@@ -62,8 +62,8 @@ func TestExamples(t *testing.T) {
 	after.Interrupt()
 }
 
-// featured sets the setting that the examples add, and checks that a link's record, history, past and
-// undo have it.
+// featured sets the setting that the examples add, and checks that a link's record, history, past,
+// page in the console and undo have it.
 func featured(t *testing.T, d *e2etest.Dev) {
 	t.Helper()
 	created := d.Call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/4","custom_hash":"four"}]}`)
@@ -81,6 +81,12 @@ func featured(t *testing.T, d *e2etest.Dev) {
 	}
 	if history := fmt.Sprint(d.Call("GET", "/urls/four/history", "")); !strings.Contains(history, "field:featured") {
 		t.Errorf("no change of the setting in %s", history)
+	}
+	page := d.Browser(t)(http.MethodGet, d.Base+"/console/links/four")
+	for _, part := range []string{`name="featured"`, `<span class="field">featured</span>`, "Undo: featured"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the console does not show %q in\n%s", part, page)
+		}
 	}
 	d.Call("POST", "/urls/four/restore", `{"version":1}`)
 	if url := d.Call("GET", "/urls/four", "")["urls"].([]any)[0].(map[string]any); url["featured"] != true {

@@ -1,12 +1,8 @@
 package operations_test
 
 import (
-	"errors"
 	"fmt"
-	"html"
-	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -56,28 +52,7 @@ func TestRebuildProjections(t *testing.T) {
 // its pages show are commands of the program.
 func rebuildInTheConsole(t *testing.T, d *e2etest.Dev, folder string) {
 	t.Helper()
-	cookies, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	browser := &http.Client{Jar: cookies}
-	page := func(method, url string) string {
-		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := browser.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(response.Body)
-		if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK {
-			t.Fatalf("%s %s answers %s: %v\n%s", method, url, response.Status, err, body)
-		}
-		return html.UnescapeString(string(body))
-	}
-	page(http.MethodPost, regexp.MustCompile(`http://\S+/console/sign-in/\S+`).FindString(d.Greeting))
+	page := d.Browser(t)
 	shown := page(http.MethodGet, d.Admin+"/console") + page(http.MethodGet, d.Admin+"/console/accounts") +
 		page(http.MethodGet, d.Admin+"/console/processes") +
 		page(http.MethodPost, d.Admin+"/console/projections/links/rebuild")

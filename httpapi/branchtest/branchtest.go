@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"html/template"
-	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -21,8 +20,14 @@ import (
 // branches are those of all watched templates.
 type branches struct {
 	mu    sync.Mutex
-	taken map[string]bool                  // by the place of the branch
+	taken map[branch]bool
 	marks map[condition]*parse.CommandNode // calls of branch
+}
+
+// branch is what a condition is for, at a place of a template.
+type branch struct {
+	console, place string
+	truth          bool
 }
 
 // condition is a condition of a template, by the console that it belongs to, its file and its place there.
@@ -31,14 +36,14 @@ type condition struct {
 	at            parse.Pos
 }
 
-var seen = branches{taken: make(map[string]bool), marks: make(map[condition]*parse.CommandNode)}
+var seen = branches{taken: make(map[branch]bool), marks: make(map[condition]*parse.CommandNode)}
 
 // Watch makes the templates of a console report their branches until the process ends. It changes
 // conditions, not what they are true for.
 func Watch(t testing.TB, console string, pages map[string]*template.Template) {
 	t.Helper()
 	for _, page := range pages {
-		page.Funcs(template.FuncMap{"branch": seen.branch})
+		page.Funcs(template.FuncMap{"branch": seen.take})
 		for _, of := range page.Templates() {
 			if of.Tree != nil {
 				seen.walk(t, console, of.Tree, of.Tree.Root)
@@ -47,24 +52,25 @@ func Watch(t testing.TB, console string, pages map[string]*template.Template) {
 	}
 }
 
-// branch records the branch that a value chooses, and returns the value.
-func (b *branches) branch(place string, value any) any {
+// take records the branch that a value chooses, and returns the value.
+func (b *branches) take(console, place string, value any) any {
 	truth, _ := template.IsTrue(value)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.taken[fmt.Sprint(place, " ", truth)] = true
+	b.taken[branch{console, place, truth}] = true
 	return value
 }
 
-// missed returns the branches that were never taken.
-func (b *branches) missed() (missed []string) {
+// missed returns the branches of some consoles that were never taken, or of all.
+func (b *branches) missed(of []string) (missed []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, branch := range slices.Sorted(maps.Keys(b.taken)) {
-		if !b.taken[branch] {
-			missed = append(missed, branch)
+	for branch, taken := range b.taken {
+		if !taken && (of == nil || slices.Contains(of, branch.console)) {
+			missed = append(missed, fmt.Sprint(branch.place, " ", branch.truth))
 		}
 	}
+	slices.Sort(missed)
 	return missed
 }
 
@@ -107,11 +113,13 @@ func (b *branches) mark(
 	}
 	location, _ := tree.ErrorContext(node)
 	place := location + " " + pipe.String()
-	b.taken[place+" true"] = false
+	b.taken[branch{console, place, true}] = false
 	if both {
-		b.taken[place+" false"] = false
+		b.taken[branch{console, place, false}] = false
 	}
-	call, err := parse.Parse("call", fmt.Sprintf("{{branch %q}}", place), "", "", map[string]any{"branch": b.branch})
+	call, err := parse.Parse(
+		"call", fmt.Sprintf("{{branch %q %q}}", console, place), "", "", map[string]any{"branch": b.take},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +132,12 @@ func (b *branches) mark(
 }
 
 // Main runs all tests of a package, and fails if they pass and leave out a branch of a watched
-// template. It does not fail a part of the tests, nor where there is no Chromium.
-type Main struct{ postgrestest.Main }
+// template of the consoles Of, or of all. It does not fail a part of the tests, nor where there is no Chromium.
+type Main struct {
+	postgrestest.Main
+
+	Of []string // as Watch calls them; nil: all
+}
 
 // Run implements the interface that goleak.VerifyTestMain takes.
 func (m Main) Run() int {
@@ -138,7 +150,7 @@ func (m Main) Run() int {
 	if _, err := exec.LookPath("chromium"); err != nil || testing.Short() || code != 0 {
 		return code
 	}
-	if missed := seen.missed(); len(missed) > 0 {
+	if missed := seen.missed(m.Of); len(missed) > 0 {
 		fmt.Fprintf(os.Stderr, "no test renders these states of pages:\n%s\n", strings.Join(missed, "\n"))
 		return 1
 	}

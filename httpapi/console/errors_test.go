@@ -1,4 +1,4 @@
-package console
+package console_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/branchtest"
+	"linkledger/httpapi/console"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -25,7 +27,9 @@ import (
 	"linkledger/projections/keystore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(branchtest.Main{Of: []string{"owners"}, Main: postgrestest.Main{M: m}})
+}
 
 // answering is an API that answers a number of calls with a body, and then fails.
 type answering struct {
@@ -55,7 +59,7 @@ func (a *answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // opened is a console whose calls an API answers that can be replaced.
 type opened struct {
-	*Handler
+	*console.Handler
 
 	routes *router.Router
 	api    http.Handler
@@ -76,7 +80,7 @@ func newOpened(t *testing.T) *opened {
 	if err := keys.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h, err := New(Config{
+	h, err := console.New(console.Config{
 		API: o, Base: "http://sho.rt", Logger: slog.New(slog.DiscardHandler),
 		Sessions: &session.Sessions{
 			Store: keys, Pseudonyms: peer.NewPseudonyms([]byte(strings.Repeat("k", 32))),
@@ -114,8 +118,8 @@ func (o *opened) open(t *testing.T, api http.Handler, method, target string) *ht
 	return answer
 }
 
-// commands matches what a page shows of the program on purpose: the calls of the API that do the same.
-var commands = regexp.MustCompile(`(?s)<pre.*?</pre>|<code>.*?</code>|<(?:script|style).*?</(?:script|style)>`)
+// ownWords matches what a page shows of the program on purpose: the calls of the API that do the same.
+var ownWords = regexp.MustCompile(`(?s)<pre.*?</pre>|<code>.*?</code>|<(?:script|style).*?</(?:script|style)>`)
 
 var elements = regexp.MustCompile(`<[^>]*>`)
 
@@ -128,7 +132,7 @@ var structures = regexp.MustCompile(`\{\{|\{\[|\[\]|<nil>|%!|map\[|0x[0-9a-f]{6}
 // readsPlainly checks that the text of a page, as people read it, has nothing that only programs write.
 func readsPlainly(t *testing.T, name, body string) {
 	t.Helper()
-	text := html.UnescapeString(elements.ReplaceAllString(commands.ReplaceAllString(body, ""), " "))
+	text := html.UnescapeString(elements.ReplaceAllString(ownWords.ReplaceAllString(body, ""), " "))
 	if at := structures.FindStringIndex(text); at != nil {
 		t.Errorf("%s shows %q in %q", name, text[at[0]:at[1]], text[max(0, at[0]-80):min(len(text), at[1]+80)])
 	}

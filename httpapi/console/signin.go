@@ -1,10 +1,13 @@
 package console
 
+// This file signs in and out.
+
 import (
 	"net/http"
 	"net/url"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/openid/begun"
 )
@@ -39,7 +42,7 @@ func (h *Handler) signIn(p *page.Page) error {
 	back := begun.LocalPath(p.Form.Get("return"))
 	p.SignInAs(p.Form.Get("username"), p.Form.Get("key"))
 	err := p.Call(http.MethodPost, "/v3/sessions", nil, nil)
-	if refused, ok := page.AsRefusal(err); ok {
+	if refused, ok := calls.AsRefusal(err); ok {
 		p.Leave(refused, url.Values{"username": p.Form["username"]})
 		query := url.Values{"return": {back}}
 		if p.Form.Get("ended") != "" {

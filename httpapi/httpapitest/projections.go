@@ -27,9 +27,9 @@ func (s *Stack) AwaitLevel(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		for {
-			generations, err := projections.Generations(WithTimeout(t), s.DB)
+			generations, err := status.Generations(WithTimeout(t), s.DB)
 			if err == nil {
-				err = projections.AddLag(WithTimeout(t), s.Store, generations)
+				err = status.AddLag(WithTimeout(t), projections.All(), s.Store, generations)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -72,7 +72,7 @@ func (s *Stack) Resume(t *testing.T, names ...string) {
 // NeverStopped fails the test if a projection has met an event that it cannot apply.
 func (s *Stack) NeverStopped(t testing.TB, what string) {
 	t.Helper()
-	all, err := projections.Generations(WithTimeout(t), s.DB)
+	all, err := status.Generations(WithTimeout(t), s.DB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func (s *Stack) applied(t testing.TB, what string) {
 	t.Helper()
 	ctx := WithTimeout(t)
 	for {
-		all, err := projections.Overviews(ctx, s.DB, s.Store)
+		all, err := status.Overviews(ctx, projections.All(), s.DB, s.Store)
 		if err != nil {
 			t.Fatalf("after %s: %v", what, err)
 		}

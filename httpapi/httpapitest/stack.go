@@ -142,7 +142,7 @@ func NewProjecting(
 	s.Start(t, s.Calls.Run)
 	s.Start(t, func(ctx context.Context) error {
 		projecting.DB, projecting.Store, projecting.OnCommit = s.DB, s.Store, s.Waiter.Committed
-		return projections.Run(ctx, projecting)
+		return engine.Run(ctx, projections.All(), projecting)
 	})
 	cfg := httpapi.Config{
 		API: true, Redirects: true, Writes: parts.Writes, Reads: parts.Reads, Visits: parts.Visits,

@@ -11,7 +11,7 @@ import (
 	"linkledger/commands/clicks"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
-	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/session"
@@ -111,9 +111,9 @@ func spoolText(b clicks.Backlog) string {
 	}
 	left := "it does not get emptier"
 	if b.Left > 0 {
-		left = "empty in about " + page.Duration(b.Left)
+		left = "empty in about " + words.Duration(b.Left)
 	}
 	return fmt.Sprintf("%s, %s, the oldest from %s ago; %.0f a second leave, %s",
 		apierror.Count(int64(b.Clicks), "click"), apierror.Count(b.Bytes, "byte"),
-		page.Duration(b.Age), b.Rate, left)
+		words.Duration(b.Age), b.Rate, left)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 	"linkledger/queries/accountlist"
 )
 
@@ -31,8 +32,8 @@ func (h *Handler) accounts(p *page.Page) error {
 	data.Accounts, data.Total, err = h.Queries.AccountPage(
 		p.C.Context(), data.Search, offset, page.Size,
 	)
-	data.Pager = p.Paged(accountsPath, p.Chosen("search"), page.Part{
-		Results: len(data.Accounts), Total: data.Total, Offset: offset,
+	data.Pager = p.Paged(accountsPath, p.Chosen("search"), contract.Page{
+		ResultsCount: len(data.Accounts), TotalCount: data.Total, Offset: offset,
 	})
 	p.Data = data
 	return err

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"embed"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/router"
@@ -66,19 +66,9 @@ type Handler struct {
 //go:embed templates/*.html
 var templates embed.FS
 
-// names are those of the pages and of their templates.
-var names = []string{
-	"sign-in", "overview", "projection", "rebuild", "streams", "event", "accounts", "sessions",
-	"processes",
-}
-
 // New returns the console, or an error if a template is wrong. Its verifications and charts
 // need Run.
 func New(cfg Config) (*Handler, error) {
-	files, err := fs.Sub(templates, "templates")
-	if err != nil {
-		return nil, err
-	}
 	h := &Handler{Config: cfg, began: time.Now()}
 	h.Patience = cmp.Or(h.Patience, 2*time.Second)
 	h.Interval = cmp.Or(h.Interval, 20*time.Second)
@@ -86,10 +76,11 @@ func New(cfg Config) (*Handler, error) {
 		DB: cfg.DB, Store: cfg.Store, Patience: h.Patience, Interval: h.Interval,
 	})
 	h.streams = streampages.New(cfg.DB, cfg.Store, h.Patience, streamsPath)
+	var err error
 	h.Pages, err = page.New(page.Config{
 		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: root,
 		Resume: h.identify,
-	}, files, functions, names...)
+	}, page.Part{Files: templates, Functions: functions})
 	if err != nil {
 		return nil, fmt.Errorf("console of operators: %w", err)
 	}
@@ -199,12 +190,12 @@ func (h *Handler) identify(p *page.Page) error {
 		return err
 	}
 	s := p.C.Session
-	p.Session = &page.Session{ID: s.ID.String(), Operator: true, UserName: "operator"}
+	p.Session = &contract.CurrentSession{ID: s.ID.String(), Operator: true, UserName: "operator"}
 	if s.User == uuid.Nil {
 		return nil
 	}
 	person := s.User.String()
-	p.Session.UserID = &person
+	p.Session.User = &person
 	known, err := h.Queries.People(p.C.Context(), []uuid.UUID{s.User})
 	if err != nil {
 		return apierror.Unavailable(err)

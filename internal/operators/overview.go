@@ -6,17 +6,18 @@ import (
 	"math"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/internal/operators/monitor"
-	"linkledger/projections"
+	"linkledger/projections/engine/deadletter"
 )
 
 // functions are those that only the templates of operators call.
 var functions = template.FuncMap{
 	"rate": func(perSecond float64) string {
-		return page.Number(int64(math.Round(perSecond)))
+		return words.Number(int64(math.Round(perSecond)))
 	},
 	"line":  newLine,
-	"count": func(n int) template.HTML { return page.NumberElement(int64(n)) },
+	"count": func(n int) template.HTML { return words.NumberElement(int64(n)) },
 }
 
 // notice is something that an operator should look at.

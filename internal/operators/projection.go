@@ -10,6 +10,8 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/internal/operators/monitor"
 	"linkledger/internal/operators/streampages"
 	"linkledger/projections"
@@ -141,7 +143,7 @@ func refusalOf(err error) error {
 	if _, own := apierror.Refusal(err); own {
 		return err
 	}
-	return &page.RefusedError{Status: http.StatusConflict, Text: err.Error()}
+	return &calls.RefusedError{Status: http.StatusConflict, Text: err.Error()}
 }
 
 // rebuildData is what the page shows on which an operator begins a build.
@@ -169,7 +171,7 @@ func estimated(e rebuild.Estimate, err error) string {
 		return "How long it takes is not known: " + err.Error()
 	}
 	text := fmt.Sprintf("The projection follows about %s events of the log. To apply them takes "+
-		"about %s", page.Number(int64(e.Events)), page.Duration(e.Took))
+		"about %s", words.Number(int64(e.Events)), words.Duration(e.Took))
 	if e.Measured {
 		return text + ", as the last build did."
 	}

@@ -3,13 +3,14 @@ package clicks
 import (
 	"time"
 
-	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/words"
+	"linkledger/httpapi/contract"
 )
 
 // Day is the clicks of a day.
 type Day struct {
-	Date          string // YYYY-MM-DD
-	Total, Unique int64
+	Date string // YYYY-MM-DD
+	contract.Day
 }
 
 // Chart is a chart of the clicks of days, in units of its view box.
@@ -67,7 +68,7 @@ func NewChart(days []Day) Chart {
 		tall := max(2, int(n*height/c.Most))
 		c.Bars = append(c.Bars, Bar{
 			X: i * step, Y: height - tall, Width: max(1, step-2), Height: tall,
-			Date: date, Label: date + ": " + page.Number(n),
+			Date: date, Label: date + ": " + words.Number(n),
 		})
 	}
 	return c

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/contract"
 )
 
-// Clicks are the clicks of a link: by day, and those of the days that are chosen by what they tell
-// of their visitors.
+// Clicks are the clicks of a link by day, and by dimension those of the days that are chosen.
 type Clicks struct {
 	Days   []Day
 	Asked  Span // of the days, as it was typed
@@ -40,7 +41,7 @@ func (s Span) Check() error {
 	if s.From == "" || s.To == "" || s.From <= s.To {
 		return nil
 	}
-	return &page.RefusedError{
+	return &calls.RefusedError{
 		Status: http.StatusBadRequest,
 		Text:   "The range ends before it begins: " + s.From + " is after " + s.To,
 	}
@@ -112,41 +113,26 @@ func byDay(p *page.Page, hash string) ([]Day, error) {
 	if !p.Can("stats:read") {
 		return nil, nil
 	}
-	var answer struct {
-		Stats []struct {
-			Daily map[string]struct {
-				Total  int64 `json:"total"`
-				Unique int64 `json:"unique"`
-			} `json:"daily_clicks"`
-		} `json:"stats"`
-	}
+	var answer contract.StatsAnswer
 	err := p.Get("/v3/stats/"+url.PathEscape(hash), nil, &answer)
-	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
+	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
 		return nil, nil // the read models do not have the link yet, so it has no clicks
 	}
 	if err != nil || len(answer.Stats) == 0 {
 		return nil, err
 	}
-	daily := answer.Stats[0].Daily
+	daily := answer.Stats[0].DailyClicks
 	days := make([]Day, 0, len(daily))
 	for _, date := range slices.Sorted(maps.Keys(daily)) {
-		days = append(days, Day{
-			Date: date, Total: daily[date].Total, Unique: daily[date].Unique,
-		})
+		days = append(days, Day{date, daily[date]})
 	}
 	return days, nil
 }
 
-// Dimension is the clicks of a link by one of what they tell of their visitors.
+// Dimension is the clicks of a link by one dimension.
 type Dimension struct {
 	Name   string
-	Values []Value
-}
-
-// Value is one value of a dimension with its clicks.
-type Value struct {
-	Value  string `json:"value"`
-	Clicks int64  `json:"clicks"`
+	Values []contract.DimensionValue
 }
 
 // Most returns the largest number of clicks of a value.
@@ -160,17 +146,6 @@ func (d Dimension) Most() (most int64) {
 // maxValues is how many values of a dimension a page shows. The others are counted together.
 const maxValues = 8
 
-// dimensionsAnswer is the clicks by dimension as the API answers them.
-type dimensionsAnswer struct {
-	Dimensions struct {
-		Referrer []Value `json:"referrer"`
-		Country  []Value `json:"country"`
-		Browser  []Value `json:"browser"`
-		OS       []Value `json:"os"`
-		Device   []Value `json:"device"`
-	} `json:"dimensions"`
-}
-
 // dimensions adds the clicks by dimension, of the days that the page names or of all. Of days that
 // the API refuses the page tells why, and shows all.
 func dimensions(p *page.Page, hash string, data *Clicks) error {
@@ -179,12 +154,12 @@ func dimensions(p *page.Page, hash string, data *Clicks) error {
 	data.Asked = Span{query.Get("from"), query.Get("to")}
 	data.Chosen = data.Asked
 	query.Set("limit", strconv.Itoa(maxValues))
-	var answer dimensionsAnswer
+	var answer contract.DimensionsAnswer
 	err := data.Asked.Check()
 	if err == nil {
 		err = p.Get(path, query, &answer)
 	}
-	if refused, ok := page.AsRefusal(err); ok && refused.Status == http.StatusBadRequest &&
+	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusBadRequest &&
 		data.Asked.Any() {
 		data.Chosen = Span{}
 		p.Refuse(refused)

@@ -3,15 +3,16 @@ package page
 // This file does each form once, however often it is sent, and redirects to a page with its answer.
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/forms"
 	"linkledger/httpapi/openid/begun"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -26,9 +27,10 @@ import (
 func (s *Pages) Action(back string, do Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
-		p := &Page{C: c, pages: s, Status: http.StatusOK, back: filled(c, back)}
+		p := s.page(c, "")
+		p.back = filled(c, back)
 		err := s.act(p, do)
-		if refused, ok := AsRefusal(err); ok {
+		if refused, ok := calls.AsRefusal(err); ok {
 			return s.refuse(p, refused)
 		}
 		if err != nil {
@@ -54,16 +56,16 @@ func (s *Pages) act(p *Page, do Fill) error {
 		return err
 	}
 	if err := p.readForm(); err != nil {
-		refused, _ := AsRefusal(err)
+		refused, _ := calls.AsRefusal(err)
 		s.offerAgain(p, refused)
 		return nil
 	}
 	if err := s.Resume(p); err != nil {
 		return s.unresumed(p, err)
 	}
-	p.named = p.requestName()
-	p.C.Rename(p.Form.Get(fieldRequest))
-	former, claimed, err := s.claim(p, p.who())
+	p.Named = p.requestName()
+	p.C.Rename(p.Form.Get(forms.FieldRequest))
+	former, claimed, err := s.answers.Claim(p.C.Context(), p.Named, p.who())
 	switch {
 	case err != nil:
 		s.fail(p, apierror.Unavailable(err))
@@ -72,67 +74,40 @@ func (s *Pages) act(p *Page, do Fill) error {
 		s.answer(p, do(p))
 		return nil
 	case former != nil:
-		p.Redirect = former.location(p.named)
+		p.Redirect = former.Location(p.Named)
 		return nil
 	}
-	p.named = newName() // the answer of the other request has the former name
+	p.Named = uuid.NewString() // the answer of the other request has the former name
 	s.answer(p, errUnderWay)
 	return nil
 }
 
-var errUnderWay = &RefusedError{
+var errUnderWay = &calls.RefusedError{
 	Status: http.StatusConflict,
 	Text: "This was sent before and is still being worked on. The activity shows how far it is, " +
 		"and sending it again does nothing twice",
 }
 
-// claimPause is the pause between two looks for the answer of the same form.
-const claimPause = 100 * time.Millisecond
-
-// claim claims the answer of a form. It waits while another request with the same form makes it,
-// as long as the request may take.
-func (s *Pages) claim(p *Page, who string) (former *answer, claimed bool, err error) {
-	looks := time.NewTicker(claimPause)
-	defer looks.Stop()
-	for {
-		encoded, claimed, err := s.Sessions.Store.ClaimAnswer(
-			p.C.Context(), p.named, who, s.Sessions.Now(), answerLease,
-		)
-		if err != nil || claimed {
-			return nil, claimed, err
-		}
-		if encoded != nil {
-			former = new(answer)
-			return former, false, json.Unmarshal(encoded, former)
-		}
-		select {
-		case <-looks.C:
-		case <-p.C.Context().Done():
-			return nil, false, nil
-		}
-	}
-}
-
 // answer answers a form after its action, which has failed with err or is done.
 func (s *Pages) answer(p *Page, err error) {
-	refused, ok := AsRefusal(err)
+	refused, ok := calls.AsRefusal(err)
 	if ok && refused.Code == apierror.CodeInvalidKey { // the session has ended meanwhile
 		s.keepForSignIn(p, p.who())
 		return
 	}
 	if err != nil && !ok {
-		refused = refusalOf(response.Report(p.C, s.Logger, err))
+		refused = calls.RefusalOf(response.Report(p.C, s.Logger, err))
 	}
 	a, err := p.answerOf(refused)
 	if err == nil {
 		p.Redirect = a.To
 		p.nameLate()
 		a.To = p.Redirect
-		err = s.store(p, p.named, a, refused != nil && !refused.Done)
+		err = s.keep(p, p.Named, a, refused != nil && !refused.Done)
 	}
 	switch {
 	case err == nil:
-		p.Redirect = a.location(p.named)
+		p.Redirect = a.Location(p.Named)
 	case refused != nil:
 		s.fail(p, apierror.Unavailable(err))
 	default: // it is done, and the page says what is so
@@ -142,21 +117,21 @@ func (s *Pages) answer(p *Page, err error) {
 
 // unresumed answers a form without a session.
 func (s *Pages) unresumed(p *Page, err error) error {
-	refused, ok := AsRefusal(err)
+	refused, ok := calls.AsRefusal(err)
 	if ok && refused.Code == apierror.CodeInvalidKey {
 		who, known := p.sentBy()
 		if !known {
 			p.Redirect = s.signInFrom(s.Start, s.Sessions.Has(p.C.Request))
 			return nil
 		}
-		p.named = p.requestName()
+		p.Named = p.requestName()
 		// A request with the same form that is under way may have ended the session itself.
-		former, claimed, err := s.claim(p, who)
+		former, claimed, err := s.answers.Claim(p.C.Context(), p.Named, who)
 		switch {
 		case err != nil:
 			s.fail(p, apierror.Unavailable(err))
 		case !claimed && former != nil && former.Who == who && former.Status == 0:
-			p.Redirect = former.location(p.named)
+			p.Redirect = former.Location(p.Named)
 		default:
 			s.keepForSignIn(p, who)
 		}
@@ -171,9 +146,9 @@ func (s *Pages) unresumed(p *Page, err error) error {
 
 // fail offers a form again after a fault.
 func (s *Pages) fail(p *Page, err error) {
-	refused, ok := AsRefusal(err)
+	refused, ok := calls.AsRefusal(err)
 	if !ok {
-		refused = refusalOf(response.Report(p.C, s.Logger, err))
+		refused = calls.RefusalOf(response.Report(p.C, s.Logger, err))
 	}
 	s.offerAgain(p, refused)
 }
@@ -181,18 +156,18 @@ func (s *Pages) fail(p *Page, err error) {
 // keepForSignIn keeps a form for who sent it, and leads to the sign-in and from there to the form.
 func (s *Pages) keepForSignIn(p *Page, who string) {
 	back := p.Back()
-	kept := &answer{
+	kept := &forms.Answer{
 		Who: who, To: back, Path: p.Path(), Form: p.Form, Status: http.StatusConflict,
 		Why: "The session had ended, so nothing was done. What you typed is still here: send it " +
 			"again",
 	}
-	if err := s.store(p, p.named, kept, true); err != nil {
+	if err := s.keep(p, p.Named, kept, true); err != nil {
 		s.fail(p, apierror.Unavailable(err))
 		return
 	}
-	to := withAnswer(back, p.named)
+	to := forms.WithName(back, p.Named)
 	if begun.LocalPath(to) != to { // its filter is too long to come back
-		to = withAnswer(p.back, p.named)
+		to = forms.WithName(p.back, p.Named)
 	}
 	p.Redirect = s.signInFrom(to, true)
 }
@@ -209,7 +184,7 @@ func (s *Pages) signInFrom(to string, ended bool) string {
 
 // offerAgain makes the page of a refusal that has the form, which is sent again by its button. It
 // is the answer if the service cannot keep what was typed.
-func (s *Pages) offerAgain(p *Page, refused *RefusedError) {
+func (s *Pages) offerAgain(p *Page, refused *calls.RefusedError) {
 	s.alone(p, refused)
-	p.Again = fieldsOf(p.Form)
+	p.Again = forms.Inputs(p.Form)
 }

@@ -1,81 +1,24 @@
 package page
 
-// This file keeps the answer of a form for the page that shows it.
+// This file has what a page shows of the answer of a form.
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/google/uuid"
-
-	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/forms"
 )
 
-const (
-	// answerKept is how long the answer of a form is kept.
-	answerKept = time.Hour
-	// SecretKept is how long an answer with a secret is kept.
-	SecretKept = 10 * time.Minute
-	// answerLease is how long a process that has stopped keeps a form from being sent again. Calls
-	// that take longer are named, so that the API does them once.
-	answerLease = time.Minute
-	// answerStored is how long the storing of an answer may take.
-	answerStored = 5 * time.Second
-	// maxKeptCalls bounds the calls that an answer has, in bytes.
-	maxKeptCalls = 4096
-)
-
-// answer is what became of a form. It is kept for the page that the browser is led to, which can be
-// opened again, and for those who send the same form again.
-type answer struct {
-	Who    string          // only they see it; empty: whoever has its name
-	To     string          // path of the page that shows it
-	Path   string          // to which the form was sent
-	Form   url.Values      // what was typed; nil: it is not shown again
-	Notice string          // what was done
-	Undo   []string        // batches
-	Rest   []string        // see Page
-	Status int             // of a refusal; 0: it is none
-	Why    string          // of a refusal
-	Calls  []Call          // that the action made
-	Told   json.RawMessage `json:",omitempty"` // what the page shows in its own way
-}
-
-// shown reports whether the page that it leads to differs from what it would show anyhow.
-func (a *answer) shown() bool {
-	return a.Notice != "" || a.Status != 0 || len(a.Told) > 0 || a.Form != nil
-}
-
-// location returns where the browser is led.
-func (a *answer) location(name string) string {
-	if !a.shown() {
-		return a.To
-	}
-	return withAnswer(a.To, name)
-}
-
-// withAnswer adds the name of an answer to the address of a page.
-func withAnswer(to, name string) string {
-	to, fragment, _ := strings.Cut(to, "#")
-	path, query, _ := strings.Cut(to, "?")
-	if query != "" {
-		query += "&"
-	}
-	to = path + "?" + query + paramAnswer + "=" + url.QueryEscape(name)
-	if fragment != "" {
-		to += "#" + fragment
-	}
-	return to
-}
+// maxKeptCalls bounds the calls that an answer has, in bytes.
+const maxKeptCalls = 4096
 
 // answerOf returns the answer of an action that has returned err, which is a refusal or nil.
-func (p *Page) answerOf(refused *RefusedError) (*answer, error) {
-	a := &answer{
+func (p *Page) answerOf(refused *calls.RefusedError) (*forms.Answer, error) {
+	a := &forms.Answer{
 		Who: p.who(), Path: p.Path(), Notice: p.Notice, Undo: p.Undo, Rest: p.Rest, To: p.Redirect,
 	}
 	size := 0
@@ -102,29 +45,22 @@ func (p *Page) answerOf(refused *RefusedError) (*answer, error) {
 	return a, nil
 }
 
-// store stores an answer, also after the time of the request is over.
-func (s *Pages) store(p *Page, name string, a *answer, open bool) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.C.Context()), answerStored)
-	defer cancel()
-	encoded, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	kept := answerKept
+// keep stores an answer of a form.
+func (s *Pages) keep(p *Page, name string, a *forms.Answer, open bool) error {
+	kept := forms.Kept
 	if p.Secret {
-		kept = SecretKept
+		kept = forms.SecretKept
 	}
-	now := s.Sessions.Now()
-	return s.Sessions.Store.StoreAnswer(ctx, name, a.Who, encoded, open, now, now.Add(kept))
+	return s.answers.Keep(p.C.Context(), name, a, open, kept)
 }
 
 // Recall shows the answer that the address of the page names, if it is one for the session.
 func (p *Page) Recall() error {
-	name := p.Query().Get(paramAnswer)
+	name := p.Query().Get(forms.Parameter)
 	if name == "" || p.Watched || p.C.Request.Method == http.MethodPost {
 		return nil
 	}
-	a, err := p.recalled(name)
+	a, err := p.pages.answers.Find(p.C.Context(), name)
 	if err != nil || a == nil || a.Who != "" && a.Who != p.who() {
 		return err
 	}
@@ -132,18 +68,6 @@ func (p *Page) Recall() error {
 	p.Calls = append(p.Calls, a.Calls...)
 	p.Notice, p.Undo, p.Rest, p.Refused = a.Notice, a.Undo, a.Rest, a.Why
 	return nil
-}
-
-// recalled returns the answer with a name, or nil if there is none.
-func (p *Page) recalled(name string) (*answer, error) {
-	encoded, err := p.pages.Sessions.Store.Answer(
-		p.C.Context(), name, p.pages.Sessions.Now(),
-	)
-	if err != nil || encoded == nil {
-		return nil, apierror.Unavailable(err)
-	}
-	a := new(answer)
-	return a, json.Unmarshal(encoded, a)
 }
 
 // Typed returns the fields of the form that was sent to a path, if the page is to show them again,
@@ -166,12 +90,12 @@ func (p *Page) Hear(into any) bool {
 }
 
 // Unshown returns what was typed in a form that the page has no more, by name.
-func (p *Page) Unshown() (fields []Input) {
+func (p *Page) Unshown() (fields []forms.Input) {
 	if p.answer == nil || p.typedShown || p.answer.Status == 0 {
 		return nil
 	}
-	own := []string{fieldRequest, fieldPage, fieldBy}
-	for _, f := range fieldsOf(p.answer.Form) {
+	own := []string{forms.FieldRequest, forms.FieldPage, forms.FieldBy}
+	for _, f := range forms.Inputs(p.answer.Form) {
 		if !slices.Contains(own, f.Name) && !strings.HasSuffix(f.Name, "_before") &&
 			strings.TrimSpace(f.Value) != "" {
 			fields = append(fields, f)
@@ -179,6 +103,3 @@ func (p *Page) Unshown() (fields []Input) {
 	}
 	return fields
 }
-
-// newName returns a name for an answer that no request has.
-func newName() string { return uuid.NewString() }

@@ -8,29 +8,15 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
-
-	"linkledger/httpapi/response"
 )
 
 // writtenParameter is the parameter of a page with the position of what it has to show.
 const writtenParameter = "written"
 
-// noteProgress notes what the answer of a call tells of the read models.
-func (p *Page) noteProgress(header http.Header) {
-	if position, err := strconv.ParseUint(header.Get(response.HeaderPosition), 10, 64); err == nil {
-		p.written = max(p.written, position)
-	}
-	if seconds, err := strconv.ParseInt(header.Get(response.HeaderBehind), 10, 64); err == nil {
-		p.Behind = max(p.Behind, time.Duration(seconds)*time.Second)
-	}
-}
-
 // nameLate adds the position of what the page has written to where it leads, unless the page there
 // has it already.
 func (p *Page) nameLate() {
-	written := p.written
-	p.written = 0
+	written := p.TakeWritten()
 	if written == 0 || p.pages.Shown == nil {
 		return
 	}

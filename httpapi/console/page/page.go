@@ -9,40 +9,36 @@ import (
 	"strings"
 	"time"
 
-	"linkledger/httpapi/request"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/forms"
+	"linkledger/httpapi/console/page/words"
+	"linkledger/httpapi/contract"
 	"linkledger/httpapi/response"
 )
 
 // Page is one page in the making. Templates read its exported fields and methods.
 type Page struct {
-	C *request.Context // the request for the page
+	calls.Caller // Named is also the name of the answer that an action makes
 
-	pages         *Pages
-	name          string   // of the template
-	username, key string   // of the calls in place of the session, while someone signs in
-	named         string   // name of the answer that an action makes
-	writes        int      // calls so far that can change something
-	back          string   // path of the page that has the form of an action
-	batches       []string // ids of the calls that an action has made so far
-	answer        *answer  // of the form that led to the page; nil: none did
-	typedShown    bool     // a form of the page has the fields of the answer
-	written       uint64   // position of what the page has written; 0: nothing
+	pages      *Pages
+	name       string        // of the template
+	back       string        // path of the page that has the form of an action
+	answer     *forms.Answer // of the form that led to the page; nil: none did
+	typedShown bool          // a form of the page has the fields of the answer
 
 	Title    string
-	Late     bool          // what was saved last is not in the page yet
-	Behind   time.Duration // how old the oldest change is that the page may lack; 0: it lacks none
-	Session  *Session      // nil: nobody has signed in
-	Calls    []Call        // that the page has made
-	Commands []string      // of the command line that do what the page does; nil: calls do
-	Refused  string        // why an action was refused
-	Notice   string        // what an action has done
-	Undo     []string      // batches that take back what an action has done; empty: nothing can
-	Rest     []string      // batches of which an undo may leave out what was changed since
-	Form     url.Values    // the fields of the form of an action
-	File     string        // the text of the file of the form
-	Again    []Input       // of a form that could not be answered, to send again
-	Data     any           // of the template
-	Watched  bool          // only the part is shown that changes while the page is watched
+	Late     bool                     // what was saved last is not in the page yet
+	Session  *contract.CurrentSession // nil: nobody has signed in
+	Commands []string                 // of the command line that do what the page does; nil: calls do
+	Refused  string                   // why an action was refused
+	Notice   string                   // what an action has done
+	Undo     []string                 // batches that take back what an action has done; empty: nothing can
+	Rest     []string                 // batches of which an undo may leave out what was changed since
+	Form     url.Values               // the fields of the form of an action
+	File     string                   // the text of the file of the form
+	Again    []forms.Input            // of a form that could not be answered, to send again
+	Data     any                      // of the template
+	Watched  bool                     // only the part is shown that changes while the page is watched
 	Status   int
 	Redirect string // where the browser goes in place of the page; empty: nowhere
 
@@ -66,21 +62,13 @@ func (p *Page) Finish(err error, to, notice string) error {
 
 // FinishUndoable is Finish for an action whose calls can be undone.
 func (p *Page) FinishUndoable(err error, to, notice string) error {
-	p.Undo = p.batches
+	p.Undo = p.Batches()
 	return p.Finish(err, to, notice)
 }
 
-// LastBatch returns the id of the last call of an action that could change something, or "".
-func (p *Page) LastBatch() string {
-	if len(p.batches) == 0 {
-		return ""
-	}
-	return p.batches[len(p.batches)-1]
-}
-
 // Refuse adds the reason of a refusal to the page.
-func (p *Page) Refuse(r *RefusedError) {
-	text := Refusal(r.Text)
+func (p *Page) Refuse(r *calls.RefusedError) {
+	text := words.Refusal(r.Text)
 	if p.answer != nil && p.Refused != "" && p.Refused != text {
 		text = p.Refused + ". " + text
 	}
@@ -162,5 +150,15 @@ func (p *Page) write() error {
 	}
 	p.secure()
 	response.Write(p.C, p.Status, "text/html; charset=utf-8", html.Bytes())
+	return nil
+}
+
+// readSession reads the session. That call is no part of what the page shows.
+func (p *Page) readSession() error {
+	var answer contract.CurrentSessionAnswer
+	if err := p.Get("/v3/session", nil, &answer); err != nil {
+		return err
+	}
+	p.Session, p.Calls = &answer.Session, nil
 	return nil
 }

@@ -5,17 +5,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"linkledger/httpapi/contract"
 )
 
 // Size is how many entries a list shows.
 const Size = 50
-
-// Part says which part of a list an answer of the API has.
-type Part struct {
-	Results int   `json:"results_count"`
-	Total   int64 `json:"total_count"`
-	Offset  int   `json:"offset"`
-}
 
 // Listed returns the parameters of a list: those with these names that have a value, and its
 // offset. What is no offset counts as none: somebody has typed it.
@@ -34,14 +29,14 @@ type Pager struct {
 }
 
 // Paged is NewPager. A page beyond the end leads back to the last one.
-func (p *Page) Paged(path string, query url.Values, at Part) Pager {
-	if at.Offset > 0 && int64(at.Offset) >= at.Total && p.C.Request.Method == http.MethodGet {
+func (p *Page) Paged(path string, query url.Values, at contract.Page) Pager {
+	if at.Offset > 0 && int64(at.Offset) >= at.TotalCount && p.C.Request.Method == http.MethodGet {
 		last := maps.Clone(query)
 		if last == nil {
 			last = make(url.Values)
 		}
 		last.Del("offset")
-		if begin := (at.Total - 1) / Size * Size; begin > 0 {
+		if begin := (at.TotalCount - 1) / Size * Size; begin > 0 {
 			last.Set("offset", strconv.FormatInt(begin, 10))
 		}
 		p.Redirect = path
@@ -53,7 +48,7 @@ func (p *Page) Paged(path string, query url.Values, at Part) Pager {
 }
 
 // NewPager returns the pager of a page of a list with a query.
-func NewPager(path string, query url.Values, at Part) Pager {
+func NewPager(path string, query url.Values, at contract.Page) Pager {
 	to := func(offset int) string {
 		other := make(url.Values)
 		for name, values := range query {
@@ -62,11 +57,11 @@ func NewPager(path string, query url.Values, at Part) Pager {
 		other.Set("offset", strconv.Itoa(offset))
 		return path + "?" + other.Encode()
 	}
-	p := Pager{First: at.Offset + 1, Last: at.Offset + at.Results}
+	p := Pager{First: at.Offset + 1, Last: at.Offset + at.ResultsCount}
 	if at.Offset > 0 {
 		p.Previous = to(max(0, at.Offset-Size))
 	}
-	if int64(p.Last) < at.Total {
+	if int64(p.Last) < at.TotalCount {
 		p.Following = to(p.Last)
 	}
 	return p

@@ -9,11 +9,16 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"sync"
+	"path"
+	"strings"
 
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/forms"
+	"linkledger/httpapi/console/page/live"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/session"
@@ -46,60 +51,89 @@ type Pages struct {
 	Config
 
 	templates map[string]*template.Template // by the name of the page
-	watched   places
-	onStop    sync.Once // makes the server close stopped
-	stopped   chan struct{}
+	answers   forms.Answers
+	watchers  *live.Watchers
 }
 
 // refusedPage is the name of the page that shows a refusal alone.
 const refusedPage = "refused"
 
-//go:embed templates
+//go:embed templates/*.html
 var shared embed.FS
 
-// New returns the pages with these names, whose templates are NAME.html, and one with the name
-// refused. The template site.html has their navigation, and what they share. New fails if a
-// template is wrong.
-func New(
-	cfg Config, files fs.FS, more template.FuncMap, names ...string,
-) (*Pages, error) {
+// Part is the templates of some pages.
+type Part struct {
+	// Files has templates/NAME.html for each page. In one part, templates/site.html has the
+	// navigation of all pages.
+	Files     fs.FS
+	Functions template.FuncMap // that templates call beside those of the package words
+}
+
+// sitePath is the file of a part with the navigation.
+const sitePath = "templates/site.html"
+
+// New returns the pages of parts, and one with the name refused. New fails if a template is wrong.
+func New(cfg Config, parts ...Part) (*Pages, error) {
 	pages := &Pages{
 		Config: cfg, templates: make(map[string]*template.Template),
-		stopped: make(chan struct{}), watched: places{taken: make(map[place]int)},
+		answers: forms.Answers{Sessions: cfg.Sessions}, watchers: live.New(cfg.Logger),
 	}
 	if pages.Resume == nil {
 		pages.Resume = (*Page).readSession
 	}
-	layout, err := template.New("layout.html").Funcs(functions).Funcs(more).
-		ParseFS(shared, "templates/layout.html")
-	if err == nil {
-		layout, err = layout.ParseFS(files, "site.html")
+	layout := template.New("layout.html").Funcs(words.Functions)
+	for _, part := range parts {
+		layout.Funcs(part.Functions)
 	}
+	layout, err := layout.ParseFS(shared, "templates/layout.html")
 	if err != nil {
 		return nil, fmt.Errorf("layout of the console: %w", err)
 	}
-	add := func(name string, from fs.FS, path string) error {
-		parsed, err := layout.Clone()
-		if err == nil {
-			parsed, err = parsed.ParseFS(from, path)
+	for _, part := range parts {
+		if _, err := fs.Stat(part.Files, sitePath); err != nil {
+			continue
 		}
-		if err != nil {
-			return fmt.Errorf("page %s of the console: %w", name, err)
+		if layout, err = layout.ParseFS(part.Files, sitePath); err != nil {
+			return nil, fmt.Errorf("navigation of the console: %w", err)
 		}
-		pages.templates[name] = parsed
-		return nil
 	}
-	for _, name := range names {
-		if err := add(name, files, name+".html"); err != nil {
+	for _, part := range append(parts, Part{Files: shared}) {
+		if err := pages.add(layout, part); err != nil {
 			return nil, err
 		}
 	}
-	return pages, add(refusedPage, shared, "templates/refused.html")
+	return pages, nil
+}
+
+// add adds the templates of a part.
+func (s *Pages) add(layout *template.Template, part Part) error {
+	files, err := fs.Glob(part.Files, "templates/*.html")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		parsed, err := layout.Clone()
+		if err == nil {
+			parsed, err = parsed.ParseFS(part.Files, file)
+		}
+		if err != nil {
+			return fmt.Errorf("template %s of the console: %w", file, err)
+		}
+		s.templates[strings.TrimSuffix(path.Base(file), ".html")] = parsed
+	}
+	return nil
 }
 
 // Templates returns the templates by the name of the page. Once a page was written, they MUST NOT
 // be changed.
 func (s *Pages) Templates() map[string]*template.Template { return s.templates }
+
+// page returns a page in the making. name is that of its template.
+func (s *Pages) page(c *request.Context, name string) *Page {
+	return &Page{
+		Caller: calls.New(c, s.API), pages: s, name: name, Status: http.StatusOK,
+	}
+}
 
 // Fill makes a page.
 type Fill func(*Page) error
@@ -128,15 +162,15 @@ func (s *Pages) SignedIn(name string, fill Fill) bunrouter.HandlerFunc {
 func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
-		p := &Page{C: c, pages: s, name: name, Status: http.StatusOK}
+		p := s.page(c, name)
 		if s.isWatch(c.Request, name) {
-			return s.refuseWatch(p, s.watch(c, name, fill))
+			return s.refuseWatch(p, s.watch(p, fill))
 		}
 		if p.readLate(); p.Redirect != "" {
 			return p.write()
 		}
 		err := fill(p)
-		refused, ok := AsRefusal(err)
+		refused, ok := calls.AsRefusal(err)
 		switch {
 		case ok && refused.Code == apierror.CodeInvalidKey:
 			p.Redirect = s.signInFrom(
@@ -144,7 +178,7 @@ func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 			)
 		case ok:
 			if a := p.answer; a != nil && a.Status != 0 { // the page of the form is refused too
-				refused = &RefusedError{Status: a.Status, Text: a.Why}
+				refused = &calls.RefusedError{Status: a.Status, Text: a.Why}
 			}
 			return s.refuse(p, refused)
 		case err != nil:
@@ -157,14 +191,14 @@ func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 // refuseWatch answers with the refusal of a stream that has not begun. It leads to no sign-in,
 // because no person reads it.
 func (s *Pages) refuseWatch(p *Page, err error) error {
-	refused, ok := AsRefusal(err)
+	refused, ok := calls.AsRefusal(err)
 	if !ok {
 		return err
 	}
 	if refused.Code == apierror.CodeInvalidKey {
 		// Browsers ask for no password, because they do not know the scheme.
 		p.C.Header().Set("WWW-Authenticate", `Cookie realm="linkledger"`)
-		refused = &RefusedError{
+		refused = &calls.RefusedError{
 			Status: http.StatusUnauthorized, Code: apierror.CodeAccessDenied, Text: refused.Text,
 		}
 	}
@@ -172,7 +206,7 @@ func (s *Pages) refuseWatch(p *Page, err error) error {
 }
 
 // refuse answers with a refusal alone: as JSON if the client prefers it, else as a page.
-func (s *Pages) refuse(p *Page, r *RefusedError) error {
+func (s *Pages) refuse(p *Page, r *calls.RefusedError) error {
 	f := apierror.Failure{
 		Code: cmp.Or(r.Code, apierror.CodeUnknown), Details: r.Text, Status: r.Status,
 		RetryAfter: r.RetryAfter,
@@ -187,7 +221,7 @@ func (s *Pages) refuse(p *Page, r *RefusedError) error {
 }
 
 // alone makes the page that shows a refusal alone.
-func (s *Pages) alone(p *Page, r *RefusedError) {
+func (s *Pages) alone(p *Page, r *calls.RefusedError) {
 	response.SetRetryAfter(p.C.Header(), apierror.Failure{
 		Code: cmp.Or(r.Code, apierror.CodeUnknown), Status: r.Status, RetryAfter: r.RetryAfter,
 	})
@@ -198,17 +232,9 @@ func (s *Pages) alone(p *Page, r *RefusedError) {
 
 // WriteFailure writes a failure as a refusal is written.
 func (s *Pages) WriteFailure(c *request.Context, f apierror.Failure) {
-	p := &Page{C: c, pages: s}
+	p := s.page(c, "")
 	s.identify(p, f.Status)
-	if err := s.refuse(p, refusalOf(f)); err != nil {
+	if err := s.refuse(p, calls.RefusalOf(f)); err != nil {
 		response.WriteFailure(c, f)
-	}
-}
-
-// refusalOf returns a failure as a refusal.
-func refusalOf(f apierror.Failure) *RefusedError {
-	return &RefusedError{
-		Status: f.Status, Code: f.Code, Text: cmp.Or(f.Details, f.Code.Message()),
-		RetryAfter: f.RetryAfter,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page/calls"
 )
 
 // titles are the headings of refusals by their status.
@@ -18,7 +19,7 @@ var titles = map[int]string{
 }
 
 // titleOf returns the heading of the page of a refusal.
-func titleOf(r *RefusedError) string {
+func titleOf(r *calls.RefusedError) string {
 	if r.Code == apierror.CodeURLNotFound {
 		return "There is no such link"
 	}

@@ -21,6 +21,9 @@ func (h *Handler) History(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if asked.NewestFirst, err = selection.NewestFirst(c); err != nil {
+		return nil, err
+	}
 	history, err := h.Audit.History(c.Context(), asked)
 	if err != nil {
 		return nil, err

@@ -148,6 +148,12 @@ func TestHistory(t *testing.T) {
 	a = c.Must(http.MethodGet, "/v3/urls/one/history?offset=1&limit=2", "")
 	httpapitest.Equal(t, "page", *a.Page, contract.Page{ResultsCount: 2, TotalCount: 5, Offset: 1})
 	httpapitest.Equal(t, "first of the page", a.History.Events[0].Type, "url.created.v1")
+	for order, first := range map[string]string{"created": "url.settings_changed.v1", "-created": "url.created.v1"} {
+		a = c.Must(http.MethodGet, "/v3/urls/one/history?offset=1&limit=2&order_by="+order, "")
+		httpapitest.Equal(t, "page in the order "+order, *a.Page, contract.Page{ResultsCount: 2, TotalCount: 5, Offset: 1})
+		httpapitest.Equal(t, "first of the page in the order "+order, a.History.Events[0].Type, first)
+	}
+	c.Call(http.MethodGet, "/v3/urls/one/history?order_by=hash", "").Is(http.StatusBadRequest, apierror.CodeWrongInput)
 	a = c.Must(http.MethodGet, "/v3/urls/one/history?offset=99999999999999999999", "")
 	httpapitest.Equal(t, "results behind the end", a.Page.ResultsCount, 0)
 

@@ -99,6 +99,6 @@ func (s Stores) createKeys(ctx context.Context, newKeys bool) error {
 			}))
 	}
 	return await(ctx, "database", connection.Unavailable, func(ctx context.Context) error {
-		return projections.CreateKeys(ctx, s.DB)
+		return s.DB.Locked(ctx, s.DB.Keys.Create)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"linkledger/events/eventstore"
-	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/words"
 	"linkledger/projections"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
@@ -83,7 +83,7 @@ type State struct {
 
 // Read reads the state of all projections. An event store that does not answer is part of it.
 func (m *Monitor) Read(ctx context.Context) (s State, err error) {
-	found, err := projections.Generations(ctx, m.cfg.DB)
+	found, err := status.Generations(ctx, m.cfg.DB)
 	if err != nil {
 		return s, err
 	}
@@ -92,7 +92,7 @@ func (m *Monitor) Read(ctx context.Context) (s State, err error) {
 	head, err := m.cfg.Store.Head(asking)
 	if err != nil {
 		s.Store = "The event store does not answer: " + err.Error()
-	} else if err := projections.AddLag(asking, m.cfg.Store, found); err != nil {
+	} else if err := status.AddLag(asking, projections.All(), m.cfg.Store, found); err != nil {
 		s.Store = "How far projections are behind is not known: " + err.Error()
 	}
 	for _, o := range found {
@@ -110,11 +110,11 @@ func newGeneration(o status.Overview, head eventstore.Position, known bool) Gene
 		return g
 	}
 	g.Percent = percent(o.Position.Commit, head.Commit)
-	g.Behind, g.Since = page.Number(int64(o.LagEvents)), page.Duration(o.Lag)
+	g.Behind, g.Since = words.Number(int64(o.LagEvents)), words.Duration(o.Lag)
 	g.Progress = fmt.Sprintf("%d %% of the log · %s events/s · %s to go",
-		g.Percent, page.Number(int64(math.Round(o.Rate))), g.Behind)
+		g.Percent, words.Number(int64(math.Round(o.Rate))), g.Behind)
 	if left := float64(o.LagEvents) / o.Rate; o.LagEvents > 0 && left < maxLeft.Seconds() {
-		g.Progress += ", about " + page.Duration(time.Duration(left*float64(time.Second))) + " left"
+		g.Progress += ", about " + words.Duration(time.Duration(left*float64(time.Second))) + " left"
 	}
 	return g
 }

@@ -1,0 +1,90 @@
+package audit
+
+// This file reads the history of a link.
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/contract"
+)
+
+// Entry is an event of the history of a link.
+type Entry struct {
+	contract.HistoryEvent
+
+	Hash string // that the link had then
+	// Undoes has in words what the undo of the call takes back of the link. It is empty if another
+	// event of the call says it.
+	Undoes string
+}
+
+// Makes reports whether the event made the link, so that nothing was before it.
+func (e Entry) Makes() bool { return strings.HasPrefix(e.Type, "url.created.") }
+
+// History is a page of the events of a hash, the latest first.
+type History struct {
+	Entries []Entry
+	Shown   url.Values // the part that is shown, as the API takes it for proofs
+	Pager   page.Pager
+
+	hash  string
+	lives []contract.LinkLife // of the links that have or had the hash
+}
+
+// Read reads the part of the history of a hash that the page asks for, as far as the session may
+// see it. to is the path of the page.
+func Read(p *page.Page, hash, to string) (History, error) {
+	if !mayRead(p) {
+		return History{}, nil
+	}
+	query := p.Listed()
+	query.Set("order_by", "created") // the newest first
+	query.Set("limit", strconv.Itoa(page.Size))
+	var answer contract.HistoryAnswer
+	err := p.Get("/v3/urls/"+url.PathEscape(hash)+"/history", query, &answer)
+	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
+		return History{}, nil
+	}
+	if err != nil {
+		return History{}, err
+	}
+	part := answer.Page
+	h := History{Pager: p.Paged(to, nil, part), hash: hash, lives: answer.History.Links}
+	// Proofs count the events from the oldest one.
+	first := part.TotalCount - int64(part.Offset+part.ResultsCount)
+	h.Shown = url.Values{
+		"limit":  {strconv.Itoa(max(1, part.ResultsCount))},
+		"offset": {strconv.FormatInt(first, 10)},
+	}
+	for _, e := range answer.History.Events {
+		// That a hash is taken or free again tells nothing new, unless another account did it.
+		if !strings.HasPrefix(e.Type, "hash.") || e.Actor.Kind == "foreign" {
+			h.Entries = append(h.Entries, Entry{HistoryEvent: e})
+		}
+	}
+	nameUndos(h.Entries)
+	placeEntries(h.Entries, h.lives)
+	return h, nil
+}
+
+// Since returns when a flag of the link was set last, or zero if the part does not tell.
+func (h History) Since(flag string) time.Time {
+	for _, e := range h.Entries {
+		at := slices.IndexFunc(e.Changes, func(c contract.FieldChange) bool { return c.Field == flag })
+		if at < 0 {
+			continue
+		}
+		if string(e.Changes[at].After) == "true" {
+			return e.Time
+		}
+		return time.Time{}
+	}
+	return time.Time{}
+}

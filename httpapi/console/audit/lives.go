@@ -1,0 +1,118 @@
+package audit
+
+// This file follows links through their hashes: where a link is now that has left a hash, and by
+// which hash it was called when something happened to it.
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"time"
+
+	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/contract"
+)
+
+// lastHash returns the hash that a link has, or had when it was deleted.
+func lastHash(l contract.LinkLife) string {
+	if len(l.Hashes) == 0 {
+		return ""
+	}
+	return l.Hashes[len(l.Hashes)-1].Hash
+}
+
+// hashAt returns the hash that a link had at a time, or had before it if it was deleted by then.
+func hashAt(l contract.LinkLife, then time.Time) (hash string) {
+	for _, t := range l.Hashes {
+		if t.From.After(then) {
+			break
+		}
+		hash = t.Hash
+	}
+	return hash
+}
+
+// Gone is what became of the link that had a hash.
+type Gone struct {
+	Moved     string    // its other hash; empty: it has kept this one
+	DeletedAt time.Time // zero: it lives
+}
+
+// Gone returns what became of the last link that had the hash. Late means that it has it, and the
+// read models do not know.
+func (h History) Gone() (g Gone, late bool) {
+	for _, l := range h.lives {
+		g = Gone{DeletedAt: l.DeletedAt}
+		if last := lastHash(l); last != h.hash {
+			g.Moved = last
+		} else if l.DeletedAt.IsZero() {
+			return g, true
+		}
+	}
+	return g, false
+}
+
+// placeEntries sets the hash that the link of each entry had at its time. The entries are those of
+// a page, the latest first.
+func placeEntries(entries []Entry, lives []contract.LinkLife) {
+	byID := make(map[string]contract.LinkLife, len(lives))
+	for _, l := range lives {
+		byID[l.ID] = l
+	}
+	before := make(map[string]string) // the hash that a link had before the entries so far
+	for i := range entries {
+		e := &entries[i]
+		e.Hash = before[e.Link]
+		for _, change := range e.Changes {
+			if change.Field == "hash" {
+				e.Hash, before[e.Link] = textIn(change.After), textIn(change.Before)
+			}
+		}
+		if e.Hash == "" {
+			e.Hash = hashAt(byID[e.Link], e.Time)
+		}
+	}
+}
+
+// textIn returns a text in JSON, or "".
+func textIn(raw json.RawMessage) (text string) {
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return ""
+	}
+	return text
+}
+
+// maxFormer bounds the other hashes that a page looks at.
+const maxFormer = 5
+
+// Elsewhere returns the other hash of a link that has or had a hash, by which it could be followed
+// at a time, or "". What is refused on the way is not worth a refusal: that of the time is told.
+func Elsewhere(p *page.Page, hash, at string) string {
+	if !mayRead(p) {
+		return ""
+	}
+	var answer contract.HistoryAnswer
+	path := "/v3/urls/" + url.PathEscape(hash) + "/history"
+	if err := p.Get(path, url.Values{"limit": {"1"}}, &answer); err != nil {
+		return ""
+	}
+	looked := 0
+	for _, l := range slices.Backward(answer.History.Links) {
+		for _, t := range slices.Backward(l.Hashes) {
+			if t.Hash == hash {
+				continue
+			}
+			if looked++; looked > maxFormer {
+				return ""
+			}
+			var found contract.URLsAnswer[contract.URL]
+			err := p.Get("/v3/urls/"+url.PathEscape(t.Hash), url.Values{"at": {at}}, &found)
+			// Another link may have had the hash then.
+			if err == nil && len(found.URLs) > 0 &&
+				found.URLs[0].CreatedAt.Equal(l.CreatedAt.Truncate(time.Second)) {
+				return t.Hash
+			}
+		}
+	}
+	return ""
+}

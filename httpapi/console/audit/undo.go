@@ -1,0 +1,114 @@
+package audit
+
+// This file undoes calls. The button of an undo names everything that it takes back.
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/words"
+	"linkledger/httpapi/contract"
+)
+
+// nameUndos says at the first shown event of each call what its undo takes back. Events without
+// changes say it by their type.
+func nameUndos(history []Entry) {
+	first := make(map[string]int)
+	parts := make(map[string][]string)
+	for i, e := range history {
+		if e.Batch == "" || e.Actor.Kind == "foreign" {
+			continue
+		}
+		if _, known := first[e.Batch]; !known {
+			first[e.Batch] = i
+		}
+		add := func(word string) {
+			if !slices.Contains(parts[e.Batch], word) {
+				parts[e.Batch] = append(parts[e.Batch], word)
+			}
+		}
+		switch kind, _, _ := strings.Cut(e.Type, ".v"); kind {
+		case "url.created":
+			add("delete the link")
+		case "url.deleted":
+			add("restore the link")
+		case "url.restored":
+			add("delete the link again")
+		case "url.stats_reset":
+			add("count the clicks from before again")
+		case "url.stats_restored":
+			add("the clicks")
+		default:
+			for _, change := range e.Changes {
+				add(words.Field(change.Field))
+			}
+		}
+	}
+	for batch, i := range first {
+		history[i].Undoes = strings.Join(parts[batch], ", ")
+	}
+}
+
+// UndoOnLink undoes the call of a form on the page of a link, whose path is to. If the call changed
+// other links too, it first leads to the page that names them.
+func UndoOnLink(p *page.Page, to string) error {
+	batch := p.Form.Get("batch")
+	if changed, err := changedBy(p, batch); err == nil && changed > 1 {
+		return p.Finish(nil, ActivityPath+"/"+url.PathEscape(batch), fmt.Sprintf(
+			"Nothing is undone yet. The call changed %d links, which are undone together", changed,
+		))
+	}
+	return undoCalls(p, to)
+}
+
+// undo undoes calls, the last one first.
+func undo(p *page.Page) error { return undoCalls(p, p.Back()) }
+
+// undoCalls undoes the calls that the form names, and leads to a page. If links were changed since,
+// the page says which of their fields, and offers to undo the rest.
+func undoCalls(p *page.Page, to string) error {
+	query := ""
+	if p.Form.Get("changed") == "skip" {
+		query = "?changed=skip"
+	}
+	var reasons []string
+	undone, refused := 0, 0
+	batches := p.Form["batch"]
+	if len(batches) > maxUndone {
+		return &calls.RefusedError{Status: http.StatusBadRequest, Text: "These are too many calls"}
+	}
+	for _, batch := range slices.Backward(append([]string{}, batches...)) {
+		var answer contract.UndoAnswer
+		path := "/v3/batches/" + url.PathEscape(batch) + "/undo" + query
+		if err := p.Call(http.MethodPost, path, nil, &answer); err != nil {
+			return err
+		}
+		undone, refused = undone+answer.Undo.Undone, refused+answer.Undo.Refused
+		for _, u := range answer.URLs {
+			if len(reasons) < maxReasons {
+				reasons = append(reasons, u.Hash+": "+words.Reason(&u.Error))
+			}
+		}
+	}
+	if refused == 0 {
+		return p.FinishUndoable(nil, to, words.Are(undone, "link")+" as before the change")
+	}
+	if query == "" {
+		p.Rest = batches
+	}
+	text := append([]string{fmt.Sprintf("%d undone, %d not", undone, refused)}, reasons...)
+	return &calls.RefusedError{
+		Status: http.StatusConflict, Text: strings.Join(text, ". "), Done: undone > 0,
+	}
+}
+
+// maxUndone bounds the calls that a form undoes at once.
+const maxUndone = 50
+
+// maxReasons bounds how many links a page tells of that are not undone.
+const maxReasons = 10

@@ -1,0 +1,223 @@
+package links
+
+// This file edits one link.
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/words"
+	"linkledger/httpapi/console/tags"
+	"linkledger/httpapi/contract"
+)
+
+// before is added to the name of a field for what the form showed. Only what differs from it is
+// sent, so that a form that was open for long takes back nothing that was changed meanwhile.
+const before = "_before"
+
+// editOf returns the fields of the form that edits a link.
+func editOf(l *link) url.Values {
+	fields := map[string]string{
+		"long_url": l.LongURL, "custom_hash": l.Hash, "note": l.Note, "tags": tags.Joined(l.Tags),
+	}
+	for _, s := range settingsOf(l.Settings) {
+		if s.Text != "" {
+			fields[s.Name] = s.Text
+		}
+	}
+	edit := make(url.Values)
+	for name, value := range fields {
+		edit.Set(name, value)
+		edit.Set(name+before, value)
+	}
+	return edit
+}
+
+// Fields returns the names of the fields of the form. The hash has a form of its own, because to
+// change it ends the short link.
+func (linkData) Fields() []string {
+	fields := []string{"long_url", "note", "tags"}
+	for _, s := range append((link{}).Values(), (link{}).Flags()...) {
+		fields = append(fields, s.Name)
+	}
+	return fields
+}
+
+// edited returns the names of the fields that an edit can change.
+func edited() []string { return append(linkData{}.Fields(), "custom_hash") }
+
+// typedOver returns the fields of a link with those that were typed into one of its forms.
+func typedOver(edit, typed url.Values) url.Values {
+	for name := range typed {
+		field, _ := strings.CutSuffix(name, before)
+		if values, ok := typed[field]; ok {
+			edit[field] = values
+		} else {
+			edit.Del(field) // a box that is not ticked
+		}
+		if values, ok := typed[field+before]; ok {
+			edit[field+before] = values
+		}
+	}
+	return edit
+}
+
+// edit changes what differs from what the form showed. A field that others have changed since
+// is not changed: the page shows what they saved, and the next save replaces it.
+func edit(p *page.Page) error {
+	item := changedFields(p.Form)
+	if len(item) == 0 {
+		return p.Finish(nil, linkPath(p), "There is nothing to save: no field was changed")
+	}
+	if err := checkNote(item); err != nil {
+		return err
+	}
+	path := linkCall(p)
+	var current linksAnswer
+	if err := p.Get(path, nil, &current); err != nil {
+		return err
+	}
+	if len(current.URLs) > 0 {
+		if err := changedMeanwhile(p, &current.URLs[0], item); err != nil {
+			return err
+		}
+	}
+	saved, err := writeLink(p, http.MethodPatch, path, item)
+	return p.FinishUndoable(err, saved.Path(), "Saved: "+itemWords(item))
+}
+
+// itemWords returns the names of the fields of an edit, for people.
+func itemWords(item map[string]any) string {
+	var fields []string
+	for _, name := range edited() {
+		if _, ok := item[name]; ok {
+			fields = append(fields, words.Field(name))
+		}
+	}
+	return strings.Join(fields, ", ")
+}
+
+// changedMeanwhile refuses an edit of fields whose value is no more the one that the form showed.
+// The form then shows the present value beside the one that was typed.
+func changedMeanwhile(p *page.Page, l *link, item map[string]any) error {
+	current := editOf(l)
+	meanwhile := make(map[string]string)
+	var fields []string
+	for _, name := range (linkData{}).Fields() {
+		_, edits := item[name]
+		now := current.Get(name)
+		// Labels are added and removed one by one, so nothing is overwritten.
+		if !edits || name == "tags" || !p.Form.Has(name+before) ||
+			asTyped(now) == asTyped(p.Form.Get(name+before)) ||
+			asTyped(now) == asTyped(p.Form.Get(name)) {
+			continue
+		}
+		meanwhile[name] = now
+		if isFlag(name) || now == "" {
+			meanwhile[name] = map[bool]string{true: "nothing", false: "ticked"}[now == ""]
+		}
+		fields = append(fields, words.Field(name)+" ("+meanwhile[name]+")")
+		p.Form.Set(name+before, now)
+	}
+	if len(meanwhile) == 0 {
+		return nil
+	}
+	p.Told = meanwhile
+	return &calls.RefusedError{
+		Status: http.StatusConflict,
+		Text: "Nothing is saved yet. Somebody has saved meanwhile: " +
+			strings.Join(fields, ", ") + ". Save again to replace that by what you typed",
+	}
+}
+
+// asTyped returns a value as a field of a form gives it back: such a field has no line breaks, and
+// blanks around a value are not meant.
+func asTyped(value string) string {
+	return strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(value))
+}
+
+// MaxNote is the length of the longest note, in code points.
+const MaxNote = 25
+
+// checkNote refuses a note that the API would cut.
+func checkNote(item map[string]any) error {
+	note, _ := item["note"].(string)
+	if n := utf8.RuneCountInString(note); n > MaxNote {
+		return &calls.RefusedError{Status: http.StatusBadRequest, Text: fmt.Sprintf(
+			"The note has %d characters, and at most %d are kept: shorten it", n, MaxNote,
+		)}
+	}
+	return nil
+}
+
+// changedFields returns the fields of an edit whose value differs from the one before.
+func changedFields(form url.Values) map[string]any {
+	item := make(map[string]any)
+	changed := func(name string) (value string, ok bool) {
+		value = strings.TrimSpace(form.Get(name))
+		return value, asTyped(value) != asTyped(form.Get(name+before))
+	}
+	for _, name := range []string{"long_url", "custom_hash", "note"} {
+		if value, ok := changed(name); ok {
+			item[name] = value
+		}
+	}
+	if value, ok := item["long_url"].(string); ok {
+		item["long_url"] = WithScheme(value)
+	}
+	for _, s := range settingsOf(contract.Settings{}) {
+		if value, ok := changed(s.Name); ok {
+			item[s.Name] = s.value(value)
+		}
+	}
+	labels := tagChanges(
+		tags.Labels(form.Get("tags"+before), ","), tags.Labels(form.Get("tags"), ","),
+	)
+	if len(labels) > 0 {
+		item["tags"] = labels
+	}
+	return item
+}
+
+// isFlag reports whether a field is a flag.
+func isFlag(name string) bool {
+	return slices.Contains(
+		settingsOf(contract.Settings{}), setting{Name: name, Kind: flag},
+	)
+}
+
+// withoutScheme matches an address that begins with the name of a host.
+var withoutScheme = regexp.MustCompile(
+	`^[\pL\pN_-]+(\.[\pL\pN_-]+)*\.\pL[\pL\pN-]+\.?(:[0-9]{1,5})?([/?#]\S*)?$`,
+)
+
+// WithScheme returns a destination with https:// before the name of a host.
+func WithScheme(address string) string {
+	if withoutScheme.MatchString(address) {
+		return "https://" + address
+	}
+	return address
+}
+
+// tagChanges returns the instructions that lead from some labels to others.
+func tagChanges(former, after []string) []string {
+	var changes []string
+	for _, label := range former {
+		if !slices.Contains(after, label) {
+			changes = append(changes, "-"+label)
+		}
+	}
+	for _, label := range after {
+		if !slices.Contains(former, label) {
+			changes = append(changes, "+"+label)
+		}
+	}
+	return changes
+}

@@ -1,0 +1,85 @@
+package live
+
+// This file bounds the pages that are watched.
+
+import (
+	"sync"
+	"time"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/contract"
+)
+
+// The most pages that are watched at the same time, because each costs the calls of its page at
+// every look. A session, a person or key, and an account have a part of the places each, so that
+// none takes all.
+const (
+	maxWatched   = 64 // on this node
+	maxOfAccount = 32
+	maxOfCaller  = 16
+	maxOfSession = 8
+)
+
+// place is a bound of watched pages and whose it is.
+type place struct {
+	most int
+	of   string
+}
+
+// places counts the pages that are watched. It is safe for concurrent use.
+type places struct {
+	mu    sync.Mutex
+	taken map[place]int
+}
+
+// placesOf returns the bounds that count a page of a session. Operators without an account have
+// none but that of their session.
+func placesOf(s *contract.CurrentSession) []place {
+	all := []place{{maxWatched, ""}}
+	if s == nil {
+		return all
+	}
+	all = append(all, place{maxOfSession, s.ID})
+	if s.User != nil && *s.User != "" {
+		all = append(all, place{maxOfCaller, "person " + *s.User})
+	}
+	if s.Account != nil {
+		all = append(all, place{maxOfAccount, *s.Account})
+		if s.Key != nil {
+			all = append(all, place{maxOfCaller, "key " + *s.Key + " of " + *s.Account})
+		}
+	}
+	return all
+}
+
+// join takes the places of a page that a session watches, or refuses. The caller MUST call leave
+// with them.
+func (p *places) join(s *contract.CurrentSession) ([]place, error) {
+	all := placesOf(s)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range all {
+		if p.taken[at] == at.most {
+			return nil, errTooManyWatched
+		}
+	}
+	for _, at := range all {
+		p.taken[at]++
+	}
+	return all, nil
+}
+
+// leave gives places back.
+func (p *places) leave(all []place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range all {
+		if p.taken[at]--; p.taken[at] == 0 {
+			delete(p.taken, at)
+		}
+	}
+}
+
+var errTooManyWatched = apierror.TooMany(
+	"Too many pages are watched: close one, or reload the page for what is new", 30*time.Second,
+)
