@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/audit"
+	"linkledger/commands/audit/audittest"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
@@ -48,7 +49,7 @@ func TestEraseAccount(t *testing.T) {
 		bytes.Contains(loaded[2].Data, []byte("second")) {
 		t.Fatalf("stored as %s, %v", loaded[2].Data, err)
 	}
-	wantEntries(t, fresh.history(t, audit.HistoryQuery{Hash: "one"}).Entries[1:],
+	audittest.WantEntries(t, fresh.history(t, audit.HistoryQuery{Hash: "one"}).Entries[1:],
 		`url.created.v1 by "`+account+
 			`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> never sealed`,
 		`url.settings_changed.v1 by "`+account+`" note: never sealed -> first`,
@@ -73,7 +74,7 @@ func TestEraseAccount(t *testing.T) {
 	s.wantTypes(t, events.StreamAccount+account, "account.opened.v1", "account.erased.v1")
 	for name, s := range map[string]*stack{"who remembers the key": s, "who does not": fresh} {
 		entries := s.history(t, audit.HistoryQuery{Hash: "one", Account: account}).Entries[1:]
-		wantEntries(t, entries,
+		audittest.WantEntries(t, entries,
 			`url.created.v1 by "`+account+
 				`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> erased`,
 			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`,

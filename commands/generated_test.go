@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/audit"
+	"linkledger/commands/audit/audittest"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/commands/hashes"
@@ -67,7 +68,7 @@ func TestGeneratedHash(t *testing.T) {
 	)
 
 	history := s.history(t, audit.HistoryQuery{Hash: hash})
-	wantEntries(
+	audittest.WantEntries(
 		t, history.Entries,
 		`url.created.v2 by "a" hash: <nil> -> `+hash+` long_url: <nil> -> `+generatedDestination,
 		`url.renamed.v1 by "a" hash: `+hash+` -> away`,

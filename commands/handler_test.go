@@ -83,6 +83,23 @@ func (s *stack) edit(t *testing.T, r domain.Request, hash string, edit EditURL) 
 	return outcome.URL, outcome.Err
 }
 
+func (s *stack) history(t *testing.T, of audit.HistoryQuery) audit.History {
+	t.Helper()
+	history, err := s.History(t.Context(), of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return history
+}
+
+func (s *stack) mustEdit(t *testing.T, hash string, edit EditURL) {
+	t.Helper()
+	s.clock = s.clock.Add(time.Hour)
+	if _, err := s.edit(t, request("a"), hash, edit); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (s *stack) types(t *testing.T, stream string) []string {
 	t.Helper()
 	loaded, err := s.store.Load(t.Context(), stream)

@@ -1,4 +1,4 @@
-package commands
+package audit_test
 
 import (
 	"reflect"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/commands"
 	"linkledger/commands/audit"
 	"linkledger/commands/domain"
 	"linkledger/commands/linkwrite"
@@ -22,9 +23,9 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 	s, ctx := newStack(t), t.Context()
 	rapid.Check(t, func(rt *rapid.T) {
 		account, hash := uuid.NewString(), "h"+uuid.NewString()[:8]
-		s.create(t, request(account), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a"}})
+		s.create(t, request(account), commands.CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a"}})
 		for i := range rapid.IntRange(0, 6).Draw(rt, "changes") {
-			edit, number := EditURL{}, strconv.Itoa(i)
+			edit, number := commands.EditURL{}, strconv.Itoa(i)
 			switch rapid.IntRange(0, 5).Draw(rt, "kind") {
 			case 0:
 				edit.LongURL = new("https://example.com/" + number)
@@ -79,9 +80,9 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 func TestURLAt(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
-	first := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
-	s.mustEdit(t, "one", EditURL{CustomHash: new("two")})
-	second := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
+	first := s.create(t, request("a"), commands.CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
+	s.mustEdit(t, "one", commands.EditURL{CustomHash: new("two")})
+	second := s.create(t, request("a"), commands.CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
 	if err := s.DeleteURLs(ctx, request("a"), linkwrite.ByHash("one"))[0].Err; err != nil {
 		t.Fatal(err)
 	}

@@ -1,17 +1,17 @@
-package commands
+package audit_test
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"linkledger/commands"
 	"linkledger/commands/audit"
+	"linkledger/commands/audit/audittest"
 	"linkledger/commands/clicks"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
@@ -21,67 +21,25 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// linesOf formats entries as lines for comparison: type, actor and changes.
-func linesOf(entries []audit.Entry) []string {
-	lines := make([]string, len(entries))
-	for i, e := range entries {
-		var line strings.Builder
-		actor := e.Actor.Account
-		if e.Actor.Kind != audit.ByAccount {
-			actor = string(e.Actor.Kind)
-		}
-		fmt.Fprintf(&line, "%s by %q", e.Type, actor)
-		for _, c := range e.Changes {
-			fmt.Fprintf(&line, " %s: %v -> %v", c.Field, c.Before, c.After)
-		}
-		lines[i] = line.String()
-	}
-	return lines
-}
-
-func wantEntries(t *testing.T, entries []audit.Entry, want ...string) {
-	t.Helper()
-	if got := linesOf(entries); !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-func (s *stack) history(t *testing.T, of audit.HistoryQuery) audit.History {
-	t.Helper()
-	history, err := s.History(t.Context(), of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return history
-}
-
-func (s *stack) mustEdit(t *testing.T, hash string, edit EditURL) {
-	t.Helper()
-	s.clock = s.clock.Add(time.Hour)
-	if _, err := s.edit(t, request("a"), hash, edit); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
-	url := s.create(t, request("a"), CreateURL{
+	url := s.create(t, request("a"), commands.CreateURL{
 		LongURL: "https://example.com/1", CustomHash: "one", Note: "first",
 		Settings: events.Settings{EmailStats: true, MaxClicks: 3},
 		Tags:     []string{"red"},
 	})
-	s.mustEdit(t, "one", EditURL{LongURL: new("https://example.com/2")})
-	s.mustEdit(t, "one", EditURL{
+	s.mustEdit(t, "one", commands.EditURL{LongURL: new("https://example.com/2")})
+	s.mustEdit(t, "one", commands.EditURL{
 		Note: new("second"),
 		SettingsChange: events.SettingsChange{
 			EmailStats: new(false), Ping: new(true), Protected: new(true), Archived: new(true),
 			ExpirationDate: new("2027-01-01"), MaxClicks: new(int64(0)),
 		},
 	})
-	s.mustEdit(t, "one", EditURL{SettingsChange: events.SettingsChange{Protected: new(false), ExpirationDate: new("")}})
-	s.mustEdit(t, "one", EditURL{Tags: []string{"+blue"}})
-	s.mustEdit(t, "one", EditURL{CustomHash: new("two")})
+	s.mustEdit(t, "one", commands.EditURL{SettingsChange: events.SettingsChange{Protected: new(false), ExpirationDate: new("")}})
+	s.mustEdit(t, "one", commands.EditURL{Tags: []string{"+blue"}})
+	s.mustEdit(t, "one", commands.EditURL{CustomHash: new("two")})
 	if _, err := s.RenameTag(ctx, request("a"), "red", "Rot"); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +49,7 @@ func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 	if _, err := s.DeleteTag(ctx, request("a"), "blue"); err != nil {
 		t.Fatal(err)
 	}
-	s.mustEdit(t, "two", EditURL{Tags: []string{"-Rot"}})
+	s.mustEdit(t, "two", commands.EditURL{Tags: []string{"-Rot"}})
 	for _, change := range []func() []linkwrite.Outcome{
 		func() []linkwrite.Outcome { return s.ResetStats(ctx, request("a"), []linkwrite.Ref{{Hash: "two"}}) },
 		func() []linkwrite.Outcome { return s.DeleteURLs(ctx, request("a"), []linkwrite.Ref{{Hash: "two"}}) },
@@ -102,7 +60,7 @@ func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 	}
 
 	history := s.history(t, audit.HistoryQuery{Hash: "one"})
-	wantEntries(
+	audittest.WantEntries(
 		t, history.Entries,
 		`hash.claimed.v1 by "a" claimed_by: <nil> -> `+url.ID,
 		`url.created.v1 by "a" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> first `+
@@ -154,10 +112,10 @@ func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 func TestHistoryFollowsFormerOwners(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	first := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
-	s.mustEdit(t, "one", EditURL{CustomHash: new("two")})
-	second := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
-	s.mustEdit(t, "two", EditURL{Note: new("still its own")})
+	first := s.create(t, request("a"), commands.CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
+	s.mustEdit(t, "one", commands.EditURL{CustomHash: new("two")})
+	second := s.create(t, request("a"), commands.CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
+	s.mustEdit(t, "two", commands.EditURL{Note: new("still its own")})
 
 	history := s.history(t, audit.HistoryQuery{Hash: "one", Account: "a"})
 	if len(history.Links) != 2 || history.Links[0].ID != first.ID || history.Links[1].ID != second.ID {
@@ -184,14 +142,14 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
 	late := uuid.NewString()
-	if _, err := s.hashes.Claim(ctx, request("a"), "one", late, eventstore.NoStream); err != nil {
+	if _, err := hashes.New(s.streams).Claim(ctx, request("a"), "one", late, eventstore.NoStream); err != nil {
 		t.Fatal(err)
 	}
 	s.clock = s.clock.Add(2 * hashes.ClaimTimeout)
-	url := s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "one"})
+	url := s.create(t, request("b"), commands.CreateURL{LongURL: "https://example.com", CustomHash: "one"})
 
 	ofA := s.history(t, audit.HistoryQuery{Hash: "one", Account: "a"})
-	wantEntries(
+	audittest.WantEntries(
 		t, ofA.Entries, `hash.claimed.v1 by "a" claimed_by: <nil> -> `+late, `url.claim_abandoned.v1 by "foreign"`,
 	)
 	if abandoned := ofA.Entries[1]; abandoned.Actor != (audit.Actor{Kind: audit.ByForeign}) ||
@@ -202,13 +160,13 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 		t.Errorf("links that were never created: %+v", ofA.Links)
 	}
 	ofB := s.history(t, audit.HistoryQuery{Hash: "one", Account: "b"})
-	wantEntries(
+	audittest.WantEntries(
 		t, ofB.Entries, `hash.claimed.v1 by "b" claimed_by: <nil> -> `+url.ID,
 		`url.created.v1 by "b" hash: <nil> -> one long_url: <nil> -> https://example.com`,
 	)
 	if all := s.history(t, audit.HistoryQuery{Hash: "one"}); len(all.Entries) != 4 ||
 		all.Entries[1].Actor.Account != "b" {
-		t.Errorf("to an operator: %v", linesOf(all.Entries))
+		t.Errorf("to an operator: %v", audittest.LinesOf(all.Entries))
 	}
 	for hash, want := range map[string]domain.Kind{
 		"one": domain.URLNotFound, "none": domain.URLNotFound, "n o n e": domain.InvalidHash,
@@ -222,8 +180,8 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 func TestReplayHistory(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
-	other := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/other"})
-	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
+	other := s.create(t, request("a"), commands.CreateURL{LongURL: "https://example.com/other"})
+	url := s.create(t, request("a"), commands.CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	click := func(visitor string, links ...string) {
 		recorded := make([]clicks.Click, len(links))
 		for i, link := range links {
@@ -238,7 +196,7 @@ func TestReplayHistory(t *testing.T) {
 		}
 	}
 	click("v1", url.ID, other.ID, url.ID)
-	s.mustEdit(t, "one", EditURL{Note: new("changed")})
+	s.mustEdit(t, "one", commands.EditURL{Note: new("changed")})
 	click("v2", other.ID)
 	click("v3", url.ID)
 
