@@ -21,8 +21,8 @@ type History struct {
 	// MoreLinks counts the links before the first of Links that were left out, see
 	// HistoryQuery.MaxLinks.
 	MoreLinks int `json:"more_links"`
-	// Entries are the events in the order of HistoryQuery.NewestFirst. An event that changed several of the links has an entry
-	// for each.
+	// Entries are the events in the order of HistoryQuery.NewestFirst. An event that changed
+	// several of the links has an entry for each.
 	Entries []Entry `json:"events"`
 	// Total counts all entries, also those that HistoryQuery.Limit left out.
 	Total int `json:"-"`

@@ -1,5 +1,5 @@
-// Package audit has the pages that say what has happened: the activity with its calls, and proofs. It
-// also reads the history of a link, undoes calls and proves events for the page of the link.
+// Package audit has the pages that say what has happened: the activity with its calls, and proofs.
+// It also reads the history of a link, undoes calls and proves events for the page of the link.
 package audit
 
 import (

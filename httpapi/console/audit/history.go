@@ -77,7 +77,9 @@ func Read(p *page.Page, hash, to string) (History, error) {
 // Since returns when a flag of the link was set last, or zero if the part does not tell.
 func (h History) Since(flag string) time.Time {
 	for _, e := range h.Entries {
-		at := slices.IndexFunc(e.Changes, func(c contract.FieldChange) bool { return c.Field == flag })
+		at := slices.IndexFunc(e.Changes, func(c contract.FieldChange) bool {
+			return c.Field == flag
+		})
 		if at < 0 {
 			continue
 		}

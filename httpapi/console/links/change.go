@@ -99,7 +99,7 @@ func fieldsOf(form url.Values) (fields map[string]any, did string, ok bool) {
 // maxReasons bounds how many refused items a page tells of.
 const maxReasons = 10
 
-// refusedItems returns a *calls.RefusedError with the reasons if some items of a batch were refused.
+// refusedItems returns a *calls.RefusedError with the reasons if items of a batch were refused.
 func refusedItems(items []link) error {
 	var reasons []string
 	refused := 0

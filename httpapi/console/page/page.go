@@ -26,19 +26,20 @@ type Page struct {
 	answer     *forms.Answer // of the form that led to the page; nil: none did
 	typedShown bool          // a form of the page has the fields of the answer
 
+	Session *contract.CurrentSession // nil: nobody has signed in
+
 	Title    string
-	Late     bool                     // what was saved last is not in the page yet
-	Session  *contract.CurrentSession // nil: nobody has signed in
-	Commands []string                 // of the command line that do what the page does; nil: calls do
-	Refused  string                   // why an action was refused
-	Notice   string                   // what an action has done
-	Undo     []string                 // batches that take back what an action has done; empty: nothing can
-	Rest     []string                 // batches of which an undo may leave out what was changed since
-	Form     url.Values               // the fields of the form of an action
-	File     string                   // the text of the file of the form
-	Again    []forms.Input            // of a form that could not be answered, to send again
-	Data     any                      // of the template
-	Watched  bool                     // only the part is shown that changes while the page is watched
+	Late     bool          // what was saved last is not in the page yet
+	Commands []string      // of the command line that do what the page does; nil: calls do
+	Refused  string        // why an action was refused
+	Notice   string        // what an action has done
+	Undo     []string      // batches that take back what an action has done; empty: nothing can
+	Rest     []string      // batches of which an undo may leave out what was changed since
+	Form     url.Values    // the fields of the form of an action
+	File     string        // the text of the file of the form
+	Again    []forms.Input // of a form that could not be answered, to send again
+	Data     any           // of the template
+	Watched  bool          // only the part is shown that changes while the page is watched
 	Status   int
 	Redirect string // where the browser goes in place of the page; empty: nowhere
 
