@@ -108,7 +108,7 @@ func TestTextsOfKeys(t *testing.T) {
 
 	// A key of another program, with an id that no key of this one has.
 	added := events.KeyAdded{KeyID: "odd", KeyHash: strings.Repeat("1", 64), At: time.Now()}
-	body, err := events.Encode(added)
+	body, err := codec.Encode(added)
 	if err != nil {
 		t.Fatal(err)
 	}

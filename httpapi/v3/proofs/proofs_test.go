@@ -40,7 +40,7 @@ func TestProofs(t *testing.T) {
 	// What others did is left out. They cannot prove the link at all.
 	outcome := s.Commands.RestoreURL(
 		httpapitest.WithTimeout(t), domain.Request{Operator: true, Command: uuid.New(), ID: uuid.NewString()},
-		commands.RestoreURL{Hash: "one", Version: new(int64(0))},
+		restoring.RestoreURL{Hash: "one", Version: new(int64(0))},
 	)
 	if outcome.Err != nil {
 		t.Fatal(outcome.Err)

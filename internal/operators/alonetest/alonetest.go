@@ -68,7 +68,7 @@ func New(t testing.TB, adjust ...func(*operators.Config)) *Console {
 	if c.Handler, err = operators.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	projectionstest.Run(t, engine.Config{DB: c.DB, Store: c.Store, Policy: engine.Park})
+	projectionstest.Run(t, engine.Config{DB: c.DB, Store: c.Store, RetryInterval: time.Hour})
 	return c
 }
 
