@@ -28,6 +28,8 @@ func TestAccounts(t *testing.T) {
 	c.Prints("account create --username ada --plan pro", "ada", "pro", "API key")
 	c.Prints("account list", "ada", "acme")
 	c.Prints("account edit --username ada --plan free --expires 2999-01-31", "free", "2999-01-31")
+	c.Prints("account edit --username ada --plan pro", "pro", "2999-01-31")
+	c.Prints("account edit --username ada --plan free")
 	c.Prints("account show --username ada --json", `"plan":"free"`, `"urls":0`)
 	c.Prints("account rotate-key --username ada", "API key")
 	added := c.Prints("account key add --username ada --name ci --scopes links:read,stats:read --tags +news "+
