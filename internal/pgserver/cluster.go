@@ -164,7 +164,9 @@ func removeUnfinished(dir string) error {
 	return nil
 }
 
-func initdb(ctx context.Context, f *folder, inst binaries.Installation, dir string, unsafe bool) error {
+func initdb(
+	ctx context.Context, f *folder, inst binaries.Installation, dir string, unsafe bool,
+) error {
 	// Byte order sorts fastest and allows prefix searches by index. The character type makes upper
 	// and lower case work beyond ASCII.
 	args := []string{

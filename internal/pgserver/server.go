@@ -79,7 +79,8 @@ type Server struct {
 // first start creates the database. Recovery after a crash may take long. ctx bounds the start and
 // has no effect on the running server.
 //
-// It fails with [binaries.ErrNotInstalled] if no PostgreSQL is found, with [binaries.ErrOtherVersion] if the folder
+// It fails with [binaries.ErrNotInstalled] if no PostgreSQL is found, with
+// [binaries.ErrOtherVersion] if the folder
 // needs another PostgreSQL that Config.Replace does not replace, and with [ErrInUse] if another
 // process runs a server on the folder.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
@@ -137,7 +138,9 @@ func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
 	return launch(ctx, f, inst, cfg)
 }
 
-func launch(ctx context.Context, f *folder, inst binaries.Installation, cfg Config) (*Server, error) {
+func launch(
+	ctx context.Context, f *folder, inst binaries.Installation, cfg Config,
+) (*Server, error) {
 	logger := cfg.Logger
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)

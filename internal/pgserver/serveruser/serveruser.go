@@ -1,5 +1,5 @@
-// Package serveruser chooses the operating system user that PostgreSQL runs as, and starts processes
-// without any right of root. It MUST NOT know what is in a cluster.
+// Package serveruser chooses the operating system user that PostgreSQL runs as, and starts
+// processes without any right of root. It MUST NOT know what is in a cluster.
 package serveruser
 
 import (

@@ -1,5 +1,5 @@
-// Package accountcommand has the commands about accounts, the persons who sign in, and their sessions:
-// their flags, and what they call. It MUST NOT do more.
+// Package accountcommand has the commands about accounts, the persons who sign in, and their
+// sessions: their flags, and what they call. It MUST NOT do more.
 package accountcommand
 
 import (

@@ -1,5 +1,5 @@
-// Package auditcommand has the commands that read the log for auditors and restore links from it: their
-// flags, and what they call. It MUST NOT do more.
+// Package auditcommand has the commands that read the log for auditors and restore links from it:
+// their flags, and what they call. It MUST NOT do more.
 package auditcommand
 
 import (
