@@ -7,6 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/config"
 	"linkledger/internal/console"
 	"linkledger/internal/operators"
@@ -21,7 +22,7 @@ type configCommand struct {
 }
 
 // Run prints the flags of the command, and fails if one is not valid.
-func (c *configCommand) Run(p *process) error {
+func (c *configCommand) Run(p *command.Process) error {
 	args := c.Command
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		args = append([]string{"serve"}, args...)

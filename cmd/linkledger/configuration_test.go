@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"linkledger/cmd/linkledger/internal/command"
 )
 
 var update = flag.Bool("update", false, "write docs/configuration.md instead of comparing it")
@@ -68,7 +70,7 @@ func TestConfigurationPage(t *testing.T) {
 }
 
 func configurationMarkdown() ([]byte, error) {
-	parser, err := newParser(new(commandLine), &process{getenv: func(string) string { return "" }})
+	parser, err := newParser(new(commandLine), &command.Process{Getenv: func(string) string { return "" }})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/config"
 	"linkledger/internal/dev"
 )
@@ -24,7 +25,7 @@ type devCommand struct {
 }
 
 // Run serves everything until ctx ends.
-func (c *devCommand) Run(ctx context.Context, p *process, call *kong.Context) error {
+func (c *devCommand) Run(ctx context.Context, p *command.Process, call *kong.Context) error {
 	if err := config.Validate(c); err != nil {
 		return err
 	}
@@ -33,6 +34,6 @@ func (c *devCommand) Run(ctx context.Context, p *process, call *kong.Context) er
 		BackingUp: c.BackingUp,
 		Origins:   c.CORSOrigins,
 		Data:      c.Data, EventStoreListen: c.EventstoreListen, PostgresBin: c.PostgresBin,
-		Version: version, Settings: settings(call), Getenv: p.getenv,
+		Version: version, Settings: settings(call), Getenv: p.Getenv,
 	}, p.Console)
 }

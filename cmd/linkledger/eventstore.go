@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/config"
 	"linkledger/internal/secret"
 	"linkledger/internal/storeserver"
@@ -58,7 +59,7 @@ type eventstoreServe struct {
 }
 
 // Run serves the event store until ctx ends.
-func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
+func (c *eventstoreServe) Run(ctx context.Context, p *command.Process) error {
 	if err := c.check(); err != nil {
 		return err
 	}

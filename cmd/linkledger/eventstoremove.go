@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/config"
 	"linkledger/internal/migration"
 	"linkledger/internal/secret"
@@ -18,7 +19,7 @@ type eventstoreCopy struct {
 }
 
 // Run copies the log, or continues a copy, and prints the hash chain of both logs.
-func (c *eventstoreCopy) Run(ctx context.Context, p *process) error {
+func (c *eventstoreCopy) Run(ctx context.Context, p *command.Process) error {
 	if err := config.Validate(c); err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ type eventstorePrepare struct {
 }
 
 // Run grants the user the rights that the service needs, and prints what changed.
-func (c *eventstorePrepare) Run(ctx context.Context, p *process) error {
+func (c *eventstorePrepare) Run(ctx context.Context, p *command.Process) error {
 	if err := config.Validate(c); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/console"
 	"linkledger/internal/storeserver"
 	"linkledger/internal/usage"
@@ -21,7 +22,7 @@ type storeFolder struct {
 type eventstoreStat struct{ storeFolder }
 
 // Run prints the counts and positions of the store.
-func (c *eventstoreStat) Run(ctx context.Context, p *process) error {
+func (c *eventstoreStat) Run(ctx context.Context, p *command.Process) error {
 	stat, err := storeserver.ReadStat(ctx, c.Dir)
 	if err != nil {
 		return err
@@ -33,7 +34,7 @@ func (c *eventstoreStat) Run(ctx context.Context, p *process) error {
 type eventstoreCheck struct{ storeFolder }
 
 // Run prints what the check finds. It fails if the check finds a problem.
-func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
+func (c *eventstoreCheck) Run(ctx context.Context, p *command.Process) error {
 	checked, err := storeserver.Check(ctx, c.Dir)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ type eventstoreBackup struct {
 }
 
 // Run creates or replaces the copy and prints what it holds.
-func (c *eventstoreBackup) Run(ctx context.Context, p *process) error {
+func (c *eventstoreBackup) Run(ctx context.Context, p *command.Process) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
 		return usage.Wrap(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
 )
@@ -15,7 +16,7 @@ type healthCommand struct {
 }
 
 // Run prints the state of the service. If it is not ready, the error has its answer.
-func (c *healthCommand) Run(ctx context.Context, p *process) error {
+func (c *healthCommand) Run(ctx context.Context, p *command.Process) error {
 	if err := config.Validate(c); err != nil {
 		return err
 	}

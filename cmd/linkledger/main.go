@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/config"
 	"linkledger/internal/console"
 	"linkledger/internal/daemon"
@@ -62,7 +63,9 @@ func run(
 	ctx context.Context, args, environ []string, stdout, stderr io.Writer,
 ) (err error) {
 	var cli commandLine
-	p := &process{getenv: lookup(environ), Console: console.New(stdout, stderr)}
+	p := &command.Process{
+		Getenv: lookup(environ), Version: version, Console: console.New(stdout, stderr),
+	}
 	parser, err := newParser(&cli, p)
 	if err != nil {
 		return err
@@ -87,7 +90,7 @@ func run(
 	}
 	_, lasts := call.Selected().Target.Addr().Interface().(service)
 	if lasts {
-		defer p.outlast(stdout, stderr)()
+		defer outlast(p, stdout, stderr)()
 	}
 	p.Logger = console.NewLogger(p.Stderr, cli.LogFormat, cli.LogLevel)
 	if lasts {
@@ -118,7 +121,7 @@ func (*serveCommand) serves()    {}
 func (*eventstoreServe) serves() {}
 
 // outlast makes the process go on when its outputs cannot be written. flush writes what is queued.
-func (p *process) outlast(stdout, stderr io.Writer) (flush func()) {
+func outlast(p *command.Process, stdout, stderr io.Writer) (flush func()) {
 	out, log := daemon.NewOutput(stdout), daemon.NewOutput(stderr)
 	p.Console = console.New(out, log)
 	p.Lost = func() uint64 { return out.Lost() + log.Lost() }
@@ -128,24 +131,17 @@ func (p *process) outlast(stdout, stderr io.Writer) (flush func()) {
 	}
 }
 
-func newParser(cli *commandLine, p *process) (*kong.Kong, error) {
+func newParser(cli *commandLine, p *command.Process) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("linkledger"),
 		kong.Description("A URL shortener whose database is its history. Every flag can also be "+
 			"given in the environment, as LINKLEDGER_ and the flag's name in capitals: "+
 			"LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL; or in a file that LINKLEDGER_LISTEN_FILE "+
 			"names."),
-		kong.Vars{"version": version}, config.Placeholders, helpTexts.Option(),
+		kong.Vars{"version": version}, config.Placeholders, allHelpTexts().Option(),
 		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
-		kong.Resolvers(config.Environment(p.getenv)),
+		kong.Resolvers(config.Environment(p.Getenv)),
 		kong.UsageOnError(),
 	)
-}
-
-// process is what a command gets from its process.
-type process struct {
-	console.Console
-
-	getenv func(string) string
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/address"
 	"linkledger/internal/admin"
 	"linkledger/internal/app"
@@ -31,7 +32,7 @@ type serveCommand struct {
 
 // Run runs the service until ctx ends.
 func (c *serveCommand) Run(
-	ctx context.Context, p *process, call *kong.Context,
+	ctx context.Context, p *command.Process, call *kong.Context,
 ) (err error) {
 	if err := c.check(); err != nil {
 		return err
@@ -56,7 +57,7 @@ func (c *serveCommand) Run(
 		Serving: c.Serving, Backends: c.Backends,
 		Redirecting: redirecting, Projecting: c.Projecting,
 		Origins: c.CORSOrigins, Roles: c.Roles, Version: version,
-		Settings: settings(call), Getenv: p.getenv, Logger: p.Logger, LostLines: p.Lost,
+		Settings: settings(call), Getenv: p.Getenv, Logger: p.Logger, LostLines: p.Lost,
 	}
 	if c.Backup != "" {
 		cfg.Backups = backups.NewSchedule(backups.ScheduleConfig{

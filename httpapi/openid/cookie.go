@@ -13,7 +13,9 @@ import (
 func (p *Provider) started(r *http.Request) (begun.SignIn, error) {
 	cookies := r.CookiesNamed(p.cookieName(r))
 	if len(cookies) == 0 {
-		return begun.SignIn{}, fmt.Errorf("%w: the browser has not begun it, or long ago", ErrInvalid)
+		return begun.SignIn{}, fmt.Errorf(
+			"%w: the browser has not begun it, or long ago", ErrInvalid,
+		)
 	}
 	if len(cookies) > 1 {
 		return begun.SignIn{}, fmt.Errorf("%w: there are several cookies of sign-ins", ErrInvalid)

@@ -20,7 +20,8 @@ import (
 // change runs a command on an account and prints the account after it. is reports whether the
 // account is shown as the command was to leave it.
 func change(
-	ctx context.Context, o installation.Operator, does effect.Kind, is func(accountlist.Account) bool,
+	ctx context.Context, o installation.Operator, does effect.Kind,
+	is func(accountlist.Account) bool,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
 ) error {
 	return changeTo(

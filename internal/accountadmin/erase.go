@@ -38,7 +38,8 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 		err = e.members(ctx, outcome.Account)
 		e.awaitNotes(ctx, outcome.Position)
 		erased := func(shown accountlist.Account) bool { return shown.Erased }
-		return errors.Join(err, effect.Check(ctx, e.db, effect.Ends, effect.OfAccount(outcome, erased)))
+		left := effect.OfAccount(outcome, erased)
+		return errors.Join(err, effect.Check(ctx, e.db, effect.Ends, left))
 	})
 	if err != nil {
 		return err

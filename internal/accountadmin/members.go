@@ -56,7 +56,10 @@ func ListMembers(ctx context.Context, o installation.Operator, username string) 
 			m.Group, console.Time(m.Since),
 		}
 	}
-	return console.List(o.Stdout, o.JSON, printed, console.Row{"id", "name", "mail", "role", "group", "since"}, rows)
+	return console.List(
+		o.Stdout, o.JSON, printed,
+		console.Row{"id", "name", "mail", "role", "group", "since"}, rows,
+	)
 }
 
 // SetMember gives a person a role in an account.

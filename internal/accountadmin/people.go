@@ -52,6 +52,7 @@ func ListPeople(ctx context.Context, o installation.Operator) error {
 		}
 	}
 	return console.List(
-		o.Stdout, o.JSON, printed, console.Row{"id", "name", "mail", "issuer", "subject", "known since"}, rows,
+		o.Stdout, o.JSON, printed,
+		console.Row{"id", "name", "mail", "issuer", "subject", "known since"}, rows,
 	)
 }

@@ -14,6 +14,9 @@ import (
 	"syscall"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"linkledger/internal/pgserver/binaries"
+	"linkledger/internal/pgserver/serveruser"
 )
 
 const (
@@ -94,7 +97,7 @@ func quoteList(path string) string { return `"` + strings.ReplaceAll(path, `"`, 
 
 // initCluster creates the cluster if it does not exist. It gets its name only when it is complete,
 // so an interrupted attempt leaves no incomplete cluster in use.
-func initCluster(ctx context.Context, f *folder, inst installation, unsafe bool) error {
+func initCluster(ctx context.Context, f *folder, inst binaries.Installation, unsafe bool) error {
 	_, err := os.Stat(f.cluster())
 	if err == nil {
 		return nil
@@ -109,7 +112,7 @@ func initCluster(ctx context.Context, f *folder, inst installation, unsafe bool)
 	if err != nil {
 		return fmt.Errorf("create database: %w", err)
 	}
-	if err := f.owner.chown(fresh); err != nil {
+	if err := f.owner.Chown(fresh); err != nil {
 		return err
 	}
 	if err := initdb(ctx, f, inst, fresh, unsafe); err != nil {
@@ -161,7 +164,9 @@ func removeUnfinished(dir string) error {
 	return nil
 }
 
-func initdb(ctx context.Context, f *folder, inst installation, dir string, unsafe bool) error {
+func initdb(
+	ctx context.Context, f *folder, inst binaries.Installation, dir string, unsafe bool,
+) error {
 	// Byte order sorts fastest and allows prefix searches by index. The character type makes upper
 	// and lower case work beyond ASCII.
 	args := []string{
@@ -171,15 +176,15 @@ func initdb(ctx context.Context, f *folder, inst installation, dir string, unsaf
 	if unsafe {
 		args = append(args, "--no-sync", "--wal-segsize=1")
 	}
-	cmd := inst.command(ctx, f, "initdb", args...)
-	cmd.SysProcAttr = f.owner.sysProcAttr(syscall.SIGKILL)
+	cmd := f.run(ctx, inst, "initdb", args...)
+	cmd.SysProcAttr = f.owner.SysProcAttr(syscall.SIGKILL)
 	var out []byte
 	var err error
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		runtime.LockOSThread() // the kernel sends the parent-death signal when the thread ends
-		if err = confineThread(); err == nil {
+		if err = serveruser.ConfineThread(); err == nil {
 			out, err = cmd.CombinedOutput()
 		}
 	}()
@@ -191,7 +196,7 @@ func initdb(ctx context.Context, f *folder, inst installation, dir string, unsaf
 		err = context.Cause(ctx)
 	}
 	return fmt.Errorf(
-		"create database: %w%s", f.owner.explain(err), lastLines(strings.Split(string(out), "\n")),
+		"create database: %w%s", f.owner.Explain(err), lastLines(strings.Split(string(out), "\n")),
 	)
 }
 

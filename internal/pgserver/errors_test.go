@@ -3,13 +3,14 @@ package pgserver
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"linkledger/internal/pgserver/binaries"
 )
 
 // wantStartError checks that a start fails with one line that contains the texts.
@@ -36,7 +37,7 @@ func wantStartError(t *testing.T, cfg Config, sentinel error, texts ...string) {
 func TestMissingBinaries(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Dir: t.TempDir(), BinDir: t.TempDir()}
-	wantStartError(t, cfg, ErrNotInstalled, "apt-get install postgresql", "LINKLEDGER_POSTGRES_BIN", cfg.BinDir)
+	wantStartError(t, cfg, binaries.ErrNotInstalled, "apt-get install postgresql", "LINKLEDGER_POSTGRES_BIN", cfg.BinDir)
 }
 
 func TestOldBinaries(t *testing.T) {
@@ -48,7 +49,7 @@ func TestOldBinaries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantStartError(t, Config{Dir: t.TempDir(), BinDir: bin}, ErrNotInstalled, "is PostgreSQL 13")
+	wantStartError(t, Config{Dir: t.TempDir(), BinDir: bin}, binaries.ErrNotInstalled, "is PostgreSQL 13")
 }
 
 func TestOtherVersion(t *testing.T) {
@@ -61,7 +62,7 @@ func TestOtherVersion(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(cluster, "PG_VERSION"), []byte("9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantStartError(t, config(dir), ErrOtherVersion, "made by PostgreSQL 9", "is PostgreSQL ", "install PostgreSQL 9")
+	wantStartError(t, config(dir), binaries.ErrOtherVersion, "made by PostgreSQL 9", "is PostgreSQL ", "install PostgreSQL 9")
 }
 
 func TestNoFolder(t *testing.T) {
@@ -125,51 +126,6 @@ func TestCancelledStart(t *testing.T) {
 		t.Errorf("got %v, want the context's cause", err)
 	}
 	start(t, config(dir))
-}
-
-func TestExplainSaysWhatToDo(t *testing.T) {
-	t.Parallel()
-	refused := &fs.PathError{Op: "fork/exec", Path: "postgres", Err: syscall.EPERM}
-	a := account{name: "nobody", drop: true}
-	if got := a.explain(refused).Error(); !strings.Contains(got, "run as an ordinary user") {
-		t.Errorf("refused user: %s", got)
-	}
-}
-
-func TestParseMajor(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int{
-		"postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n": 15,
-		"postgres (PostgreSQL) 17devel\n":                        17,
-		"postgres (PostgreSQL) 16\n":                             16,
-	} {
-		if got, err := parseMajor(text); err != nil || got != want {
-			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "mysqld 8.0", "postgres (PostgreSQL) new"} {
-		if _, err := parseMajor(text); err == nil {
-			t.Errorf("%q: no error", text)
-		}
-	}
-}
-
-func TestLibrariesOfUnpackedPackages(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	libs := filepath.Join(root, "usr/lib/x86_64-linux-gnu")
-	bin := filepath.Join(root, "usr/lib/postgresql/17/bin")
-	for _, dir := range []string{libs, bin} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := (installation{bin: bin}).libraries(); len(got) != 1 || got[0] != libs {
-		t.Errorf("got %v, want %s", got, libs)
-	}
-	if got := (installation{bin: "/usr/lib/postgresql/17/bin"}).libraries(); got != nil {
-		t.Errorf("installed packages need no folders, got %v", got)
-	}
 }
 
 func TestServerLog(t *testing.T) {

@@ -1,14 +1,20 @@
 package pgserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"linkledger/internal/pgserver/binaries"
+	"linkledger/internal/pgserver/orphan"
+	"linkledger/internal/pgserver/serveruser"
 )
 
 const (
@@ -18,10 +24,6 @@ const (
 	maxSocketPath = 107
 	// tempPrefix begins the name of a socket folder outside the data folder.
 	tempPrefix = "linkledger-postgres-"
-	// openDirPath is the path by which the server reaches a folder that it inherited as an open
-	// file, the first one after the standard files. The kernel does not check the parent folders
-	// for such a path.
-	openDirPath = "/proc/self/fd/3"
 )
 
 // ErrInUse means that another process runs a server on the data folder.
@@ -31,7 +33,7 @@ var ErrInUse = errors.New("data folder in use")
 type folder struct {
 	path    string // absolute and without symbolic links
 	lock    *os.File
-	owner   account
+	owner   serveruser.User
 	openDir *os.File // the folder, if the owner cannot enter a parent; else nil
 	socket  string   // folder of the socket, set by openSocket
 	aside   string   // folder of the cluster that setAside has renamed, else ""
@@ -60,7 +62,7 @@ func openFolder(dir string) (*folder, error) {
 		return nil, err
 	}
 	f := &folder{path: path, lock: lock}
-	if f.owner, err = serverAccount(f.cluster()); err != nil {
+	if f.owner, err = serveruser.Choose(f.cluster()); err != nil {
 		f.release()
 		return nil, err
 	}
@@ -100,25 +102,25 @@ func acquireLock(path string) (*os.File, error) {
 func (f *folder) cluster() string { return filepath.Join(f.path, "cluster") }
 
 // prepare gives the folder to the server's user and checks what that user can reach.
-func (f *folder) prepare(inst installation) error {
+func (f *folder) prepare(inst binaries.Installation) error {
 	//nolint:gosec // G302: a folder, closed to all but its owner
 	if err := os.Chmod(f.path, 0o700); err != nil {
 		return fmt.Errorf("close data folder to other users: %w", err)
 	}
 	for _, path := range []string{f.path, f.lock.Name()} {
-		if err := f.owner.chown(path); err != nil {
+		if err := f.owner.Chown(path); err != nil {
 			return err
 		}
 	}
-	open, err := f.owner.canReach(filepath.Join(inst.bin, "postgres"))
+	open, err := f.owner.CanReach(filepath.Join(inst.Bin, "postgres"))
 	if err != nil {
 		return err
 	}
 	if !open {
 		return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
-			"install PostgreSQL with apt-get, or run as an ordinary user", f.owner.name, inst.bin)
+			"install PostgreSQL with apt-get, or run as an ordinary user", f.owner.Name, inst.Bin)
 	}
-	if open, err = f.owner.canReach(f.path); err != nil || open {
+	if open, err = f.owner.CanReach(f.path); err != nil || open {
 		return err
 	}
 	if f.openDir, err = os.Open(f.path); err != nil {
@@ -133,7 +135,7 @@ func (f *folder) serverPath(path string) string {
 	if f.openDir == nil || !ok {
 		return path
 	}
-	return openDirPath + "/" + within
+	return orphan.OpenDirPath + "/" + within
 }
 
 // openSocket creates the folder of the socket: in the data folder if the path is short enough for a
@@ -153,21 +155,21 @@ func (f *folder) openSocket() error {
 		if err := os.Symlink(temp, link); err != nil {
 			return fmt.Errorf("link socket folder: %w", err)
 		}
-		open, err := f.owner.canReach(temp)
+		open, err := f.owner.CanReach(temp)
 		if err != nil {
 			return err
 		}
 		if !open {
 			return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
 				"choose another temporary folder with TMPDIR, or a data folder with a shorter path",
-				f.owner.name, filepath.Dir(temp))
+				f.owner.Name, filepath.Dir(temp))
 		}
-		return f.owner.chown(temp)
+		return f.owner.Chown(temp)
 	}
 	if err := os.Mkdir(link, 0o700); err != nil {
 		return fmt.Errorf("create socket folder: %w", err)
 	}
-	return f.owner.chown(link)
+	return f.owner.Chown(link)
 }
 
 // removeSocket removes the socket folder of an earlier server, also outside the data folder.
@@ -205,4 +207,16 @@ func (f *folder) release() {
 	if f.openDir != nil {
 		_ = f.openDir.Close()
 	}
+}
+
+// run returns the command of one of the binaries, which runs for the folder's owner.
+func (f *folder) run(
+	ctx context.Context, inst binaries.Installation, program string, args ...string,
+) *exec.Cmd {
+	cmd := inst.Command(ctx, program, args...)
+	cmd.Env = append(cmd.Env, "HOME="+f.path)
+	if f.openDir != nil {
+		cmd.ExtraFiles = []*os.File{f.openDir}
+	}
+	return cmd
 }

@@ -3,9 +3,10 @@ package pgserver
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"syscall"
+
+	"linkledger/internal/pgserver/serveruser"
 )
 
 // maxMode is the widest mode of a cluster that PostgreSQL accepts.
@@ -26,10 +27,10 @@ func (f *folder) mend() error {
 	if !ok || !info.IsDir() {
 		return nil
 	}
-	if !f.owner.drop && int(owner.Uid) != os.Geteuid() {
+	if !f.owner.Drop && int(owner.Uid) != os.Geteuid() {
 		return fmt.Errorf("%s belongs to user %s, and PostgreSQL has to run as the owner: run as "+
 			"that user, or give the folder to this one with sudo chown -R %d '%s'",
-			f.cluster(), userName(owner.Uid), os.Geteuid(), f.path)
+			f.cluster(), serveruser.NameOf(owner.Uid), os.Geteuid(), f.path)
 	}
 	if mode := info.Mode().Perm(); mode&^maxMode != 0 || mode&0o700 != 0o700 {
 		//nolint:gosec // G302: a folder, closed to all but its owner
@@ -37,37 +38,8 @@ func (f *folder) mend() error {
 			return fmt.Errorf("close the database to other users: %w", err)
 		}
 	}
-	if f.owner.drop && owner.Uid == 0 {
-		return f.chownCluster()
+	if f.owner.Drop && owner.Uid == 0 {
+		return f.owner.ChownAll(f.cluster())
 	}
 	return nil
-}
-
-// chownCluster gives the files of root in the cluster to the server's user, the folder itself last:
-// if the process is killed before, the next one begins again. It follows no link. It leaves out
-// files with several names, which somebody may have linked there.
-func (f *folder) chownCluster() (err error) {
-	root, err := os.OpenRoot(f.cluster())
-	if err != nil {
-		return fmt.Errorf("give the database to user %s: %w", f.owner.name, err)
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || name == "." {
-			return err
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		of, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || of.Uid != 0 || !info.IsDir() && of.Nlink > 1 {
-			return nil
-		}
-		return root.Lchown(name, int(f.owner.uid), int(f.owner.gid))
-	})
-	if err != nil {
-		return fmt.Errorf("give the database to user %s: %w", f.owner.name, err)
-	}
-	return f.owner.chown(f.cluster())
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
+
+	"linkledger/internal/pgserver/orphan"
 )
 
 // childDir makes the test binary act as a process that runs a server on the folder until it is
@@ -237,7 +239,7 @@ func TestStartWithStaleProcessID(t *testing.T) {
 	first := start(t, config(dir))
 	stop(t, first)
 	other := exec.CommandContext(t.Context(), "cat")
-	other.SysProcAttr = first.folder.owner.sysProcAttr(9)
+	other.SysProcAttr = first.folder.owner.SysProcAttr(9)
 	stdin, err := other.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +252,7 @@ func TestStartWithStaleProcessID(t *testing.T) {
 	if err := os.WriteFile(pidFile, []byte(stale), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.folder.owner.chown(pidFile); err != nil {
+	if err := first.folder.owner.Chown(pidFile); err != nil {
 		t.Fatal(err)
 	}
 	start(t, config(dir))
@@ -294,7 +296,7 @@ func TestClosedParentFolder(t *testing.T) {
 		if first.folder.openDir == nil {
 			t.Error("the folder was reached by its path")
 		}
-		for _, path := range []string{"/etc/shadow", secret, openDirPath + "/../secret"} {
+		for _, path := range []string{"/etc/shadow", secret, orphan.OpenDirPath + "/../secret"} {
 			if read, err := readBySQL(t, first.DSN(), path); err == nil {
 				t.Errorf("SQL reads %s: %q", path, read)
 			}
@@ -364,7 +366,7 @@ func wantConfined(t *testing.T, s *Server) {
 			t.Fatal(err)
 		}
 		want := map[string]string{"NoNewPrivs": "1"}
-		if s.folder.owner.drop {
+		if s.folder.owner.Drop {
 			for _, right := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
 				want[right] = "0000000000000000"
 			}

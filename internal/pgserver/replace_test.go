@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/internal/pgserver"
+	"linkledger/internal/pgserver/binaries"
 	"linkledger/internal/pgserver/postgrestest"
 )
 
@@ -87,7 +88,7 @@ func TestReplace(t *testing.T) {
 		nil, func(int, int) error { return errors.New("the keys have no copy") },
 	} {
 		_, err := pgserver.Start(t.Context(), pgserver.Config{Dir: dir, BinDir: other, Replace: replace})
-		if !errors.Is(err, pgserver.ErrOtherVersion) || !strings.Contains(err.Error(), "made by PostgreSQL "+first) ||
+		if !errors.Is(err, binaries.ErrOtherVersion) || !strings.Contains(err.Error(), "made by PostgreSQL "+first) ||
 			strings.Contains(err.Error(), "no copy") != (replace != nil) {
 			t.Errorf("got %v", err)
 		}

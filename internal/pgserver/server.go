@@ -20,6 +20,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"linkledger/condition"
+	"linkledger/internal/pgserver/binaries"
+	"linkledger/internal/pgserver/orphan"
+	"linkledger/internal/pgserver/serveruser"
 )
 
 const (
@@ -76,7 +79,8 @@ type Server struct {
 // first start creates the database. Recovery after a crash may take long. ctx bounds the start and
 // has no effect on the running server.
 //
-// It fails with [ErrNotInstalled] if no PostgreSQL is found, with [ErrOtherVersion] if the folder
+// It fails with [binaries.ErrNotInstalled] if no PostgreSQL is found, with
+// [binaries.ErrOtherVersion] if the folder
 // needs another PostgreSQL that Config.Replace does not replace, and with [ErrInUse] if another
 // process runs a server on the folder.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
@@ -100,11 +104,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 
 // startIn starts the server process on a folder that this process has locked.
 func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
-	inst, err := findInstallation(ctx, cfg.BinDir, f.cluster())
-	other, replaced := errors.AsType[*otherVersionError](err)
+	inst, err := binaries.Find(ctx, cfg.BinDir, f.cluster())
+	other, replaced := errors.AsType[*binaries.OtherVersionError](err)
 	if replaced && cfg.Replace != nil {
-		inst = other.newest
-		if err = cfg.Replace(other.made, inst.major); err != nil {
+		inst = other.Newest
+		if err = cfg.Replace(other.Made, inst.Major); err != nil {
 			err = fmt.Errorf("%w; %w", other, err)
 		}
 	}
@@ -114,11 +118,11 @@ func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
 	if err := f.prepare(inst); err != nil {
 		return nil, err
 	}
-	if err := endOrphans(ctx, f.cluster()); err != nil {
+	if err := orphan.End(ctx, f.cluster()); err != nil {
 		return nil, err
 	}
 	if replaced {
-		err = f.setAside(other.made)
+		err = f.setAside(other.Made)
 	} else {
 		err = f.mend()
 	}
@@ -134,7 +138,9 @@ func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
 	return launch(ctx, f, inst, cfg)
 }
 
-func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Server, error) {
+func launch(
+	ctx context.Context, f *folder, inst binaries.Installation, cfg Config,
+) (*Server, error) {
 	logger := cfg.Logger
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -148,18 +154,18 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 		),
 	}
 	s.command = func() *exec.Cmd {
-		cmd := inst.command(
-			context.WithoutCancel(ctx), f, "postgres", serverArgs(f, cfg)...,
+		cmd := f.run(
+			context.WithoutCancel(ctx), inst, "postgres", serverArgs(f, cfg)...,
 		)
 		cmd.Stdout, cmd.Stderr = io.Discard, s.log
 		// SIGINT is PostgreSQL's fast shutdown.
-		cmd.SysProcAttr = f.owner.sysProcAttr(syscall.SIGINT)
+		cmd.SysProcAttr = f.owner.SysProcAttr(syscall.SIGINT)
 		return cmd
 	}
 	started := make(chan error, 1)
 	go s.run(started) //nolint:gosec // the server outlives the context of its start
 	if err := <-started; err != nil {
-		return nil, f.owner.explain(err)
+		return nil, f.owner.Explain(err)
 	}
 	return s, nil
 }
@@ -169,7 +175,7 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 // ends, not when the process does, and the thread is confined.
 func (s *Server) run(started chan<- error) {
 	runtime.LockOSThread()
-	err := confineThread()
+	err := serveruser.ConfineThread()
 	if err == nil {
 		err = s.startProcess()
 	}

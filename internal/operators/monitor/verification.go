@@ -82,13 +82,14 @@ func (m *Monitor) runVerifications(ctx context.Context) {
 }
 
 func (m *Monitor) runVerification(ctx context.Context, name string) {
-	result, err := projections.Verify(ctx, m.cfg.DB, m.cfg.Store, name, func(all []status.Progress) {
+	show := func(all []status.Progress) {
 		for _, p := range all {
 			m.verifications.update(name, func(v *Verification) {
 				v.Percent, v.Rate = percent(p.Position, p.Head), p.Rate
 			})
 		}
-	})
+	}
+	result, err := projections.Verify(ctx, m.cfg.DB, m.cfg.Store, name, show)
 	m.verifications.update(name, func(v *Verification) {
 		v.Ended, v.Result = time.Now(), result
 		if err != nil {

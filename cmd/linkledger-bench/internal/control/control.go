@@ -24,8 +24,8 @@ import (
 // ready matches the line that Serve prints with its addresses.
 var ready = regexp.MustCompile(`control is ready: (\S+) (\S+)`)
 
-// Serve serves the control on two free ports of this machine until ctx ends. It prints its addresses
-// when it is ready.
+// Serve serves the control on two free ports of this machine until ctx ends. It prints its
+// addresses when it is ready.
 func Serve(ctx context.Context, stdout io.Writer) error {
 	var listen net.ListenConfig
 	web, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")

@@ -1,4 +1,6 @@
-package pgserver
+// Package orphan ends the servers that a killed process has left running. It MUST NOT end any
+// server but those of one cluster.
+package orphan
 
 import (
 	"bytes"
@@ -19,11 +21,15 @@ const (
 	orphanPoll    = 10 * time.Millisecond
 )
 
-// endOrphans stops the servers that a killed process left running on the cluster. The caller MUST
+// OpenDirPath is the path by which a server reaches a folder that it inherited as an open file, the
+// first one after the standard files. The kernel does not check the parent folders for such a path.
+const OpenDirPath = "/proc/self/fd/3"
+
+// End stops the servers that a killed process left running on the cluster. The caller MUST
 // hold the lock of the folder, so that any running server is an orphan. The process id in
 // postmaster.pid is not used: the id may belong to another process now, and PostgreSQL would refuse
 // to start because of it. So the file is removed.
-func endOrphans(ctx context.Context, cluster string) error {
+func End(ctx context.Context, cluster string) error {
 	pids, err := postmasters(cluster)
 	if err != nil {
 		return err
@@ -100,7 +106,7 @@ func serves(pid int, cluster string) bool {
 		return false
 	}
 	return bytes.HasPrefix(args, []byte("-D\x00"+cluster+"\x00")) ||
-		bytes.HasPrefix(args, []byte("-D\x00"+openDirPath+"/")) && worksIn(pid, cluster)
+		bytes.HasPrefix(args, []byte("-D\x00"+OpenDirPath+"/")) && worksIn(pid, cluster)
 }
 
 // worksIn reports whether the working folder of a process is dir. A server works in its cluster.

@@ -1,4 +1,6 @@
-package main
+// Package auditcommand has the commands that read the log for auditors and restore links from it:
+// their flags, and what they call. It MUST NOT do more.
+package auditcommand
 
 import (
 	"context"
@@ -7,13 +9,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/auditor"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 )
 
-// auditCommand groups the commands that read the log for auditors and restore links from it.
-type auditCommand struct {
+// Audit groups the commands that read the log for auditors and restore links from it.
+type Audit struct {
 	History auditHistory `cmd:"" help:"Show all events of a hash and of the links that used it."`
 	At      auditAt      `cmd:"" help:"Show where a hash led at a time, with its link's settings."`
 	Export  auditExport  `cmd:"" help:"Write stored events to a file that ends with a manifest."`
@@ -41,52 +44,52 @@ type auditHistory struct {
 }
 
 // Run prints all events of the hash and of the links that ever used it.
-func (c *auditHistory) Run(ctx context.Context, p *process) error {
-	return auditor.History(ctx, operator(&c.Installation, p), auditor.HistoryQuery{
+func (c *auditHistory) Run(ctx context.Context, p *command.Process) error {
+	return auditor.History(ctx, command.Operator(&c.Installation, p), auditor.HistoryQuery{
 		Hash: c.Hash, Account: c.Account, By: c.By, Clicks: c.Clicks, Format: c.Format,
 	})
 }
 
 // auditAt prints where a hash led at a time.
 type auditAt struct {
-	operatorFlags
+	command.OperatorFlags
 	Hash    string  `arg:"" help:"Hash of a link at that time."`
 	Time    instant `help:"${at_time}" placeholder:"TIME" required:""`
 	Account string  `help:"${account}" placeholder:"NAME"`
 }
 
 // Run prints where the hash led at the time, and the settings of its link.
-func (c *auditAt) Run(ctx context.Context, p *process) error {
-	return auditor.LinkAt(ctx, c.by(p), c.Hash, c.Account, c.Time.Time)
+func (c *auditAt) Run(ctx context.Context, p *command.Process) error {
+	return auditor.LinkAt(ctx, c.By(p), c.Hash, c.Account, c.Time.Time)
 }
 
 // auditRestore restores a link.
 type auditRestore struct {
-	operatorFlags
+	command.OperatorFlags
 	Hash     string `arg:"" help:"Hash of the link, or its hash when it was deleted."`
 	Revision *int64 `help:"${revision}" placeholder:"N"`
 	BaseURL  string `help:"${link_base}" placeholder:"URL" validate:"omitempty,base_url"`
 }
 
 // Run undoes the deletion of the link, or returns it to its state after a revision.
-func (c *auditRestore) Run(ctx context.Context, p *process) error {
-	return auditor.Restore(ctx, c.by(p), c.Hash, c.Revision, c.BaseURL)
+func (c *auditRestore) Run(ctx context.Context, p *command.Process) error {
+	return auditor.Restore(ctx, c.By(p), c.Hash, c.Revision, c.BaseURL)
 }
 
 // auditUndo undoes a batch.
 type auditUndo struct {
-	operatorFlags
+	command.OperatorFlags
 	Batch   string `arg:"" help:"Id of a batch, as audit history shows it."`
 	BaseURL string `help:"${link_base}" placeholder:"URL" validate:"omitempty,base_url"`
 }
 
 // Run undoes the changes of one API call, except for links that were changed since.
-func (c *auditUndo) Run(ctx context.Context, p *process) error {
+func (c *auditUndo) Run(ctx context.Context, p *command.Process) error {
 	batch, err := uuid.Parse(c.Batch)
 	if err != nil {
 		return usage.Errorf("the id of a batch is a UUID, not %q", c.Batch)
 	}
-	return auditor.Undo(ctx, c.by(p), batch, c.BaseURL)
+	return auditor.Undo(ctx, c.By(p), batch, c.BaseURL)
 }
 
 // auditExport writes the stored events to a file.
@@ -101,8 +104,8 @@ type auditExport struct {
 }
 
 // Run writes the stored events to the output, which ends with a manifest.
-func (c *auditExport) Run(ctx context.Context, p *process) error {
-	return auditor.Export(ctx, operator(&c.Installation, p), auditor.ExportRequest{
+func (c *auditExport) Run(ctx context.Context, p *command.Process) error {
+	return auditor.Export(ctx, command.Operator(&c.Installation, p), auditor.ExportRequest{
 		Account: c.Account, From: c.From.Time, To: c.To.Time, Format: c.Format, Output: c.Output,
 		Resume: c.Resume,
 	})
@@ -114,7 +117,7 @@ type auditImportCheck struct {
 }
 
 // Run fails if the file differs from its manifest.
-func (c *auditImportCheck) Run(p *process) error {
+func (c *auditImportCheck) Run(p *command.Process) error {
 	return auditor.CheckExport(c.File, p.Stdout)
 }
 

@@ -1,15 +1,18 @@
-package main
+// Package projectionscommand has the commands that show and operate the projections: their flags,
+// and what they call. It MUST NOT do more.
+package projectionscommand
 
 import (
 	"context"
 	"time"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/maintenance"
 	"linkledger/internal/usage"
 )
 
-// projectionsCommand groups the commands that show and operate the projections.
-type projectionsCommand struct {
+// Projections groups the commands that show and operate the projections.
+type Projections struct {
 	List        projectionsList        `cmd:"" help:"List the projections and their generations."`
 	Status      projectionsStatus      `cmd:"" help:"${status_command}"`
 	Pause       projectionsPause       `cmd:"" help:"Stop updating a projection until it resumes."`
@@ -22,51 +25,51 @@ type projectionsCommand struct {
 }
 
 type projectionsList struct {
-	operatorFlags
+	command.OperatorFlags
 }
 
 // Run prints the projections and their generations.
-func (c *projectionsList) Run(ctx context.Context, p *process) error {
-	return maintenance.List(ctx, c.by(p))
+func (c *projectionsList) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.List(ctx, c.By(p))
 }
 
 type projectionsStatus struct {
-	operatorFlags
+	command.OperatorFlags
 	Watch    bool          `help:"Repeat the output until Ctrl-C."`
 	Interval time.Duration `help:"Time between two outputs of --watch." default:"1s"`
 }
 
 // Run prints the progress of each projection. With --watch it does so until ctx ends.
-func (c *projectionsStatus) Run(ctx context.Context, p *process) error {
+func (c *projectionsStatus) Run(ctx context.Context, p *command.Process) error {
 	if c.Interval < 100*time.Millisecond {
 		return usage.Errorf("%s is not valid for --interval: give at least 100ms", c.Interval)
 	}
-	return maintenance.Status(ctx, c.by(p), c.Watch, c.Interval)
+	return maintenance.Status(ctx, c.By(p), c.Watch, c.Interval)
 }
 
 type projectionsPause struct {
-	operatorFlags
+	command.OperatorFlags
 	Name string `arg:"" help:"Name of the projection."`
 }
 
 // Run stops the updates of the projection until it is resumed.
-func (c *projectionsPause) Run(ctx context.Context, p *process) error {
-	return maintenance.Pause(ctx, c.by(p), c.Name)
+func (c *projectionsPause) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.Pause(ctx, c.By(p), c.Name)
 }
 
 type projectionsResume struct {
-	operatorFlags
+	command.OperatorFlags
 	Name string `arg:"" help:"Name of the projection."`
 }
 
 // Run ends a pause, or lets a stopped projection try again at once.
-func (c *projectionsResume) Run(ctx context.Context, p *process) error {
-	return maintenance.Resume(ctx, c.by(p), c.Name)
+func (c *projectionsResume) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.Resume(ctx, c.By(p), c.Name)
 }
 
 // someProjections has the flags that select one projection or all.
 type someProjections struct {
-	operatorFlags
+	command.OperatorFlags
 	Name string `arg:"" optional:"" help:"Name of the projection."`
 	All  bool   `help:"All projections."`
 }
@@ -87,12 +90,12 @@ type projectionsVerify struct {
 }
 
 // Run prints the rows that differ from a replay of the log, and fails if there are any.
-func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
+func (c *projectionsVerify) Run(ctx context.Context, p *command.Process) error {
 	names, err := c.names()
 	if err != nil {
 		return err
 	}
-	return maintenance.Verify(ctx, c.by(p), names)
+	return maintenance.Verify(ctx, c.By(p), names)
 }
 
 type projectionsRebuild struct {
@@ -103,7 +106,7 @@ type projectionsRebuild struct {
 }
 
 // Run builds the next generations, and returns when they serve readers.
-func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
+func (c *projectionsRebuild) Run(ctx context.Context, p *command.Process) error {
 	words, err := maintenance.ReadWords(c.Agents, c.BuiltInAgents)
 	if err != nil {
 		return err
@@ -120,17 +123,17 @@ func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 	if c.Connections < 8 || c.Connections > 100 {
 		return usage.Errorf("--connections must be 8 to 100, not %d", c.Connections)
 	}
-	return maintenance.Rebuild(ctx, c.by(p), cfg)
+	return maintenance.Rebuild(ctx, c.By(p), cfg)
 }
 
 type projectionsRollback struct {
-	operatorFlags
+	command.OperatorFlags
 	Name string `arg:"" help:"Name of the projection."`
 }
 
 // Run switches readers back to the previous generation.
-func (c *projectionsRollback) Run(ctx context.Context, p *process) error {
-	return maintenance.Rollback(ctx, c.by(p), c.Name)
+func (c *projectionsRollback) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.Rollback(ctx, c.By(p), c.Name)
 }
 
 type projectionsPrune struct {
@@ -138,12 +141,12 @@ type projectionsPrune struct {
 }
 
 // Run deletes the generations that do not serve.
-func (c *projectionsPrune) Run(ctx context.Context, p *process) error {
+func (c *projectionsPrune) Run(ctx context.Context, p *command.Process) error {
 	names, err := c.names()
 	if err != nil {
 		return err
 	}
-	return maintenance.Prune(ctx, c.by(p), names)
+	return maintenance.Prune(ctx, c.By(p), names)
 }
 
 type projectionsDeadLetters struct {
@@ -155,18 +158,18 @@ type projectionsDeadLetters struct {
 }
 
 type deadLettersList struct {
-	operatorFlags
+	command.OperatorFlags
 	Name string `arg:"" optional:"" help:"Name of the projection; all by default."`
 }
 
 // Run prints the dead letters of the projection, or of all.
-func (c *deadLettersList) Run(ctx context.Context, p *process) error {
-	return maintenance.DeadLetters(ctx, c.by(p), c.Name)
+func (c *deadLettersList) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.DeadLetters(ctx, c.By(p), c.Name)
 }
 
 // letterFlags has the flags that select dead letters.
 type letterFlags struct {
-	operatorFlags
+	command.OperatorFlags
 	Name   string `arg:"" help:"Name of the projection."`
 	Stream string `help:"Only the events of this stream." placeholder:"STREAM"`
 }
@@ -180,8 +183,8 @@ type deadLettersRetry struct {
 }
 
 // Run applies the selected dead letters in the order of the log.
-func (c *deadLettersRetry) Run(ctx context.Context, p *process) error {
-	return maintenance.RetryDeadLetters(ctx, c.by(p), c.selection())
+func (c *deadLettersRetry) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.RetryDeadLetters(ctx, c.By(p), c.selection())
 }
 
 type deadLettersDiscard struct {
@@ -189,18 +192,18 @@ type deadLettersDiscard struct {
 }
 
 // Run gives up the first of the selected dead letters, and applies what follows them.
-func (c *deadLettersDiscard) Run(ctx context.Context, p *process) error {
-	return maintenance.DiscardDeadLetters(ctx, c.by(p), c.selection())
+func (c *deadLettersDiscard) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.DiscardDeadLetters(ctx, c.By(p), c.selection())
 }
 
 type deadLettersDiscarded struct {
-	operatorFlags
+	command.OperatorFlags
 	Name string `arg:"" optional:"" help:"Name of the projection; all by default."`
 }
 
 // Run prints the events that were discarded.
-func (c *deadLettersDiscarded) Run(ctx context.Context, p *process) error {
-	return maintenance.DiscardedEvents(ctx, c.by(p), c.Name)
+func (c *deadLettersDiscarded) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.DiscardedEvents(ctx, c.By(p), c.Name)
 }
 
 type deadLettersRestore struct {
@@ -208,6 +211,6 @@ type deadLettersRestore struct {
 }
 
 // Run takes back that the selected events were discarded.
-func (c *deadLettersRestore) Run(ctx context.Context, p *process) error {
-	return maintenance.RestoreDiscarded(ctx, c.by(p), c.selection())
+func (c *deadLettersRestore) Run(ctx context.Context, p *command.Process) error {
+	return maintenance.RestoreDiscarded(ctx, c.By(p), c.selection())
 }

@@ -1,22 +1,23 @@
-package main
+package accountcommand
 
 import (
 	"context"
 	"time"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/sessionadmin"
 	"linkledger/internal/signinlink"
 	"linkledger/internal/usage"
 )
 
-// consoleCommand groups the commands about the console.
-type consoleCommand struct {
+// Console groups the commands about the console.
+type Console struct {
 	Link    consoleLink    `cmd:"" help:"Print a link that signs a browser in once."`
 	Session consoleSession `cmd:"" help:"List and end the sessions of operators."`
 }
 
 type consoleLink struct {
-	operatorFlags
+	command.OperatorFlags
 	Username string        `help:"User name of the account to sign in to."`
 	Key      string        `help:"${session_key}" placeholder:"ID"`
 	Operator bool          `help:"${session_operator}"`
@@ -25,14 +26,14 @@ type consoleLink struct {
 }
 
 // Run prints a link that signs a browser in once.
-func (c *consoleLink) Run(ctx context.Context, p *process) error {
+func (c *consoleLink) Run(ctx context.Context, p *command.Process) error {
 	if c.Username == "" && !c.Operator {
 		return usage.Errorf("say whom the link signs in: give --username, --operator or both")
 	}
 	if c.ValidFor <= 0 || c.ValidFor > 24*time.Hour {
 		return usage.Errorf("--valid-for must be more than 0 and at most 24h")
 	}
-	return sessionadmin.MakeSignInLink(ctx, c.by(p), signinlink.Wanted{
+	return sessionadmin.MakeSignInLink(ctx, c.By(p), signinlink.Wanted{
 		Username: c.Username, Key: c.Key, Operator: c.Operator, ValidFor: c.ValidFor,
 	}, c.BaseURL)
 }
@@ -44,20 +45,20 @@ type consoleSession struct {
 }
 
 type consoleSessionList struct {
-	operatorFlags
+	command.OperatorFlags
 }
 
 // Run lists the sessions of operators and the sessions without an account.
-func (c *consoleSessionList) Run(ctx context.Context, p *process) error {
-	return sessionadmin.ListSessions(ctx, c.by(p))
+func (c *consoleSessionList) Run(ctx context.Context, p *command.Process) error {
+	return sessionadmin.ListSessions(ctx, c.By(p))
 }
 
 type consoleSessionEnd struct {
-	operatorFlags
+	command.OperatorFlags
 	ID string `arg:"" help:"Id of the session, as console session list shows it."`
 }
 
 // Run ends a session.
-func (c *consoleSessionEnd) Run(ctx context.Context, p *process) error {
-	return sessionadmin.EndSession(ctx, c.by(p), c.ID)
+func (c *consoleSessionEnd) Run(ctx context.Context, p *command.Process) error {
+	return sessionadmin.EndSession(ctx, c.By(p), c.ID)
 }

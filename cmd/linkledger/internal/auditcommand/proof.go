@@ -1,8 +1,9 @@
-package main
+package auditcommand
 
 import (
 	"context"
 
+	"linkledger/cmd/linkledger/internal/command"
 	"linkledger/internal/attestation"
 	"linkledger/internal/installation"
 	"linkledger/internal/secret"
@@ -15,7 +16,7 @@ type auditKey struct {
 }
 
 // Run writes a new signing key to the file and prints its public half.
-func (c *auditKey) Run(p *process) error {
+func (c *auditKey) Run(p *command.Process) error {
 	return attestation.NewKey(c.File, c.Name, p.Stdout)
 }
 
@@ -36,8 +37,8 @@ type auditCheckpoint struct {
 }
 
 // Run prints the signed head of the log.
-func (c *auditCheckpoint) Run(ctx context.Context, p *process) error {
-	return attestation.Checkpoint(ctx, operator(&c.Installation, p), c.SigningKey)
+func (c *auditCheckpoint) Run(ctx context.Context, p *command.Process) error {
+	return attestation.Checkpoint(ctx, command.Operator(&c.Installation, p), c.SigningKey)
 }
 
 // auditProve prints proofs.
@@ -51,8 +52,8 @@ type auditProve struct {
 }
 
 // Run prints the proofs of the events of a link, and that the log continues older heads.
-func (c *auditProve) Run(ctx context.Context, p *process) error {
-	return attestation.Prove(ctx, operator(&c.Installation, p), attestation.ProofRequest{
+func (c *auditProve) Run(ctx context.Context, p *command.Process) error {
+	return attestation.Prove(ctx, command.Operator(&c.Installation, p), attestation.ProofRequest{
 		Hash: c.Hash, Checkpoint: c.Checkpoint, Since: c.Since, SigningKey: c.SigningKey,
 		PublicKey: c.PublicKey,
 	})
@@ -65,18 +66,18 @@ type auditVerifyProof struct {
 }
 
 // Run prints what the file proves. It fails if a proof is wrong.
-func (c *auditVerifyProof) Run(p *process) error {
+func (c *auditVerifyProof) Run(p *command.Process) error {
 	return attestation.VerifyProof(c.File, c.PublicKey, p.Stdout)
 }
 
 // auditVerify compares the log with its tree and with signed heads.
 type auditVerify struct {
-	operatorFlags
+	command.OperatorFlags
 	trusted
 	Checkpoint []string `help:"${checkpoints}" placeholder:"FILE" type:"existingfile"`
 }
 
 // Run prints the first event that differs from the tree or from a signed head, and then fails.
-func (c *auditVerify) Run(ctx context.Context, p *process) error {
-	return attestation.Verify(ctx, c.by(p), c.Checkpoint, c.PublicKey)
+func (c *auditVerify) Run(ctx context.Context, p *command.Process) error {
+	return attestation.Verify(ctx, c.By(p), c.Checkpoint, c.PublicKey)
 }

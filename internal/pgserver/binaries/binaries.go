@@ -1,4 +1,6 @@
-package pgserver
+// Package binaries finds the PostgreSQL server binaries of this machine that run a cluster. It MUST
+// NOT change the cluster.
+package binaries
 
 import (
 	"cmp"
@@ -33,57 +35,57 @@ var (
 	ErrOtherVersion = errors.New("data folder of another PostgreSQL version")
 )
 
-// installation is one set of PostgreSQL server binaries.
-type installation struct {
-	bin   string // folder of initdb and postgres
-	major int
+// Installation is one set of PostgreSQL server binaries.
+type Installation struct {
+	Bin   string // folder of initdb and postgres
+	Major int
 }
 
-// findInstallation returns the binaries for a cluster: those of its own version if it exists, else
+// Find returns the binaries for a cluster: those of its own version if it exists, else
 // the newest. If bin is not empty, it considers only that folder.
-func findInstallation(ctx context.Context, bin, cluster string) (installation, error) {
+func Find(ctx context.Context, bin, cluster string) (Installation, error) {
 	candidates, err := installations(ctx, bin)
 	if err != nil {
-		return installation{}, err
+		return Installation{}, err
 	}
 	made, err := clusterMajor(cluster)
 	if err != nil {
-		return installation{}, err
+		return Installation{}, err
 	}
 	newest := slices.MaxFunc(
-		candidates, func(a, b installation) int { return cmp.Compare(a.major, b.major) },
+		candidates, func(a, b Installation) int { return cmp.Compare(a.Major, b.Major) },
 	)
 	if made == 0 {
 		return newest, nil
 	}
 	for _, c := range candidates {
-		if c.major == made {
+		if c.Major == made {
 			return c, nil
 		}
 	}
-	return installation{}, &otherVersionError{cluster: cluster, made: made, newest: newest}
+	return Installation{}, &OtherVersionError{cluster: cluster, Made: made, Newest: newest}
 }
 
-// otherVersionError is the error that no installation runs a cluster.
-type otherVersionError struct {
+// OtherVersionError is the error that no installation runs a cluster.
+type OtherVersionError struct {
 	cluster string
-	made    int // the version that made it
-	newest  installation
+	Made    int // the version that made it
+	Newest  Installation
 }
 
 // Error implements error.
-func (o *otherVersionError) Error() string {
+func (o *OtherVersionError) Error() string {
 	return fmt.Sprintf(
 		"%s: %s was made by PostgreSQL %d, %s is PostgreSQL %d: install PostgreSQL %d",
-		ErrOtherVersion, o.cluster, o.made, o.newest.bin, o.newest.major, o.made,
+		ErrOtherVersion, o.cluster, o.Made, o.Newest.Bin, o.Newest.Major, o.Made,
 	)
 }
 
 // Is makes the error one of ErrOtherVersion.
-func (o *otherVersionError) Is(target error) bool { return target == ErrOtherVersion }
+func (o *OtherVersionError) Is(target error) bool { return target == ErrOtherVersion }
 
-// installations returns at least one suitable installation, or fails with ErrNotInstalled.
-func installations(ctx context.Context, bin string) ([]installation, error) {
+// installations returns at least one suitable Installation, or fails with ErrNotInstalled.
+func installations(ctx context.Context, bin string) ([]Installation, error) {
 	if bin != "" {
 		inst, err := inspect(ctx, bin)
 		if ctx.Err() != nil {
@@ -92,7 +94,7 @@ func installations(ctx context.Context, bin string) ([]installation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
 		}
-		return []installation{inst}, nil
+		return []Installation{inst}, nil
 	}
 	bins, err := filepath.Glob(debianBins)
 	if err != nil {
@@ -104,7 +106,7 @@ func installations(ctx context.Context, bin string) ([]installation, error) {
 			bins = append(bins, bin)
 		}
 	}
-	var found []installation
+	var found []Installation
 	for _, b := range bins {
 		// An unsuitable folder is skipped, because another one may be suitable.
 		if inst, err := inspect(ctx, b); err == nil {
@@ -121,27 +123,27 @@ func installations(ctx context.Context, bin string) ([]installation, error) {
 }
 
 // inspect reads the version of the binaries in a folder.
-func inspect(ctx context.Context, path string) (installation, error) {
+func inspect(ctx context.Context, path string) (Installation, error) {
 	bin, err := filepath.Abs(path)
 	if err != nil {
-		return installation{}, fmt.Errorf("find folder %s: %w", path, err)
+		return Installation{}, fmt.Errorf("find folder %s: %w", path, err)
 	}
 	if _, err := exec.LookPath(filepath.Join(bin, "initdb")); err != nil {
-		return installation{}, fmt.Errorf("no initdb in %s: %w", bin, err)
+		return Installation{}, fmt.Errorf("no initdb in %s: %w", bin, err)
 	}
-	inst := installation{bin: bin}
+	inst := Installation{Bin: bin}
 	ctx, cancel := context.WithTimeout(ctx, outputTimeout)
 	defer cancel()
-	out, err := inst.bare(ctx, "postgres", "--version").Output()
+	out, err := inst.Command(ctx, "postgres", "--version").Output()
 	if err != nil {
-		return installation{}, fmt.Errorf("ask %s/postgres for its version: %w", bin, err)
+		return Installation{}, fmt.Errorf("ask %s/postgres for its version: %w", bin, err)
 	}
-	inst.major, err = parseMajor(string(out))
+	inst.Major, err = parseMajor(string(out))
 	if err != nil {
-		return installation{}, err
+		return Installation{}, err
 	}
-	if inst.major < minMajor {
-		return installation{}, fmt.Errorf("%s is PostgreSQL %d", bin, inst.major)
+	if inst.Major < minMajor {
+		return Installation{}, fmt.Errorf("%s is PostgreSQL %d", bin, inst.Major)
 	}
 	return inst, nil
 }
@@ -161,12 +163,12 @@ func parseMajor(version string) (int, error) {
 	return major, nil
 }
 
-// bare returns the command of one of the binaries. It does not inherit the environment, so that
+// Command returns the command of one of the binaries. It does not inherit the environment, so that
 // PGDATA and similar variables have no effect.
-func (i installation) bare(ctx context.Context, program string, args ...string) *exec.Cmd {
+func (i Installation) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	//nolint:gosec // G204: the operator chooses the folder of the binaries
-	cmd := exec.CommandContext(ctx, filepath.Join(i.bin, program), args...)
-	cmd.Env = []string{"LC_ALL=C", "PATH=" + i.bin + ":/usr/local/bin:/usr/bin:/bin"}
+	cmd := exec.CommandContext(ctx, filepath.Join(i.Bin, program), args...)
+	cmd.Env = []string{"LC_ALL=C", "PATH=" + i.Bin + ":/usr/local/bin:/usr/bin:/bin"}
 	if libs := i.libraries(); len(libs) > 0 {
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+strings.Join(libs, ":"))
 	}
@@ -176,22 +178,10 @@ func (i installation) bare(ctx context.Context, program string, args ...string) 
 	return cmd
 }
 
-// command returns the command of one of the binaries, which runs for the folder's owner.
-func (i installation) command(
-	ctx context.Context, f *folder, program string, args ...string,
-) *exec.Cmd {
-	cmd := i.bare(ctx, program, args...)
-	cmd.Env = append(cmd.Env, "HOME="+f.path)
-	if f.openDir != nil {
-		cmd.ExtraFiles = []*os.File{f.openDir}
-	}
-	return cmd
-}
-
 // libraries returns the library folders of Debian packages that were unpacked into a folder instead
 // of being installed.
-func (i installation) libraries() []string {
-	root, _, unpacked := strings.Cut(i.bin, "/usr/lib/postgresql/")
+func (i Installation) libraries() []string {
+	root, _, unpacked := strings.Cut(i.Bin, "/usr/lib/postgresql/")
 	if !unpacked || root == "" {
 		return nil
 	}
