@@ -39,8 +39,10 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/proxies
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
+	TEST_BRANCHES=$$(mktemp -d) && export TEST_BRANCHES && trap 'rm -rf "$$TEST_BRANCHES"' EXIT && \
 	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
-	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 25m ./...
+	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 25m ./... && \
+	go run ./httpapi/branchtest/missedtest "$$TEST_BRANCHES"
 
 # The packages whose tests hold what PostgreSQL itself does.
 POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore/... \

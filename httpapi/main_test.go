@@ -13,5 +13,5 @@ import (
 
 func TestMain(m *testing.M) {
 	soak.Checks(10, 100)
-	goleak.VerifyTestMain(branchtest.Main{Of: []string{"operators"}, Main: postgrestest.Main{M: m}})
+	goleak.VerifyTestMain(branchtest.Main{Main: postgrestest.Main{M: m}})
 }

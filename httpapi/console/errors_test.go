@@ -28,7 +28,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(branchtest.Main{Of: []string{"owners"}, Main: postgrestest.Main{M: m}})
+	goleak.VerifyTestMain(branchtest.Main{Main: postgrestest.Main{M: m}})
 }
 
 // answering is an API that answers a number of calls with a body, and then fails.

@@ -5,7 +5,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"linkledger/httpapi/branchtest"
 	"linkledger/internal/pgserver/postgrestest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(branchtest.Main{Main: postgrestest.Main{M: m}})
+}

@@ -1,0 +1,27 @@
+// Command missedtest fails if the records of branches in a folder leave out a state of a page. It is the end of make
+// test, after the tests of all packages.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"linkledger/httpapi/branchtest"
+)
+
+func main() {
+	if _, err := exec.LookPath("chromium"); err != nil {
+		return // scripts of pages were not run
+	}
+	missed, err := branchtest.Missed(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if len(missed) > 0 {
+		fmt.Fprintf(os.Stderr, "no test renders these states of pages:\n%s\n", strings.Join(missed, "\n"))
+		os.Exit(1)
+	}
+}
