@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linkledger/events"
+	"linkledger/events/codec"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/httpapitest"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/commands/restoring"
 	"linkledger/events/archive"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
