@@ -316,6 +316,7 @@ func TestOptionsAndHead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = response.Body.Close() }()
 		return httpapitest.AnswerOf(t, response)
 	}
 	for path, allow := range map[string]string{

@@ -186,7 +186,7 @@ func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 	for name, a := range tenants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a.t, a.Client.T, a.member.T, a.at = t, t, t, now
+			a.t, a.T, a.member.T, a.at = t, t, t, now
 			a.isUnknownTo(stranger)
 			a.keysDependOnlyOnTheAccount(name == "account")
 			a.makesAllCalls(name == "none")

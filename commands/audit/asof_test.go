@@ -45,7 +45,7 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 					rt.Fatal(err)
 				}
 			}
-			if _, err := s.edit(t, request(account), hash, edit); err != nil {
+			if err := s.edit(t, request(account), hash, edit); err != nil {
 				rt.Fatal(err)
 			}
 		}

@@ -5,9 +5,9 @@
 //
 // The tree has one leaf per event of the log, in the order of the log. It leaves out streams of the
 // event store itself, whose names begin with $. A leaf is the line of the event in an ndjson
-// export, without the line end (see package leaf): position, stream, revision, id, type, time and the
-// stored bytes of metadata and data. An export of the whole log therefore contains all leaves, and
-// the root hash in its manifest is that of the tree over the same number of events. Linkledger
+// export, without the line end (see package leaf): position, stream, revision, id, type, time and
+// the stored bytes of metadata and data. An export of the whole log therefore contains all leaves,
+// and the root hash in its manifest is that of the tree over the same number of events. Linkledger
 // deletes no stream and removes no event from the log. If the event store is made to do so, the
 // tree shows it.
 //

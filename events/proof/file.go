@@ -212,7 +212,8 @@ func singleHead(text, public string) (Head, error) {
 	}
 	if len(heads) != 1 || heads[0].Signed != text {
 		return Head{}, fmt.Errorf(
-			"%w: the head has more than the signature of the key: %w", ErrUnproven, leaf.ErrNotCanonical,
+			"%w: the head has more than the signature of the key: %w",
+			ErrUnproven, leaf.ErrNotCanonical,
 		)
 	}
 	return heads[0], nil

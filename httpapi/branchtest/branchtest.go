@@ -66,6 +66,7 @@ func (b *branches) store(folder string) error {
 	if err != nil {
 		return err
 	}
+	//nolint:gosec // make test names the folder
 	return os.WriteFile(filepath.Join(folder, uuid.NewString()), encoded, 0o600)
 }
 

@@ -157,6 +157,7 @@ func TestBodyLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = response.Body.Close() }()
 		return httpapitest.AnswerOf(t, response)
 	}
 	padded := func(size int) string {

@@ -79,10 +79,9 @@ func (i Item) Code() apierror.Code { return apierror.Code(i.Error.Code) }
 // Wire returns a time as the API answers it.
 func Wire(at contract.Timestamp) string { return at.Format("2006-01-02T15:04:05-07:00") }
 
-// AnswerOf reads a response.
+// AnswerOf reads a response, which the caller closes.
 func AnswerOf(t testing.TB, response *http.Response) *Answer {
 	t.Helper()
-	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)

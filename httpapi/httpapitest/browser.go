@@ -143,6 +143,7 @@ type Browser struct {
 
 // NewBrowser returns a browser without cookies.
 func NewBrowser(t testing.TB, handler http.Handler) *Browser {
+	t.Helper()
 	return &Browser{t, handler, make(map[string]*http.Cookie)}
 }
 

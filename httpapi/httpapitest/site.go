@@ -31,6 +31,7 @@ func (s *Stack) Started(t *testing.T, of accountlist.NewSession) *Browser {
 	if err != nil {
 		t.Error(err)
 	}
+	//nolint:gosec // a browser sends the name and the value alone
 	cookie := &http.Cookie{Name: "linkledger", Value: secret}
 	return &Browser{t, s.Server, map[string]*http.Cookie{cookie.Name: cookie}}
 }

@@ -28,6 +28,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
 	"linkledger/httpapi"
+	"linkledger/httpapi/branchtest"
 	v3 "linkledger/httpapi/v3"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/internal/wiring"
@@ -42,10 +43,10 @@ import (
 	"linkledger/queries/progress"
 )
 
-// Main runs the tests of a package that uses stacks.
+// Main runs the tests of a package that uses stacks. It records which branches of templates they take.
 func Main(m *testing.M) {
 	soak.Checks(10, 100)
-	goleak.VerifyTestMain(postgrestest.Main{M: m})
+	goleak.VerifyTestMain(branchtest.Main{Main: postgrestest.Main{M: m}})
 }
 
 // Impatient answers writes soon although the read models do not show them.

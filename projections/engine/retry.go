@@ -17,8 +17,8 @@ const (
 	retriedStreams = 100
 )
 
-// retry tries the dead letters of all streams again and again. Each new owner of a projection begins
-// with a try, because it may be of another version. It runs beside the batches.
+// retry tries the dead letters of all streams again and again. Each new owner of a projection
+// begins with a try, because it may be of another version. It runs beside the batches.
 func (l *leaseholder) retry(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.RetryInterval)
 	defer ticker.Stop()

@@ -1,5 +1,5 @@
-// Package undo decides what an undo does to a link: it folds what a batch has changed in it, and says
-// how the link was before. It decides from events alone, and appends nothing.
+// Package undo decides what an undo does to a link: it folds what a batch has changed in it, and
+// says how the link was before. It decides from events alone, and appends nothing.
 package undo
 
 import (

@@ -1,6 +1,6 @@
 // Package streamcheck finds out whether readers of the streams of Linkledger get what the log has:
-// each stream from its first event on, without gaps, and nothing of it hidden. It reads no stream and
-// mends nothing.
+// each stream from its first event on, without gaps, and nothing of it hidden. It reads no stream
+// and mends nothing.
 package streamcheck
 
 import (

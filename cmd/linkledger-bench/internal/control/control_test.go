@@ -34,8 +34,15 @@ func TestServe(t *testing.T) {
 	if _, err := fmt.Sscanf(line, "control is ready: %s %s", &web, &calls); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
 
 	t.Run("redirects any path", func(t *testing.T) {
+		t.Parallel()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+web+"/any", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -45,6 +52,7 @@ func TestServe(t *testing.T) {
 		}
 	})
 	t.Run("echoes what is posted", func(t *testing.T) {
+		t.Parallel()
 		request, err := http.NewRequestWithContext(
 			t.Context(), http.MethodPost, "http://"+web+"/v3/urls", strings.NewReader("posted"),
 		)
@@ -56,6 +64,7 @@ func TestServe(t *testing.T) {
 		}
 	})
 	t.Run("accepts appends", func(t *testing.T) {
+		t.Parallel()
 		store, err := eventstore.Open(eventstore.Config{URL: "esdb://" + calls + "?tls=false"})
 		if err != nil {
 			t.Fatal(err)
@@ -71,11 +80,6 @@ func TestServe(t *testing.T) {
 			}
 		}
 	})
-
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("Serve: %v", err)
-	}
 }
 
 // answer returns the status and the body of an answer. It follows no redirect and keeps no connection.

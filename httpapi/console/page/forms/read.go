@@ -42,7 +42,7 @@ const (
 func Read(w http.ResponseWriter, r *http.Request) (form Form, err error) {
 	counted := &counter{ReadCloser: http.MaxBytesReader(w, r.Body, maxRead)}
 	r.Body = counted
-	err = r.ParseMultipartForm(maxRead)
+	err = r.ParseMultipartForm(maxRead) //nolint:gosec // the reader above bounds the body
 	if errors.Is(err, http.ErrNotMultipart) {
 		err = nil
 	}

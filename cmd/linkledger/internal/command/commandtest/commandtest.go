@@ -26,6 +26,7 @@ type Commands struct {
 
 // New returns the commands of a root, a pointer to a struct for kong. Without an installation they reach none.
 func New(t testing.TB, root func() any, texts config.HelpTexts, on *installationtest.Installation) *Commands {
+	t.Helper()
 	c := &Commands{t: t, root: root, texts: texts}
 	if on != nil {
 		c.flags = []string{

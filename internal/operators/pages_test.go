@@ -1,4 +1,4 @@
-package httpapi_test
+package operators_test
 
 import (
 	"net/http"

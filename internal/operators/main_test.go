@@ -1,0 +1,9 @@
+package operators_test
+
+import (
+	"testing"
+
+	"linkledger/httpapi/httpapitest"
+)
+
+func TestMain(m *testing.M) { httpapitest.Main(m) }
