@@ -75,6 +75,7 @@ func (b *Tab) screenshot(name string) {
 	if err != nil {
 		b.T.Fatal(err)
 	}
+	//nolint:gosec // who runs the test names the folder
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		b.T.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package leaf writes an event of the log as a line of JSON, and reads it back. The line is a leaf
-// of the tree over the log: a signed head depends on each of its bytes. So the line of an event MUST
-// NOT change.
+// of the tree over the log: a signed head depends on each of its bytes. So the line of an event
+// MUST NOT change.
 package leaf
 
 import (

@@ -27,28 +27,34 @@ func TestPerson(t *testing.T) {
 	}{
 		"all": {
 			`{"sub":"ada","name":"Ada","email":"ada@example.com","email_verified":true,"groups":["staff","other"]}`,
-			claims.Person{Subject: "ada", Name: "Ada", Mail: "ada@example.com", Groups: []string{"staff"}}, "",
+			claims.Person{Subject: "ada", Name: "Ada", Mail: "ada@example.com", Groups: []string{"staff"}},
+			"",
 		},
 		"unverified mail": {
 			`{"sub":"ada","name":"","email":"ada@example.com","email_verified":"false","groups":"staff"}`,
-			claims.Person{Subject: "ada", Groups: []string{"staff"}}, "",
+			claims.Person{Subject: "ada", Groups: []string{"staff"}},
+			"",
 		},
 		"no groups": {`{"sub":"ada"}`, claims.Person{Subject: "ada", GroupsMissing: true}, ""},
 		"groups elsewhere": {
 			`{"sub":"ada","_claim_names":{"groups":"src1"}}`,
-			claims.Person{Subject: "ada", GroupsUnknown: "the issuer names another place where claim groups is"}, "",
+			claims.Person{Subject: "ada", GroupsUnknown: "the issuer names another place where claim groups is"},
+			"",
 		},
 		"groups that are not said": {
 			`{"sub":"ada","hasgroups":true}`,
-			claims.Person{Subject: "ada", GroupsUnknown: "the issuer says that there are groups, and not which"}, "",
+			claims.Person{Subject: "ada", GroupsUnknown: "the issuer says that there are groups, and not which"},
+			"",
 		},
 		"groups of another shape": {
 			`{"sub":"ada","groups":7}`,
-			claims.Person{Subject: "ada", GroupsUnknown: "claim groups is neither a list nor a text"}, "",
+			claims.Person{Subject: "ada", GroupsUnknown: "claim groups is neither a list nor a text"},
+			"",
 		},
 		"long mail and name": {
 			`{"sub":"ada","email":"` + strings.Repeat("m", 321) + `","name":"` + strings.Repeat("é", 201) + `","groups":[]}`,
-			claims.Person{Subject: "ada", Name: strings.Repeat("é", 200)}, "",
+			claims.Person{Subject: "ada", Name: strings.Repeat("é", 200)},
+			"",
 		},
 		"no subject":           {`{"name":"Ada"}`, claims.Person{}, "claim sub"},
 		"long subject":         {`{"sub":"` + strings.Repeat("a", 256) + `"}`, claims.Person{}, "claim sub"},

@@ -114,7 +114,8 @@ func newGeneration(o status.Overview, head eventstore.Position, known bool) Gene
 	g.Progress = fmt.Sprintf("%d %% of the log · %s events/s · %s to go",
 		g.Percent, words.Number(int64(math.Round(o.Rate))), g.Behind)
 	if left := float64(o.LagEvents) / o.Rate; o.LagEvents > 0 && left < maxLeft.Seconds() {
-		g.Progress += ", about " + words.Duration(time.Duration(left*float64(time.Second))) + " left"
+		rest := time.Duration(left * float64(time.Second))
+		g.Progress += ", about " + words.Duration(rest) + " left"
 	}
 	return g
 }
