@@ -122,6 +122,14 @@ func (b *branches) walk(t testing.TB, console string, tree *parse.Tree, node par
 	}
 }
 
+// know notes a branch. Both consoles have the branches of the templates that they share, so it may
+// be taken already.
+func (b *branches) know(branch string) {
+	if !b.taken[branch] {
+		b.taken[branch] = false
+	}
+}
+
 // mark adds a call of branch to a condition.
 func (b *branches) mark(
 	t testing.TB, console string, tree *parse.Tree, node parse.Node, pipe *parse.PipeNode, both bool,
@@ -137,9 +145,9 @@ func (b *branches) mark(
 	}
 	location, _ := tree.ErrorContext(node)
 	place := location + " " + pipe.String()
-	b.taken[place+" true"] = false
+	b.know(place + " true")
 	if both {
-		b.taken[place+" false"] = false
+		b.know(place + " false")
 	}
 	call, err := parse.Parse("call", fmt.Sprintf("{{branch %q}}", place), "", "", map[string]any{"branch": b.take})
 	if err != nil {
