@@ -104,10 +104,10 @@ func (i *Installation) Operate(args ...string) (stdout, stderr string, code int)
 	return e2etest.Command(i.T, append(args, i.Backends()...)...)
 }
 
-// OperatorRuns runs a command of operators.
+// OperatorRuns runs a command of operators, which must succeed.
 func (i *Installation) OperatorRuns(args ...string) {
 	i.T.Helper()
-	if out, log, code := e2etest.Command(i.T, append(args, i.Backends()...)...); code != 0 {
+	if out, log, code := i.Operate(args...); code != 0 {
 		i.T.Fatalf("%v ended with %d: %s%s", args, code, out, log)
 	}
 }

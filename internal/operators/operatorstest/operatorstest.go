@@ -26,14 +26,14 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// New returns the console of operators of a stack, whose projections park what they cannot apply. Its pages
-// wait so long for the event store.
+// New returns a stack and its console of operators. The projections try dead letters again only when they begin. A
+// page waits for the event store as long as patience says.
 func New(t *testing.T, patience time.Duration) (*httpapitest.Stack, *operators.Handler) {
 	t.Helper()
 	return NewThat(t, engine.Config{RetryInterval: time.Hour}, patience)
 }
 
-// NewThat does the same with projections and a console that are configured otherwise.
+// NewThat is New with another configuration of the projections and of the console.
 func NewThat(
 	t *testing.T, projecting engine.Config, patience time.Duration, adjust ...func(*operators.Config),
 ) (*httpapitest.Stack, *operators.Handler) {
