@@ -2,7 +2,10 @@ package disk
 
 import (
 	"errors"
+	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -20,7 +23,13 @@ var zeros [zeroChunk]byte
 // zeros takes half as long as a sync after extending a file, even if space was allocated for it,
 // because the file system need not write metadata of the file. Pebble reuses its logs for the same
 // reason, from the second log on. It reads zeros as the end of a log.
-type zeroedFS struct{ vfs.FS }
+type zeroedFS struct {
+	vfs.FS
+
+	written *sync.Map // of *zeroedFile, the logs that are being written, by name
+}
+
+func newZeroedFS(fsys vfs.FS) zeroedFS { return zeroedFS{fsys, new(sync.Map)} }
 
 // Create implements vfs.FS.
 func (fs zeroedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -28,7 +37,7 @@ func (fs zeroedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 	if err != nil || !strings.HasSuffix(name, logSuffix) {
 		return f, err
 	}
-	return &zeroedFile{File: f}, nil
+	return fs.log(name, f, 0), nil
 }
 
 // ReuseForWrite implements vfs.FS.
@@ -43,8 +52,40 @@ func (fs zeroedFS) ReuseForWrite(
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &zeroedFile{File: f, filled: info.Size()}, nil
+	return fs.log(newName, f, info.Size()), nil
 }
+
+func (fs zeroedFS) log(name string, f vfs.File, filled int64) *zeroedFile {
+	log := &zeroedFile{File: f, filled: filled}
+	log.closed = func() { fs.written.CompareAndDelete(name, log) }
+	fs.written.Store(name, log)
+	return log
+}
+
+// Open implements vfs.FS. A log that is being written ends where it ends at the time of the call. A
+// reader that went on would find zeros, and behind them what was written while it read.
+func (fs zeroedFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	log, isWritten := fs.written.Load(name)
+	if !isWritten {
+		return fs.FS.Open(name, opts...)
+	}
+	end := log.(*zeroedFile).written.Load() //nolint:forcetypeassert // the map has nothing else
+	f, err := fs.FS.Open(name, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &endedFile{f, io.LimitReader(f, end)}, nil
+}
+
+// endedFile is a file that is read sequentially up to an end.
+type endedFile struct {
+	vfs.File
+
+	reader io.Reader
+}
+
+// Read implements io.Reader.
+func (f *endedFile) Read(p []byte) (int, error) { return f.reader.Read(p) }
 
 // Unwrap implements vfs.FS.
 func (fs zeroedFS) Unwrap() vfs.FS { return fs.FS }
@@ -53,18 +94,25 @@ func (fs zeroedFS) Unwrap() vfs.FS { return fs.FS }
 type zeroedFile struct {
 	vfs.File
 
-	written int64
-	filled  int64 // how far the file is filled
+	written atomic.Int64 // by one writer
+	filled  int64        // how far the file is filled
+	closed  func()
 }
 
 // Write implements io.Writer. It ignores an error of filling, because the write itself fails if the
 // disk is full.
 func (f *zeroedFile) Write(p []byte) (int, error) {
-	if end := f.written + int64(len(p)); end > f.filled {
+	if end := f.written.Load() + int64(len(p)); end > f.filled {
 		n, _ := f.WriteAt(zeros[:], end)
 		f.filled = end + int64(n)
 	}
 	n, err := f.File.Write(p)
-	f.written += int64(n)
+	f.written.Add(int64(n))
 	return n, err
+}
+
+// Close implements io.Closer.
+func (f *zeroedFile) Close() error {
+	f.closed()
+	return f.File.Close()
 }

@@ -15,7 +15,7 @@ import (
 func TestLogsHoldWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()
-	log, err := zeroedFS{disk}.Create("1.log", vfs.WriteCategoryUnspecified)
+	log, err := newZeroedFS(disk).Create("1.log", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestLogsHoldWhatWasWritten(t *testing.T) {
 	if len(behind) == 0 || len(bytes.Trim(behind, "\x00")) > 0 {
 		t.Errorf("the %d bytes after the written ones are not all zero", len(behind))
 	}
-	if log, err = (zeroedFS{disk}).ReuseForWrite("1.log", "2.log", vfs.WriteCategoryUnspecified); err != nil {
+	if log, err = newZeroedFS(disk).ReuseForWrite("1.log", "2.log", vfs.WriteCategoryUnspecified); err != nil {
 		t.Fatal(err)
 	}
 	after := writeAll(t, log, 1, 500)
@@ -75,7 +75,7 @@ func TestLogsAreWrittenWithoutZeros(t *testing.T) {
 		}
 		return nil
 	}))
-	log, err := zeroedFS{disk}.Create("1.log", vfs.WriteCategoryUnspecified)
+	log, err := newZeroedFS(disk).Create("1.log", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestLogsAreWrittenWithoutZeros(t *testing.T) {
 func TestOtherFilesAreNotFilled(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()
-	f, err := zeroedFS{disk}.Create("1.sst", vfs.WriteCategoryUnspecified)
+	f, err := newZeroedFS(disk).Create("1.sst", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		t.Fatal(err)
 	}
