@@ -19,6 +19,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/httpapi"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi"
 	"linkledger/httpapi/request"
@@ -112,7 +113,7 @@ func (p place) set(body, value string) string {
 // caller makes calls with values at a place, as an account of its own.
 type caller struct {
 	*httpapitest.Client
-	browser *httpapitest.Browser // of a member of the account
+	browser *browsertest.Browser // of a member of the account
 	person  string               // who may become a member
 	own     *strings.Replacer
 	other   string // a key of the account
@@ -121,7 +122,7 @@ type caller struct {
 }
 
 // newCaller returns the caller with a number.
-func newCaller(t *testing.T, s *httpapitest.Site, create openapi.Operation, n int) *caller {
+func newCaller(t *testing.T, s *browsertest.Site, create openapi.Operation, n int) *caller {
 	t.Helper()
 	r := &caller{Client: s.Client(t, fmt.Sprint("hostile", n)), create: create}
 	r.own = strings.NewReplacer("spring-sale", fmt.Sprint("spring", n), "autumn-sale", fmt.Sprint("autumn", n))
@@ -214,7 +215,7 @@ func (r *caller) try(o openapi.Operation, at place, value string) *httpapitest.A
 	}
 	switch {
 	case o.OperationID == "endCurrentSession":
-		ending := httpapitest.NewBrowser(r.T, r.Handler)
+		ending := browsertest.NewBrowser(r.T, r.Handler)
 		ending.SignInBy(r.Client)
 		return ending.Call(method, path, body, changes...)
 	case o.NeedsSession():
@@ -261,7 +262,7 @@ func trialsOf(description openapi.Document, o openapi.Operation) []trial {
 // and all projections apply what is accepted. A field that is new in the description is part of it.
 func TestWhateverIsAcceptedIsApplied(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "", func(cfg *httpapi.Config) {
+	s := browsertest.NewSite(t, "", func(cfg *httpapi.Config) {
 		cfg.WaitTimeout, cfg.TrustedProxies = 10*time.Second, []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 	})
 	var description openapi.Document
@@ -302,9 +303,9 @@ func TestWhateverIsAcceptedIsApplied(t *testing.T) {
 		if done.Load() == 0 {
 			t.Errorf("%s refuses all calls: its example call is refused too", o.OperationID)
 		}
-		s.NeverStopped(t, o.OperationID)
+		neverStopped(t, s.Stack, o.OperationID)
 	}
-	s.Verified(t)
+	verified(t, s.Stack)
 }
 
 // exampleIn returns the text that an example body has at the place.

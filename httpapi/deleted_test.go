@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 )
 
@@ -15,7 +16,7 @@ import (
 // restored. A hash that was deleted twice occurs twice.
 func TestDeletedLinks(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner, other := s.Client(t, "acme"), s.Client(t, "labs")
 	list := func(of *httpapitest.Client, query string) (hashes []string, total int64) {
 		t.Helper()

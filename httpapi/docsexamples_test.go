@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi"
 	"linkledger/httpapi/request"
@@ -18,7 +19,7 @@ import (
 // form.
 func TestExamplesAreCarriedOut(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	c := s.Client(t, "alice")
 	browser, person := s.Member(t, s.Client(t, "bob"), "grace", "viewer")
 	c.Must("PUT", "/v3/members", `{"id":"`+person+`","role":"editor"}`)

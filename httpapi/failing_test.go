@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
@@ -23,15 +25,15 @@ import (
 
 // failing is a site of an account with one link, whose owner has signed in.
 type failing struct {
-	*httpapitest.Site
+	*browsertest.Site
 	owner    *httpapitest.Client
 	key      accountlist.NewSession
-	signedIn *httpapitest.Browser
+	signedIn *browsertest.Browser
 }
 
 func newFailing(t *testing.T) *failing {
 	t.Helper()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	key := owner.Must("GET", "/v3/keys", "").Keys[0].ID
 	f := &failing{Site: s, owner: owner, key: accountlist.NewSession{Account: uuid.MustParse(owner.ID), Key: key}}
@@ -39,7 +41,7 @@ func newFailing(t *testing.T) *failing {
 	return f
 }
 
-func (f *failing) signIn(t *testing.T) *httpapitest.Browser {
+func (f *failing) signIn(t *testing.T) *browsertest.Browser {
 	t.Helper()
 	b := f.Browser(t)
 	b.Leads(f.SignInLink(t, f.key), nil, "/console")
@@ -47,7 +49,7 @@ func (f *failing) signIn(t *testing.T) *httpapitest.Browser {
 }
 
 // again makes the link and its tag unless they are there, and returns a browser for a request that may end its session.
-func (f *failing) again(t *testing.T, route string) *httpapitest.Browser {
+func (f *failing) again(t *testing.T, route string) *browsertest.Browser {
 	t.Helper()
 	f.owner.Call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["news"]}]}`)
 	if strings.HasSuffix(route, "/session") || strings.HasSuffix(route, "/sign-out") {
@@ -83,7 +85,7 @@ func TestEveryCallWhenQueriesFail(t *testing.T) {
 		if !strings.HasPrefix(path, "/v3/") || path == "/v3/openapi.json" || path == "/v3/docs" {
 			continue // answered from the cache of visitors, or from the program
 		}
-		httpapitest.WhenQueriesFail(t, name, func(failing httpapitest.With) *httpapitest.Answer {
+		whenQueriesFail(t, name, func(failing httpapitest.With) *httpapitest.Answer {
 			return s.again(t, path).Call(method, fill.Replace(path), bodies[name], failing,
 				httpapitest.Header("Sec-Fetch-Site", "same-origin"), httpapitest.Header("Origin", "http://"+httpapitest.ShortHost))
 		})
@@ -103,7 +105,7 @@ func TestEveryPageWhenQueriesFail(t *testing.T) {
 		if pagetest.IsFile(route.Path) || pagetest.AsksToSignIn(route) || route.Path == "/console/signed-out" || route.Path == console.SignInPath {
 			continue // no query, or the cache of logins
 		}
-		httpapitest.WhenQueriesFail(t, route.Method+" "+route.Path, func(failing httpapitest.With) *httpapitest.Answer {
+		whenQueriesFail(t, route.Method+" "+route.Path, func(failing httpapitest.With) *httpapitest.Answer {
 			path := pagetest.ConsolePaths.Replace(route.Path)
 			if route.Path == console.LinkPath+":secret" {
 				path = s.SignInLink(t, s.key)
@@ -123,7 +125,7 @@ func TestEveryPageOfOperatorsWhenQueriesFail(t *testing.T) {
 		if pagetest.IsFile(route.Path) || pagetest.AsksToSignIn(route) {
 			continue
 		}
-		httpapitest.WhenQueriesFail(t, route.Method+" "+route.Path, func(failing httpapitest.With) *httpapitest.Answer {
+		whenQueriesFail(t, route.Method+" "+route.Path, func(failing httpapitest.With) *httpapitest.Answer {
 			path := strings.Replace(route.Path, ":name", "tags", 1)
 			s.SetTime(t, s.Now().Add(time.Second).Format(time.RFC3339)) // the latest of many sessions stays
 			switch {
@@ -138,7 +140,7 @@ func TestEveryPageOfOperatorsWhenQueriesFail(t *testing.T) {
 }
 
 // open opens a page, or takes an action, as a page of the console does.
-func open(b *httpapitest.Browser, method, path string, fields url.Values, failing httpapitest.With) *httpapitest.Answer {
+func open(b *browsertest.Browser, method, path string, fields url.Values, failing httpapitest.With) *httpapitest.Answer {
 	body := ""
 	if method == http.MethodPost {
 		body = fields.Encode()
@@ -150,13 +152,13 @@ func open(b *httpapitest.Browser, method, path string, fields url.Values, failin
 // TestSignInWhenQueriesFail comes back from the identity provider to a database that fails before each query.
 func TestSignInWhenQueriesFail(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "staff=acme:editor")
+	s := browsertest.NewSite(t, "staff=acme:editor")
 	s.Client(t, "acme")
 	person := openidtest.Ada
 	for what, groups := range map[string][]string{"who gets a role": {"staff"}, "who loses it": nil} {
 		person.Groups = groups
 		visitor := 0
-		httpapitest.WhenQueriesFail(t, "the callback of somebody "+what, func(failing httpapitest.With) *httpapitest.Answer {
+		whenQueriesFail(t, "the callback of somebody "+what, func(failing httpapitest.With) *httpapitest.Answer {
 			b := s.Browser(t)
 			visitor++ // an address has a limit of sign-ins
 			from := func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1234", visitor) }
@@ -165,4 +167,30 @@ func TestSignInWhenQueriesFail(t *testing.T) {
 			return b.Call("GET", openidtest.Visit(t, nil, begun.Header.Get("Location")).RequestURI(), "", failing, from)
 		})
 	}
+}
+
+// mostQueries is more than any request makes.
+const mostQueries = 60
+
+// whenQueriesFail sends a request again and again. Each time one query more succeeds before the database fails. It
+// checks that the first failure makes the service unavailable, that no answer blames the server itself, and that none
+// tells the cause.
+func whenQueriesFail(t *testing.T, name string, request func(httpapitest.With) *httpapitest.Answer) {
+	t.Helper()
+	for left := range int64(mostQueries) {
+		var f httpapitest.Failure
+		f.Left.Store(left)
+		a := request(f.In)
+		wrong := a.Status >= http.StatusInternalServerError && a.Status != http.StatusServiceUnavailable
+		if left == 0 {
+			wrong = a.Status != http.StatusServiceUnavailable
+		}
+		if wrong || a.Status >= http.StatusBadRequest && strings.Contains(a.Body, context.Canceled.Error()) {
+			t.Errorf("%s answers %d when the database fails after %d queries\n%s", name, a.Status, left, a.Body)
+		}
+		if !f.Failed.Load() {
+			return
+		}
+	}
+	t.Errorf("%s makes %d queries", name, mostQueries)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 	"linkledger/httpapi/router"
@@ -248,7 +249,7 @@ func (w *walk) all(routes []router.Route) {
 func sessionOf(t *testing.T, s *httpapitest.Stack, name string, of accountlist.NewSession) asker {
 	t.Helper()
 	return asker{name, func(r *http.Request) {
-		for _, cookie := range s.Started(t, of).Cookies {
+		for _, cookie := range browsertest.Started(t, s, of).Cookies {
 			r.AddCookie(cookie)
 		}
 	}}
@@ -262,7 +263,7 @@ func by(name string, c *httpapitest.Client) asker {
 var stranger = asker{"stranger", func(*http.Request) {}}
 
 // askersOf are all kinds of callers of an account.
-func askersOf(t *testing.T, s *httpapitest.Site, owner *httpapitest.Client) []asker {
+func askersOf(t *testing.T, s *browsertest.Site, owner *httpapitest.Client) []asker {
 	t.Helper()
 	account, key := uuid.MustParse(owner.ID), owner.Must("GET", "/v3/keys", "").Keys[0].ID
 	return []asker{
@@ -277,7 +278,7 @@ func askersOf(t *testing.T, s *httpapitest.Site, owner *httpapitest.Client) []as
 // While all parts of the service work, no answer says that the service has failed.
 func TestNothingThatACallerAsksIsTheNodesFault(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","tags":["news"]`)
 	batch := owner.Must("GET", "/v3/activity", "").Activity[0].Batch

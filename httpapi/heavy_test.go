@@ -16,6 +16,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/projections/readmodel"
 	"linkledger/queries/linklist"
@@ -42,7 +43,7 @@ func heavySearch(t *testing.T, s *httpapitest.Stack, c *httpapitest.Client) stri
 // TestHeavyReadsAreNotTheNodesFault makes a search that takes longer than a call may, by the API and on a page.
 func TestHeavyReadsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	c := s.Client(t, "acme")
 	b := s.Browser(t)
 	b.SignInBy(c)

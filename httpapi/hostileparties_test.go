@@ -11,6 +11,7 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/internal/soak"
@@ -46,7 +47,7 @@ func TestWhateverVisitorsSendIsApplied(t *testing.T) {
 			}
 		}
 	}
-	s.Verified(t)
+	verified(t, s)
 	httpapitest.Equal(t, "clicks", c.Read("one").TotalClicks+c.Read("few").TotalClicks, visits)
 }
 
@@ -55,7 +56,7 @@ func TestWhateverVisitorsSendIsApplied(t *testing.T) {
 func TestWhateverIssuersSayIsApplied(t *testing.T) {
 	t.Parallel()
 	const group = "g\u202e\u2028💩"
-	s := httpapitest.NewSite(t, group+"=acme:editor")
+	s := browsertest.NewSite(t, group+"=acme:editor")
 	s.Client(t, "acme")
 	for i, text := range hostileTexts[:soak.N(12, len(hostileTexts))] {
 		for j, person := range []openidtest.Person{
@@ -73,14 +74,14 @@ func TestWhateverIssuersSayIsApplied(t *testing.T) {
 			}
 		}
 	}
-	s.Verified(t)
+	verified(t, s.Stack)
 }
 
 // TestWhateverOperatorsSayIsApplied checks that commands on accounts refuse a text or make an event
 // that all projections can apply.
 func TestWhateverOperatorsSayIsApplied(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	acme := s.Client(t, "acme")
 	person, err := s.People.Known(t.Context(), operating(), events.Details{Issuer: "https://i.example", Subject: "ada"})
 	if err != nil {
@@ -123,7 +124,7 @@ func TestWhateverOperatorsSayIsApplied(t *testing.T) {
 		_, err = s.People.Known(ctx, operating(), events.Details{Issuer: text, Subject: fmt.Sprint("s", i), Name: "Ada"})
 		said("issuer", text, err)
 	}
-	s.Verified(t)
+	verified(t, s.Stack)
 }
 
 // operating returns a new request of an operator.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 )
@@ -13,7 +14,7 @@ import (
 // comes back to the page that asks people to sign in.
 func TestSignOutAtIssuerToo(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	client := s.Issuer.Client()
 	client.SignedOutURLs = []string{"http://" + httpapitest.ShortHost + "/console/sign-in"}
 	s.Issuer.Register(client)
@@ -26,7 +27,7 @@ func TestSignOutAtIssuerToo(t *testing.T) {
 	httpapitest.Equal(t, "cookies", len(ada.Cookies), 0)
 	former.Ended()
 	end, found := strings.CutPrefix(a.Header.Get("Refresh"), "0; url=")
-	if !found || !strings.Contains(httpapitest.TextOf(a.Body), end) {
+	if !found || !strings.Contains(browsertest.TextOf(a.Body), end) {
 		t.Errorf("the browser goes to %q", a.Header.Get("Refresh"))
 	}
 	if back := openidtest.Visit(t, nil, end); back.Path != "/console/sign-in" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 )
@@ -14,7 +15,7 @@ import (
 // Their number does not grow.
 func TestReadsAskForManyAsForFew(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	c := s.Client(t, "acme")
 	c.Create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["news"],"note":"x"`)
 	viewer := s.ViewerOf(t, c)

@@ -70,7 +70,7 @@ func TestCallsAnswerAsTheModelDoes(t *testing.T) {
 			"tag": m.createTag, "rename tag": m.renameTag, "delete tag": m.deleteTag, "key": m.key, "member": m.member, "": m.account,
 		})
 	})
-	s.Verified(t)
+	verified(t, s)
 	rebuilt(t, s)
 }
 

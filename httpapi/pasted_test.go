@@ -218,5 +218,5 @@ func TestPastedLabels(t *testing.T) {
 		c.Must("DELETE", path, "")
 		httpapitest.Equal(t, label, len(c.Read(links[i].Hash).Tags), 0)
 	}
-	s.Verified(t)
+	verified(t, s)
 }

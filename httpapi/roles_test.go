@@ -7,6 +7,7 @@ import (
 
 	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 )
@@ -15,7 +16,7 @@ import (
 // nodes. The description has exactly the routes that are served, so a new route cannot be left out.
 func TestEveryCallNeedsARole(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	operations, err := openapitest.Operations()
 	if err != nil {
@@ -39,7 +40,7 @@ func TestEveryCallNeedsARole(t *testing.T) {
 			if may {
 				allowed[role]++
 			}
-			for node, b := range map[string]*httpapitest.Browser{"first": person, "second": person.On(s.Node)} {
+			for node, b := range map[string]*browsertest.Browser{"first": person, "second": person.On(s.Node)} {
 				if a := b.Call(method, path, ""); a.Lacks(operation.Scope) == may {
 					t.Errorf("%s as %s on the %s node: %d %+v; allowed: want %t", name, role, node, a.Status, a.Error, may)
 				}
@@ -56,7 +57,7 @@ func TestEveryCallNeedsARole(t *testing.T) {
 // and calls another node right after the answer. That node gets no notifications.
 func TestChangedTermsHoldOnAllNodes(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	probes := map[string]string{
 		"links:read": "GET /v3/urls", "links:create": "POST /v3/urls", "links:write": "PATCH /v3/urls",

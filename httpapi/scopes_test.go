@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
 )
@@ -29,7 +30,7 @@ var fillIn = strings.NewReplacer(
 // same with people.
 func TestEveryCallNeedsItsScope(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "owner")
 	clients := map[string]*httpapitest.Client{"": owner}
 	bound := map[string]*httpapitest.Client{"": owner.WithKey(`"tags":"+news"`)}

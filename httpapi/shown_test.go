@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"linkledger/httpapi/httpapitest"
+	"linkledger/httpapi/browsertest"
 )
 
 // The fields of a URL, by the scope that shows them.
@@ -13,7 +13,7 @@ const ()
 // TestConsoleWithoutClicks opens the pages of links with a session whose key may not read clicks.
 func TestConsoleWithoutClicks(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"gone"`)

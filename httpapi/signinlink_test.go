@@ -16,6 +16,7 @@ import (
 
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/login"
@@ -29,7 +30,7 @@ import (
 // TestSignInLink signs in by a one-time link, which works once, within its time, and only from its own page.
 func TestSignInLink(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	key := owner.Must("GET", "/v3/keys", "").Keys[0]
 	of := accountlist.NewSession{Account: uuid.MustParse(owner.ID), Key: key.ID}
@@ -71,7 +72,7 @@ func TestSignInLink(t *testing.T) {
 // TestSignInLinkIsUsedOnce lets several browsers on two nodes use one link at once.
 func TestSignInLinkIsUsedOnce(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	link := s.SignInLink(t, accountlist.NewSession{Operator: true})
 	var signedIn atomic.Int32
 	var all sync.WaitGroup
@@ -97,7 +98,7 @@ func TestSignInLinkIsUsedOnce(t *testing.T) {
 func TestGuessedLinksAreThrottled(t *testing.T) {
 	t.Parallel()
 	var counts counter
-	s := httpapitest.NewSite(t, "", func(cfg *httpapi.Config) { cfg.LoginRefused = counts.add })
+	s := browsertest.NewSite(t, "", func(cfg *httpapi.Config) { cfg.LoginRefused = counts.add })
 	links := map[string]http.Handler{"owners": s.Server, "operators": operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout, func(cfg *operators.Config) {
 		cfg.Sessions.Guard = login.New(login.Config{
 			Refused: counts.add, Now: cfg.Sessions.Now, Logger: slog.New(slog.NewTextHandler(s.Log, nil)),
@@ -108,7 +109,7 @@ func TestGuessedLinksAreThrottled(t *testing.T) {
 		if i%2 == 0 {
 			secret = "x" // no link has such a secret
 		}
-		b := httpapitest.NewBrowser(t, h)
+		b := browsertest.NewBrowser(t, h)
 		shown := b.Follow(b.Call("POST", console.LinkPath+secret, "", httpapitest.From(address, "x")))
 		reason, _, _ = strings.Cut(after(shown.Body, `role="alert">`), "</p>")
 		return strings.ToLower(reason)
@@ -125,7 +126,7 @@ func TestGuessedLinksAreThrottled(t *testing.T) {
 		if reason := guess(h, 1, "192.0.2.8:1"); !strings.Contains(reason, "link") {
 			t.Errorf("somebody else is throttled: %q", reason)
 		}
-		b := httpapitest.NewBrowser(t, h)
+		b := browsertest.NewBrowser(t, h)
 		a := b.Call("POST", s.SignInLink(t, accountlist.NewSession{Operator: true}), "", httpapitest.From("192.0.2.7:1", "x"))
 		if a.Status != http.StatusSeeOther || len(b.Cookies) != 1 {
 			t.Errorf("the right link at the console of %s: %d", name, a.Status)
@@ -170,7 +171,7 @@ func (c *counter) of(reason string) int {
 // page that asks, and change nothing.
 func TestOtherSitesCannotSignIn(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	b, _ := s.SignIn(t, openidtest.Ada)
 	before := b.Must("GET", "/v3/session", "").Session.ID
 	for back, want := range map[string]string{

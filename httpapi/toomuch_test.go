@@ -14,6 +14,7 @@ import (
 
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/internal/soak"
 	"linkledger/projections"
@@ -47,7 +48,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // at the sign-in.
 func TestSlowClientsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	c := s.Client(t, "acme")
 	s.Server.SetRequestTimeout(short)
 	var slow sync.WaitGroup

@@ -14,6 +14,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openapi/openapitest"
@@ -27,16 +28,16 @@ type tenant struct {
 	*httpapitest.Client
 
 	t                 *testing.T
-	s                 *httpapitest.Site
+	s                 *browsertest.Site
 	name              string
 	chosen, generated string // hashes
 	key, batch        string
-	member            *httpapitest.Browser
+	member            *browsertest.Browser
 	person            string
 	at                string // a time at which all of it is there
 }
 
-func newTenant(t *testing.T, s *httpapitest.Site, name string) *tenant {
+func newTenant(t *testing.T, s *browsertest.Site, name string) *tenant {
 	t.Helper()
 	owner := s.Client(t, name)
 	a := &tenant{Client: owner, t: t, s: s, name: name, chosen: name + "-one"}
@@ -155,7 +156,7 @@ func (a *tenant) calls() [][3]string {
 // event is logged once.
 func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "", func(cfg *httpapi.Config) {
+	s := browsertest.NewSite(t, "", func(cfg *httpapi.Config) {
 		cfg.Plans = map[string]domain.Plan{"free": {URLs: 1000, MonthURLs: 1000, DayCalls: 100_000}}
 	})
 	stranger := s.Client(t, "stranger")

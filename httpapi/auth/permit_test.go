@@ -14,6 +14,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 	"linkledger/projections"
@@ -24,7 +25,7 @@ const manyURLs = 3*httpapitest.OperationPortion + 5
 
 // changing is a change of many URLs by the other node that has stopped after its first portion.
 type changing struct {
-	*httpapitest.Site
+	*browsertest.Site
 
 	owner   *httpapitest.Client
 	key     *httpapitest.Client // of the account
@@ -36,7 +37,7 @@ type changing struct {
 func newChanging(t *testing.T, urls int) *changing {
 	t.Helper()
 	s := &changing{barrier: httpapitest.NewBarrier()}
-	s.Site = httpapitest.NewSite(t, "", s.barrier.Adjust)
+	s.Site = browsertest.NewSite(t, "", s.barrier.Adjust)
 	s.owner = s.Client(t, "acme")
 	item := `,{"long_url":"https://example.com/","note":"n","tags":["t"]}`
 	for left := urls; left > 0; left -= 50 {
@@ -177,7 +178,7 @@ func (s *changing) account(t *testing.T, change func(domain.Request) (accounts.O
 // TestSlowCallsEndWithTheirKey revokes a key while a call with it is still being sent.
 func TestSlowCallsEndWithTheirKey(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "owner")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"old"`)
 	for _, call := range []struct{ method, path, body string }{

@@ -12,6 +12,7 @@ import (
 
 	"linkledger/commands/access"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/httpapitest"
@@ -49,7 +50,7 @@ func (c *seenCalls) take() (seen []string) {
 // the console to import what would let it do more.
 func TestConsoleMakesCallsOfTheAPI(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	operations, err := openapitest.Operations()
@@ -105,7 +106,7 @@ func TestConsoleMakesCallsOfTheAPI(t *testing.T) {
 // answers is what the API answers to the same person: a page that makes a refused call is refused.
 func TestEveryPageNeedsARole(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	pages, err := console.New(console.Config{})

@@ -12,6 +12,7 @@ import (
 	"linkledger/httpapi/console/audit"
 	"linkledger/httpapi/console/links"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/assets"
 	"linkledger/httpapi/console/paste"
 	"linkledger/httpapi/console/tags"
 	"linkledger/httpapi/router"
@@ -57,7 +58,7 @@ func New(cfg Config) (*Handler, error) {
 			API: cfg.API, Sessions: cfg.Sessions, Base: cfg.Base, Logger: cfg.Logger,
 			SignIn: SignInPath, Start: Root, NoAccount: account.Path, Shown: cfg.shown(),
 		},
-		page.Part{Files: files}, links.Part(), paste.Part(), tags.Part(), audit.Part(),
+		assets.Part{Files: files}, links.Part(), paste.Part(), tags.Part(), audit.Part(),
 		account.Part(),
 	)
 	if err != nil {
@@ -90,7 +91,7 @@ func (cfg Config) shown() func(ctx context.Context, path string, position uint64
 // Routes returns the routes of the pages.
 func (h *Handler) Routes() []router.Route {
 	return slices.Concat(
-		page.Files(),
+		assets.Routes(),
 		[]router.Route{
 			router.Get(Root, h.SignedIn("links", start)),
 			router.Get(SignInPath, h.Open("sign-in", h.askToSignIn)),

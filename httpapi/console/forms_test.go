@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/pagetest"
@@ -16,12 +17,12 @@ import (
 // consoleForm is a form of the console that is ready to be sent.
 type consoleForm struct {
 	path    string
-	browser *httpapitest.Browser
+	browser *browsertest.Browser
 	fields  url.Values
 }
 
 // consoleForms returns the form of each action, each about a link of its own and in a session of its own.
-func consoleForms(t *testing.T, s *httpapitest.Site, owner *httpapitest.Client) (forms []consoleForm) {
+func consoleForms(t *testing.T, s *browsertest.Site, owner *httpapitest.Client) (forms []consoleForm) {
 	t.Helper()
 	pages, err := console.New(console.Config{})
 	if err != nil {
@@ -55,7 +56,7 @@ func (f consoleForm) typed() string {
 // and sends it after the session has ended: it is done once, the page can be opened, and what was typed comes back.
 func TestEveryFormIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	calls := func() int64 { return owner.Must("GET", "/v3/activity?limit=1", "").Page.TotalCount }
 	for _, f := range consoleForms(t, s, owner) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/pagetest"
 	"linkledger/internal/soak"
@@ -58,7 +59,7 @@ func BenchmarkConsole(b *testing.B) {
 	s := httpapitest.New(b)
 	owner := s.Client(b, "acme")
 	queriestest.LoadLinks(b, s.DB, uuid.MustParse(owner.ID), links)
-	browser := httpapitest.NewBrowser(b, s.Server)
+	browser := browsertest.NewBrowser(b, s.Server)
 	browser.SignInBy(owner)
 	for _, path := range []string{
 		"/console/links", "/console/links?offset=500000", "/console/links?order_by=clicks", "/console/links?tags=%2Btag7",

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/console"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
@@ -22,7 +23,7 @@ import (
 // TestConsole is what a newcomer does, from the sign-in to the sign-out, without JavaScript.
 func TestConsole(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	b := s.Browser(t)
 	if a := b.Call("GET", "/console", ""); a.Header.Get("Location") != "/console/sign-in?return=%2Fconsole" {
@@ -134,7 +135,7 @@ func TestConsole(t *testing.T) {
 // TestConsoleFailures checks that people see failures as pages, and programs as JSON.
 func TestConsoleFailures(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	b := s.Browser(t)
 	b.SignInBy(s.Client(t, "acme"))
 	shows := func(path string, status int, text string) *httpapitest.Answer {
@@ -172,7 +173,7 @@ const onlyScript = `<script src="/console/console.js" defer></script>`
 // and as somebody who may only read.
 func TestConsoleNeedsASession(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	viewer, _ := s.Member(t, owner, "viewer", "viewer")
@@ -239,7 +240,7 @@ func TestConsoleNeedsASession(t *testing.T) {
 // forbids, and that no text that people type becomes markup.
 func TestConsoleIsSafe(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	const script = `"><script>x`
 	owner.Create(`"long_url":"https://example.com/?<script>","custom_hash":"one","note":"\"><script>x","tags":["news"]`)
@@ -287,7 +288,7 @@ func TestConsoleIsSafe(t *testing.T) {
 // TestConsoleShowsThePast opens a link as it was before an edit, and where its hash led when it led nowhere.
 func TestConsoleShowsThePast(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/old","custom_hash":"one","note":"before","tags":["news"]`)
 	before := url.QueryEscape(s.SyncClock())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linkledger/httpapi"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/pagetest"
 	"linkledger/projections"
@@ -21,7 +22,7 @@ var needsNoEventStore = regexp.MustCompile(`/(sign-out|account|end|console/proof
 // back. Each answers with what was typed, nothing is done before, and each is done once after.
 func TestEveryFormWithoutTheEventStore(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "", func(cfg *httpapi.Config) { cfg.RequestTimeout = 5 * time.Second })
+	s := browsertest.NewSite(t, "", func(cfg *httpapi.Config) { cfg.RequestTimeout = 5 * time.Second })
 	owner := s.Client(t, "acme")
 	forms := consoleForms(t, s, owner)
 	calls := func() int64 { return owner.Must("GET", "/v3/activity?limit=1", "").Page.TotalCount }
@@ -62,7 +63,7 @@ func (f consoleForm) wantRefused(t *testing.T) {
 	if needsNoEventStore.MatchString(f.path) {
 		return
 	}
-	if said := httpapitest.TextOf(a.Body); !strings.Contains(said, "try again") && !strings.Contains(said, "Send it again") {
+	if said := browsertest.TextOf(a.Body); !strings.Contains(said, "try again") && !strings.Contains(said, "Send it again") {
 		t.Errorf("%s, without the event store, says\n%s", f.path, said)
 	}
 	if !strings.Contains(a.Body, f.typed()) {
@@ -74,7 +75,7 @@ func (f consoleForm) wantRefused(t *testing.T) {
 // denies what was done, and each is done once.
 func TestEveryFormWhileReadModelsStandStill(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "", httpapitest.Impatient)
+	s := browsertest.NewSite(t, "", httpapitest.Impatient)
 	owner := s.Client(t, "acme")
 	forms := consoleForms(t, s, owner)
 	paused := []string{projections.Links, projections.Tags, projections.Activity}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"linkledger/httpapi/branchtest"
+	"linkledger/httpapi/browsertest"
 
 	"github.com/google/uuid"
 
@@ -29,7 +30,7 @@ func TestPagesWithoutAnIssuer(t *testing.T) {
 		cfg.Prover, cfg.Plans = nil, map[string]domain.Plan{"free": {URLs: 100, MonthURLs: 200, DayCalls: 1000}}
 	})
 	branchtest.Watch(t, "owners", s.Server.Pages().Templates())
-	b := httpapitest.NewBrowser(t, s.Server)
+	b := browsertest.NewBrowser(t, s.Server)
 	if body := b.Shows("/console/sign-in", "API key"); strings.Contains(body, "organisation") {
 		t.Error("people can sign in at no issuer")
 	}
@@ -58,7 +59,7 @@ func act(t *testing.T, s *httpapitest.Stack, owner *httpapitest.Client, hash, ba
 // TestPagesOfRareStates opens pages in states that the tests of what people do leave out.
 func TestPagesOfRareStates(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "staff=acme:editor")
+	s := browsertest.NewSite(t, "staff=acme:editor")
 	owner := s.Client(t, "acme")
 	b := s.Browser(t)
 	b.SignInBy(owner)
@@ -127,7 +128,7 @@ func TestPagesOfRareStates(t *testing.T) {
 // TestPagesOfProofs checks a proof of more events than a page shows, and one of another log with the same key.
 func TestPagesOfProofs(t *testing.T) {
 	t.Parallel()
-	s, other := httpapitest.NewSite(t, ""), httpapitest.New(t)
+	s, other := browsertest.NewSite(t, ""), httpapitest.New(t)
 	owner, foreign := s.Client(t, "acme"), other.Client(t, "acme")
 	for _, of := range []*httpapitest.Client{owner, foreign} {
 		of.Create(`"long_url":"https://example.com/","custom_hash":"one"`)

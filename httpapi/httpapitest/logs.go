@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -38,32 +37,6 @@ func failQuery(ctx context.Context) context.Context {
 	ended, end := context.WithCancel(ctx)
 	end()
 	return ended
-}
-
-// mostQueries is more than any request makes.
-const mostQueries = 60
-
-// WhenQueriesFail sends a request again and again. Each time one query more succeeds before the database fails. It
-// checks that the first failure makes the service unavailable, that no answer blames the server itself, and that none
-// tells the cause.
-func WhenQueriesFail(t *testing.T, name string, request func(With) *Answer) {
-	t.Helper()
-	for left := range int64(mostQueries) {
-		var f Failure
-		f.Left.Store(left)
-		a := request(f.In)
-		wrong := a.Status >= http.StatusInternalServerError && a.Status != http.StatusServiceUnavailable
-		if left == 0 {
-			wrong = a.Status != http.StatusServiceUnavailable
-		}
-		if wrong || a.Status >= http.StatusBadRequest && strings.Contains(a.Body, context.Canceled.Error()) {
-			t.Errorf("%s answers %d when the database fails after %d queries\n%s", name, a.Status, left, a.Body)
-		}
-		if !f.Failed.Load() {
-			return
-		}
-	}
-	t.Errorf("%s makes %d queries", name, mostQueries)
 }
 
 // Lines is a log that tests can read.

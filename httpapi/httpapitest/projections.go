@@ -4,7 +4,6 @@ package httpapitest
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,70 +64,6 @@ func (s *Stack) Resume(t *testing.T, names ...string) {
 	for _, name := range names {
 		if err := projections.Resume(WithTimeout(t), s.DB, name); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// NeverStopped fails the test if a projection has met an event that it cannot apply.
-func (s *Stack) NeverStopped(t testing.TB, what string) {
-	t.Helper()
-	all, err := status.Generations(WithTimeout(t), s.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range all {
-		if o.LastError != "" {
-			t.Fatalf("after %s: the projection %s is %s: %s", what, o.Name, o.State, o.LastError)
-		}
-	}
-	letters, err := projections.DeadLetters(WithTimeout(t), s.DB, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range letters {
-		t.Errorf("after %s: %s has set aside %s of %s: %s", what, l.Name, l.Type, l.Stream, l.Error)
-	}
-}
-
-// applied waits until all projections are live and have applied the whole log. It fails the test if
-// one has met an event that it cannot apply. what says what was sent before.
-func (s *Stack) applied(t testing.TB, what string) {
-	t.Helper()
-	ctx := WithTimeout(t)
-	for {
-		all, err := status.Overviews(ctx, projections.All(), s.DB, s.Store)
-		if err != nil {
-			t.Fatalf("after %s: %v", what, err)
-		}
-		s.NeverStopped(t, what)
-		behind := ""
-		for _, o := range all {
-			if o.LagEvents > 0 || o.State != status.Live {
-				behind = fmt.Sprintf("%s is %s, %d events behind", o.Name, o.State, o.LagEvents)
-			}
-		}
-		if behind == "" {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("after %s: %s", what, behind)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
-// Verified checks that all projections are what the log says.
-func (s *Stack) Verified(t testing.TB) {
-	t.Helper()
-	s.applied(t, "all calls")
-	for _, name := range projections.Names() {
-		found, err := projections.Verify(t.Context(), s.DB, s.Store, name, func([]status.Progress) {})
-		if err != nil {
-			t.Fatalf("verify %s: %v", name, err)
-		}
-		if found.Different > 0 {
-			t.Errorf("%d rows of %s are not as the log says, such as %s", found.Different, name, found.Differences[0])
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"linkledger/httpapi"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 )
 
@@ -59,7 +60,7 @@ func Serve(t *testing.T, site http.Handler) *httptest.Server {
 }
 
 // NewConsole returns a console with an account and a tab that is signed in to it.
-func NewConsole(t *testing.T) (*httpapitest.Site, *httpapitest.Client, *Tab) {
+func NewConsole(t *testing.T) (*browsertest.Site, *httpapitest.Client, *Tab) {
 	t.Helper()
 	return NewConsoleBehind(t, func(site http.Handler) http.Handler { return site })
 }
@@ -67,10 +68,10 @@ func NewConsole(t *testing.T) (*httpapitest.Site, *httpapitest.Client, *Tab) {
 // NewConsoleBehind does the same, with what is between the browser and the site.
 func NewConsoleBehind(
 	t *testing.T, between func(http.Handler) http.Handler, adjust ...func(*httpapi.Config),
-) (*httpapitest.Site, *httpapitest.Client, *Tab) {
+) (*browsertest.Site, *httpapitest.Client, *Tab) {
 	t.Helper()
 	browser := Chromium(t)
-	s := httpapitest.NewSite(t, "", adjust...)
+	s := browsertest.NewSite(t, "", adjust...)
 	server := Serve(t, between(s.Server))
 	owner := s.Client(t, "acme")
 	b := NewTab(browser, t, server.URL)

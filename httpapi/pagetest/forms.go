@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 )
 
@@ -31,7 +32,7 @@ func HiddenFields(t testing.TB, page string) url.Values {
 }
 
 // Twice sends a form in two requests at once, and checks that both get one answer.
-func Twice(b *httpapitest.Browser, path string, fields url.Values) *httpapitest.Answer {
+func Twice(b *browsertest.Browser, path string, fields url.Values) *httpapitest.Answer {
 	b.T.Helper()
 	answers := make([]*httpapitest.Answer, 2)
 	var both sync.WaitGroup

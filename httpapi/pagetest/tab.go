@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/queries/accountlist"
 )
@@ -74,7 +75,7 @@ func Evaluate[T any](b *Tab, expression string) T {
 // Path returns path and query of the page.
 func (b *Tab) Path() string {
 	b.T.Helper()
-	return httpapitest.WithoutAnswer(Evaluate[string](b, "location.pathname + location.search"))
+	return browsertest.WithoutAnswer(Evaluate[string](b, "location.pathname + location.search"))
 }
 
 // Text returns what the page shows.
@@ -176,7 +177,7 @@ func (b *Tab) Quiet() {
 }
 
 // SignIn signs a tab in to an account by a one-time link.
-func (b *Tab) SignIn(s *httpapitest.Site, owner *httpapitest.Client) {
+func (b *Tab) SignIn(s *browsertest.Site, owner *httpapitest.Client) {
 	b.T.Helper()
 	key := owner.KeyNamed("").ID // the first key
 	b.Open(s.SignInLink(b.T, accountlist.NewSession{Account: uuid.MustParse(owner.ID), Key: key}))

@@ -12,6 +12,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/projections"
@@ -20,7 +21,7 @@ import (
 // TestSessionsEnd checks each way in which a session ends.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	ada, id := s.Member(t, owner, "ada", "editor")
 
@@ -68,14 +69,14 @@ func TestSessionsEnd(t *testing.T) {
 // call that begins after the answer is carried out.
 func TestSessionsEndAtOnce(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
-	for name, end := range map[string]func(id string, b *httpapitest.Browser){
-		"session": func(_ string, b *httpapitest.Browser) {
+	for name, end := range map[string]func(id string, b *browsertest.Browser){
+		"session": func(_ string, b *browsertest.Browser) {
 			owner.Must("DELETE", "/v3/sessions/"+b.Must("GET", "/v3/session", "").Session.ID, "")
 		},
-		"membership": func(id string, _ *httpapitest.Browser) { owner.Must("DELETE", "/v3/members/"+id, "") },
-		"role": func(id string, _ *httpapitest.Browser) {
+		"membership": func(id string, _ *browsertest.Browser) { owner.Must("DELETE", "/v3/members/"+id, "") },
+		"role": func(id string, _ *browsertest.Browser) {
 			owner.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
 		},
 	} {
@@ -99,7 +100,7 @@ func TestSessionsEndAtOnce(t *testing.T) {
 // TestOtherOrigins checks that pages of other origins can neither use a session nor start one.
 func TestOtherOrigins(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	b := s.Browser(t)
 	b.SignInBy(owner)
@@ -165,7 +166,7 @@ func TestSessionCookies(t *testing.T) {
 	} {
 		s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.BaseURL = base })
 		owner := s.Client(t, "acme")
-		b := httpapitest.NewBrowser(t, s.Server)
+		b := browsertest.NewBrowser(t, s.Server)
 		a := b.Call("POST", "/v3/sessions", "", func(r *http.Request) { r.SetBasicAuth(owner.Username, owner.Key) })
 		a.Is(http.StatusOK, apierror.CodeOK)
 		name, rest, _ := strings.Cut(a.Header.Get("Set-Cookie"), "=")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 )
@@ -33,13 +34,13 @@ func rolesIn(c *httpapitest.Client) string {
 // stay, no others come, and the role of an operator stays while a session has it.
 func TestUnknownGroupsKeepRoles(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "staff=acme:viewer;engineers=labs:owner;ops=operator")
+	s := browsertest.NewSite(t, "staff=acme:viewer;engineers=labs:owner;ops=operator")
 	acme, labs := s.Client(t, "acme"), s.Client(t, "labs")
 	person := openidtest.Ada
 	person.Groups = []string{"staff", "ops"}
 	first, _ := s.SignIn(t, person)
 	person.Claims = overage
-	isOperator := func(b *httpapitest.Browser, want bool) {
+	isOperator := func(b *browsertest.Browser, want bool) {
 		t.Helper()
 		httpapitest.Equal(t, "operator", b.Must("GET", "/v3/session", "").Session.Operator, want)
 	}
@@ -75,7 +76,7 @@ func TestUnknownGroupsKeepRoles(t *testing.T) {
 // logged, because a changed configuration of the issuer looks the same.
 func TestMissingGroupsEndRoles(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "staff=acme:viewer")
+	s := browsertest.NewSite(t, "staff=acme:viewer")
 	acme := s.Client(t, "acme")
 	person := openidtest.Ada
 	for name, tc := range map[string]struct {

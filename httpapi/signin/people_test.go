@@ -11,6 +11,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/signin"
@@ -20,7 +21,7 @@ import (
 // TestSignIn signs in somebody who is a member of no account, and then becomes one.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	ada, id := s.SignIn(t, openidtest.Ada)
 	session := ada.Must("GET", "/v3/session", "").Session
@@ -50,7 +51,7 @@ func TestSignIn(t *testing.T) {
 // plain text, and that nobody reads them after an erasure.
 func TestDetailsAreSealed(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	ada, id := s.Member(t, owner, "subject-of-ada", "editor")
 	ada.Must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
@@ -110,7 +111,7 @@ func TestDetailsAreSealed(t *testing.T) {
 // TestGroupsGiveRoles checks what the groups of a person make of them, at each sign-in anew.
 func TestGroupsGiveRoles(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "staff=acme:viewer;engineers=acme:editor;engineers=labs:owner;lost=nowhere:owner;ops=operator")
+	s := browsertest.NewSite(t, "staff=acme:viewer;engineers=acme:editor;engineers=labs:owner;lost=nowhere:owner;ops=operator")
 	acme, labs := s.Client(t, "acme"), s.Client(t, "labs")
 	roles := func(c *httpapitest.Client) string {
 		t.Helper()
@@ -162,7 +163,7 @@ func TestGroupsGiveRoles(t *testing.T) {
 // cannot be opened, make no list and no history fail.
 func TestDamagedDetails(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	b, id := s.Member(t, owner, "ada", "editor")
 	b.Must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
@@ -188,7 +189,7 @@ func TestDamagedDetails(t *testing.T) {
 // TestSignInsAreThrottled checks that an address cannot make the service ask the issuer all the time.
 func TestSignInsAreThrottled(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	path := signin.CallbackPath + "?code=x&state=y"
 	for range 20 {
 		s.Browser(t).Call("GET", path, "").Is(http.StatusBadRequest, apierror.CodeInvalidKey)
@@ -206,7 +207,7 @@ func TestSignInsAreThrottled(t *testing.T) {
 // TestRefusedSignIns checks what a person sees whose sign-in fails, and that no session starts.
 func TestRefusedSignIns(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	s.Client(t, "acme")
 	for name, tc := range map[string]struct {
 		prepare func()
@@ -239,7 +240,7 @@ func TestRefusedSignIns(t *testing.T) {
 // have dropped.
 func TestSignInsEndInTime(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	for passed, want := range map[time.Duration]int{10 * time.Minute: http.StatusSeeOther, 10*time.Minute + time.Second: http.StatusBadRequest} {
 		b := s.Browser(t)
 		begun := b.Call("GET", signin.BeginPath, "")

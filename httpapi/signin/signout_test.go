@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/signin"
@@ -34,7 +35,7 @@ func sendSignOut(t *testing.T, node http.Handler, form url.Values, changes ...ht
 // TestSignOutWithoutPlaceAtIssuer signs out where the issuer has no place to do so.
 func TestSignOutWithoutPlaceAtIssuer(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	s.Issuer.Discover("end_session_endpoint", nil)
 	ada, _ := s.SignIn(t, openidtest.Ada)
 	ada.Leads("/console/sign-out", nil, "/console/sign-in")
@@ -47,7 +48,7 @@ func TestSignOutWithoutPlaceAtIssuer(t *testing.T) {
 // TestIDTokenIsSealed checks that nobody who reads the database reads what the issuer says of people.
 func TestIDTokenIsSealed(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	s.SignIn(t, openidtest.Ada)
 	var row string
 	if err := s.DB.NewRaw("SELECT encode(id_token, 'escape') || encode(issuer_sid, 'escape') FROM linkledger_keys.sessions").
@@ -64,10 +65,10 @@ func TestIDTokenIsSealed(t *testing.T) {
 func TestIssuerEndsSessions(t *testing.T) {
 	t.Parallel()
 	type some = map[string]any
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	eve, _ := s.SignIn(t, openidtest.Person{Subject: "eve", Name: "Eve"})
-	signIn := func(claims some) (*httpapitest.Browser, string) {
+	signIn := func(claims some) (*browsertest.Browser, string) {
 		t.Helper()
 		person := openidtest.Ada
 		person.Claims = claims
@@ -81,7 +82,7 @@ func TestIssuerEndsSessions(t *testing.T) {
 			t.Fatalf("the sign-out is answered %d %s %v", a.Code, a.Body, s.Log.Matching("sign-out"))
 		}
 	}
-	lives := func(b *httpapitest.Browser) {
+	lives := func(b *browsertest.Browser) {
 		t.Helper()
 		b.On(s.Node).Must("GET", "/v3/session", "")
 	}
@@ -121,7 +122,7 @@ func TestIssuerEndsSessions(t *testing.T) {
 // TestWrongSignOuts sends sign-outs that are none.
 func TestWrongSignOuts(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	ada, _ := s.SignIn(t, openidtest.Ada)
 	token := s.Issuer.SignOutToken(0, map[string]any{"sub": "ada"})
 	for name, form := range map[string]url.Values{

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/signin"
 )
 
 // watchSignIn makes the node of a site look for what keeps people from signing in, until stop.
-func watchSignIn(t *testing.T, s *httpapitest.Site) (stop func()) {
+func watchSignIn(t *testing.T, s *browsertest.Site) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -29,7 +30,7 @@ func watchSignIn(t *testing.T, s *httpapitest.Site) (stop func()) {
 }
 
 // faultOf returns what keeps people from signing in at a site.
-func faultOf(t *testing.T, s *httpapitest.Site) string {
+func faultOf(t *testing.T, s *browsertest.Site) string {
 	t.Helper()
 	err, offered := s.Server.SignInFault()
 	if !offered {
@@ -57,7 +58,7 @@ func wantOperatorsTold(t *testing.T, a *httpapitest.Answer, status int, code api
 // before anybody signs in, and over once the issuer is right.
 func TestWrongIssuerIsToldAtTheStart(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	s.Issuer.CallItself("https://id.example.com/realms/a")
 	waiting, release := s.Issuer.Hold(openidtest.DiscoveryPath)
 	httpapitest.Equal(t, "fault before the start", faultOf(t, s), "")
@@ -89,7 +90,7 @@ func TestWrongIssuerIsToldAtTheStart(t *testing.T) {
 // TestSilentIssuerIsTold is an issuer that does not answer at the start.
 func TestSilentIssuerIsTold(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	s.Issuer.Fail(openidtest.DiscoveryPath, http.StatusBadGateway)
 	wantOperatorsTold(t, s.Browser(t).Call("GET", signin.BeginPath, ""), http.StatusServiceUnavailable, apierror.CodeUnknown)
 	if fault := faultOf(t, s); !strings.Contains(fault, "502") {
@@ -105,7 +106,7 @@ func TestSilentIssuerIsTold(t *testing.T) {
 // TestWrongClientSecretIsTold is a client secret that the issuer does not know, until it does.
 func TestWrongClientSecretIsTold(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	right := s.Issuer.Client()
 	wrong := right
 	wrong.Secret = "another"
@@ -133,7 +134,7 @@ func TestWrongClientSecretIsTold(t *testing.T) {
 // TestUnknownAccountOfGroupIsTold names accounts in the roles of groups that do not exist yet.
 func TestUnknownAccountOfGroupIsTold(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "staff=acme:viewer;other=acme:owner;engineers=labs:owner;ops=operator")
+	s := browsertest.NewSite(t, "staff=acme:viewer;other=acme:owner;engineers=labs:owner;ops=operator")
 	person := openidtest.Ada
 	s.Client(t, "labs")
 	stop := watchSignIn(t, s)

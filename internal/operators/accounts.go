@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/pager"
 	"linkledger/httpapi/contract"
 	"linkledger/queries/accountlist"
 )
@@ -14,7 +15,7 @@ type accountsData struct {
 	Search   string
 	Total    int64
 	Accounts []accountlist.Account
-	Pager    page.Pager
+	Pager    pager.Pager
 }
 
 // accounts lists the accounts whose user name contains what is searched for.
@@ -30,7 +31,7 @@ func (h *Handler) accounts(p *page.Page) error {
 		offset = 0 // somebody has typed it
 	}
 	data.Accounts, data.Total, err = h.Queries.AccountPage(
-		p.C.Context(), data.Search, offset, page.Size,
+		p.C.Context(), data.Search, offset, pager.Size,
 	)
 	data.Pager = p.Paged(accountsPath, p.Chosen("search"), contract.Page{
 		ResultsCount: len(data.Accounts), TotalCount: data.Total, Offset: offset,

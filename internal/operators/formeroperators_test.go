@@ -14,6 +14,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/projections"
@@ -22,7 +23,7 @@ import (
 )
 
 // operates reports whether a browser has the session of an operator, at a console of operators and at both nodes.
-func operates(t *testing.T, s *httpapitest.Site, b *httpapitest.Browser, h http.Handler) bool {
+func operates(t *testing.T, s *browsertest.Site, b *browsertest.Browser, h http.Handler) bool {
 	t.Helper()
 	status := b.On(h).Call("GET", "/console", "").Status
 	for _, node := range []http.Handler{s.Server, s.Node} {
@@ -37,21 +38,21 @@ func operates(t *testing.T, s *httpapitest.Site, b *httpapitest.Browser, h http.
 // person, and in no session of others.
 func TestOperatorsWhoLeaveTheGroup(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "ops=operator;staff=acme:viewer")
+	s := browsertest.NewSite(t, "ops=operator;staff=acme:viewer")
 	s.Client(t, "acme")
 	h := operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout)
 	person := openidtest.Person{Subject: "ada", Name: "Ada", Groups: []string{"ops", "staff"}}
 	other, _ := s.SignIn(t, openidtest.Person{Subject: "eve", Name: "Eve", Groups: []string{"ops"}})
 	first, _ := s.SignIn(t, person)
 	second, _ := s.SignIn(t, person)
-	for name, b := range map[string]*httpapitest.Browser{"first": first, "second": second, "other": other} {
+	for name, b := range map[string]*browsertest.Browser{"first": first, "second": second, "other": other} {
 		if !operates(t, s, b, h) {
 			t.Errorf("the %s is no operator", name)
 		}
 	}
 	person.Groups = []string{"staff"}
 	third, _ := s.SignIn(t, person)
-	for name, b := range map[string]*httpapitest.Browser{"first": first, "second": second, "third": third} {
+	for name, b := range map[string]*browsertest.Browser{"first": first, "second": second, "third": third} {
 		if operates(t, s, b, h) {
 			t.Errorf("the %s is an operator after a sign-in that says otherwise", name)
 		}
@@ -65,7 +66,7 @@ func TestOperatorsWhoLeaveTheGroup(t *testing.T) {
 	if !operates(t, s, fourth, h) {
 		t.Error("somebody who is an operator again is none")
 	}
-	for _, b := range []*httpapitest.Browser{first, second, third} {
+	for _, b := range []*browsertest.Browser{first, second, third} {
 		b.Ended() // the role in the account, in which they were, has ended with the group
 	}
 }
@@ -73,10 +74,10 @@ func TestOperatorsWhoLeaveTheGroup(t *testing.T) {
 // TestOperatorsWhoLeaveWhileALateSignInFails checks that a sign-in that cannot end takes the role nevertheless.
 func TestOperatorsWhoLeaveWhileALateSignInFails(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "ops=operator", func(cfg *httpapi.Config) { cfg.WaitTimeout = 50 * time.Millisecond })
+	s := browsertest.NewSite(t, "ops=operator", func(cfg *httpapi.Config) { cfg.WaitTimeout = 50 * time.Millisecond })
 	h := operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout)
 	person := openidtest.Person{Subject: "ada", Name: "Ada", Groups: []string{"ops"}}
-	var first *httpapitest.Browser
+	var first *browsertest.Browser
 	for ctx := httpapitest.WithTimeout(t); first == nil; {
 		b := s.Browser(t)
 		if s.Finish(t, b, person).Status == http.StatusSeeOther { // not if the machine was too slow
@@ -102,9 +103,9 @@ func TestOperatorsWhoLeaveWhileALateSignInFails(t *testing.T) {
 }
 
 // keySession returns a browser with the session of an operator that a one-time link made of a key.
-func keySession(t *testing.T, s *httpapitest.Stack, h http.Handler, owner *httpapitest.Client, key string) *httpapitest.Browser {
+func keySession(t *testing.T, s *httpapitest.Stack, h http.Handler, owner *httpapitest.Client, key string) *browsertest.Browser {
 	t.Helper()
-	b := httpapitest.NewBrowser(t, h)
+	b := browsertest.NewBrowser(t, h)
 	of := accountlist.NewSession{Account: uuid.MustParse(owner.ID), Key: key, Operator: true}
 	b.Leads(operatorstest.Link(t, s, of), nil, "/console")
 	return b
@@ -114,7 +115,7 @@ func keySession(t *testing.T, s *httpapitest.Stack, h http.Handler, owner *httpa
 // from no other place than the key, at the console of operators, in the API and in the console of owners.
 func TestOperatorsByAKeyObeyTheKey(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	h := operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout)
 	deactivate := func(t *testing.T, owner *httpapitest.Client) {
 		t.Helper()
@@ -180,7 +181,7 @@ func TestOperatorsByAKeyObeyTheKey(t *testing.T) {
 // TestOwnersByAGroupStayWithTheGroup checks that nobody makes the role that a group gives them a lasting one.
 func TestOwnersByAGroupStayWithTheGroup(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "bosses=acme:owner")
+	s := browsertest.NewSite(t, "bosses=acme:owner")
 	acme := s.Client(t, "acme")
 	person := openidtest.Person{Subject: "ada", Name: "Ada", Groups: []string{"bosses"}}
 	ada, id := s.SignIn(t, person)

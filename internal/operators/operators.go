@@ -15,6 +15,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/assets"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
@@ -80,7 +81,7 @@ func New(cfg Config) (*Handler, error) {
 	h.Pages, err = page.New(page.Config{
 		Sessions: cfg.Sessions, Logger: cfg.Logger, SignIn: signInPath, Start: root,
 		Resume: h.identify,
-	}, page.Part{Files: templates, Functions: functions})
+	}, assets.Part{Files: templates, Functions: functions})
 	if err != nil {
 		return nil, fmt.Errorf("console of operators: %w", err)
 	}
@@ -104,7 +105,7 @@ func (h *Handler) Run(ctx context.Context) error {
 func (h *Handler) Routes() []router.Route {
 	projection := projectionsPath + "/:name"
 	return append(
-		page.Files(),
+		assets.Routes(),
 		router.Get(signInPath, h.Open("sign-in", h.askToSignIn)),
 		router.Get(signInPath+"/:secret", h.Open("sign-in", h.openLink)),
 		router.Post(signInPath+"/:secret", h.Open("sign-in", h.signInByLink)),

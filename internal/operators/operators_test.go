@@ -19,6 +19,7 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/commands/streams"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/pagetest"
 	"linkledger/internal/operators"
@@ -148,7 +149,7 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 	s, h := operatorstest.New(t, httpapitest.Timeout)
 	owner := s.Client(t, "acme")
 	key := owner.Must("GET", "/v3/keys", "").Keys[0].ID
-	member := httpapitest.NewBrowser(t, h)
+	member := browsertest.NewBrowser(t, h)
 	member.Leads(operatorstest.Link(t, s, accountlist.NewSession{Account: uuid.MustParse(owner.ID), Key: key}), nil, "/console")
 	operator := operatorstest.SignIn(t, s, h)
 	fields := url.Values{"stream": {"x"}}
@@ -157,7 +158,7 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 		if pagetest.IsFile(path) || strings.HasPrefix(path, "/console/sign-in") {
 			continue
 		}
-		nobody := httpapitest.NewBrowser(t, h).Call(route.Method, path, "")
+		nobody := browsertest.NewBrowser(t, h).Call(route.Method, path, "")
 		if nobody.Status != http.StatusSeeOther || !strings.HasPrefix(nobody.Header.Get("Location"), "/console/sign-in?") {
 			t.Errorf("%s without a session: %d %q", name, nobody.Status, nobody.Header.Get("Location"))
 		}

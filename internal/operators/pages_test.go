@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/pagetest"
 	"linkledger/internal/operators/operatorstest"
@@ -51,7 +52,7 @@ func TestPagesOfOperatorsReadPlainly(t *testing.T) {
 		}
 		for _, query := range []string{"", "?" + url.Values{"stream": {stream}, "revision": {"0"}}.Encode(), "?from=-1&offset=-1"} {
 			a := b.Call("GET", pagetest.OperatorPaths.Replace(route.Path)+query, "", httpapitest.Header("Accept", "text/html"))
-			if found := programs.FindString(httpapitest.TextOf(a.Body)); found != "" || !strings.Contains(a.Body, "<nav") {
+			if found := programs.FindString(browsertest.TextOf(a.Body)); found != "" || !strings.Contains(a.Body, "<nav") {
 				t.Errorf("%s%s shows %q\n%s", route.Path, query, found, a.Body)
 			}
 		}

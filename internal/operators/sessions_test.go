@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/projections/engine"
@@ -20,7 +21,7 @@ import (
 // those that only an account has, or that have ended.
 func TestOperatorsEndSessions(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "ops=operator")
+	s := browsertest.NewSite(t, "ops=operator")
 	h := operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout)
 	owner := s.Client(t, "acme")
 	me := operatorstest.SignIn(t, s.Stack, h)
@@ -33,11 +34,11 @@ func TestOperatorsEndSessions(t *testing.T) {
 	owner.Must("DELETE", "/v3/keys/"+revoked, "")
 	member, _ := s.Member(t, owner, "member", "viewer")
 
-	idOf := func(b *httpapitest.Browser) string { return b.On(s.Server).Must("GET", "/v3/session", "").Session.ID }
+	idOf := func(b *browsertest.Browser) string { return b.On(s.Server).Must("GET", "/v3/session", "").Session.ID }
 	body := me.Shows("/console/sessions", "one-time link", "Ada Lovelace", "Eve <script>", "key deploy", "acme", "this browser",
 		"linkledger console session end ID")
 	httpapitest.Equal(t, "sessions", strings.Count(body, `/end">`), 5)
-	for _, b := range []*httpapitest.Browser{me, former, ada, nobody, byKey} {
+	for _, b := range []*browsertest.Browser{me, former, ada, nobody, byKey} {
 		if !strings.Contains(body, idOf(b)) {
 			t.Errorf("the page lacks the session %s\n%s", idOf(b), body)
 		}
@@ -50,7 +51,7 @@ func TestOperatorsEndSessions(t *testing.T) {
 		}
 	}
 	member.Must("GET", "/v3/session", "")
-	for name, b := range map[string]*httpapitest.Browser{"one-time link": former, "ada": ada, "eve": nobody, "key": byKey} {
+	for name, b := range map[string]*browsertest.Browser{"one-time link": former, "ada": ada, "eve": nobody, "key": byKey} {
 		kept := b.Copy().On(s.Node)
 		me.Leads("/console/sessions/"+idOf(b)+"/end", nil, "/console/sessions")
 		kept.Ended()
@@ -69,7 +70,7 @@ func TestOperatorsEndSessions(t *testing.T) {
 // TestSessionsAreListedForOperators checks bounds of the list: sessions that are over are not in it.
 func TestSessionsAreListedForOperators(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	list := sessionlist.New(s.DB)
 	now := s.Now()
 	id, _, err := s.DB.Keys.StartSession(httpapitest.WithTimeout(t), accountlist.NewSession{Operator: true, Agent: "Firefox"}, now)

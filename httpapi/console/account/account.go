@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/assets"
 	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/router"
@@ -24,7 +25,7 @@ const (
 var files embed.FS
 
 // Part returns the templates of the pages.
-func Part() page.Part { return page.Part{Files: files} }
+func Part() assets.Part { return assets.Part{Files: files} }
 
 // Routes returns the routes of the pages. operators is the address of the console of operators:
 // scheme://host[:port]. start is the path to which a session goes in another account.

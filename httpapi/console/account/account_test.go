@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 	"linkledger/httpapi/pagetest"
@@ -16,7 +17,7 @@ import (
 // alone.
 func TestNewKeyIsShownForAWhile(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	b := s.Browser(t)
 	b.SignInBy(owner)
@@ -43,7 +44,7 @@ func TestNewKeyIsShownForAWhile(t *testing.T) {
 // TestConsoleTagsAndMembers changes tags and members.
 func TestConsoleTagsAndMembers(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one","tags":["a b","x","R&D, c++"]`)
 	b := s.Browser(t)

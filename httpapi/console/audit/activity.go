@@ -13,6 +13,7 @@ import (
 	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/pager"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/contract"
 )
@@ -51,7 +52,7 @@ type activityData struct {
 	Calls []contract.Activity
 	Page  contract.Page
 	Query url.Values
-	Pager page.Pager
+	Pager pager.Pager
 }
 
 // Kinds returns what a call can have done, as the API names it.
@@ -100,7 +101,7 @@ func activity(p *page.Page) error {
 	p.Title = "Activity"
 	query := p.Listed("key", "user", "via", "kind", "batch", "request", "from", "to")
 	data := activityData{Query: maps.Clone(query)}
-	query.Set("limit", strconv.Itoa(page.Size))
+	query.Set("limit", strconv.Itoa(pager.Size))
 	var answer contract.ActivityAnswer
 	err := clicks.Span{From: query.Get("from"), To: query.Get("to")}.Check()
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"html/template"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/assets"
 	"linkledger/httpapi/router"
 )
 
@@ -20,8 +21,8 @@ const (
 var files embed.FS
 
 // Part returns the templates of the pages.
-func Part() page.Part {
-	return page.Part{Files: files, Functions: template.FuncMap{
+func Part() assets.Part {
+	return assets.Part{Files: files, Functions: template.FuncMap{
 		"what": what, "undoable": undoable,
 	}}
 }

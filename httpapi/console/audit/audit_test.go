@@ -14,6 +14,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/commands/restoring"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/response"
 	"linkledger/queries"
@@ -23,7 +24,7 @@ import (
 // and to the events as they are stored.
 func TestAuditorFindsWhatACallDid(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	ada, _ := s.Member(t, owner, "ada", "owner")
 	ada.Leads("/console/links", url.Values{

@@ -10,6 +10,7 @@ import (
 
 	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/pager"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/contract"
 )
@@ -18,7 +19,7 @@ import (
 type batchData struct {
 	Call      *contract.Activity // nil: it changed nothing that the activity lists
 	Changed   []contract.ChangedURL
-	Pager     page.Pager
+	Pager     pager.Pager
 	UndoneKey string // words for the key whose changes the call undoes
 }
 
@@ -31,7 +32,7 @@ func batch(p *page.Page) error {
 		return err
 	}
 	query := p.Listed()
-	query.Set("limit", strconv.Itoa(page.Size))
+	query.Set("limit", strconv.Itoa(pager.Size))
 	var changed contract.ChangedURLsAnswer
 	if err := p.Get("/v3/batches/"+url.PathEscape(id), query, &changed); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/pager"
 	"linkledger/httpapi/contract"
 )
 
@@ -32,7 +33,7 @@ func (e Entry) Makes() bool { return strings.HasPrefix(e.Type, "url.created.") }
 type History struct {
 	Entries []Entry
 	Shown   url.Values // the part that is shown, as the API takes it for proofs
-	Pager   page.Pager
+	Pager   pager.Pager
 
 	hash  string
 	lives []contract.LinkLife // of the links that have or had the hash
@@ -46,7 +47,7 @@ func Read(p *page.Page, hash, to string) (History, error) {
 	}
 	query := p.Listed()
 	query.Set("order_by", "created") // the newest first
-	query.Set("limit", strconv.Itoa(page.Size))
+	query.Set("limit", strconv.Itoa(pager.Size))
 	var answer contract.HistoryAnswer
 	err := p.Get("/v3/urls/"+url.PathEscape(hash)+"/history", query, &answer)
 	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusNotFound {

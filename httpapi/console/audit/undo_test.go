@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/pagetest"
 )
@@ -15,7 +16,7 @@ import (
 // made in parts.
 func TestUndoNamesWhatItTakesBack(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one","note":"before"`)
 	b := s.Browser(t)
@@ -67,7 +68,7 @@ func TestUndoNamesWhatItTakesBack(t *testing.T) {
 	b.Refuses("/console/change", url.Values{"hash": {"two"}, "change": {"tags"}, "change_tags": {""}},
 		`value="two" aria-label="two" autocomplete="off" checked`, `<option value="tags" selected>`)
 	wrong := b.Call("GET", "/console/links?tags=red+tape", "")
-	if !strings.Contains(httpapitest.TextOf(wrong.Body), `/console/links?tags=%2B%22red+tape%22">red tape</a>`) {
+	if !strings.Contains(browsertest.TextOf(wrong.Body), `/console/links?tags=%2B%22red+tape%22">red tape</a>`) {
 		t.Errorf("a wrong filter shows\n%s", wrong.Body)
 	}
 }
@@ -75,7 +76,7 @@ func TestUndoNamesWhatItTakesBack(t *testing.T) {
 // TestPagesOfFormerHashes opens links by hashes and at times of before they were renamed.
 func TestPagesOfFormerHashes(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/a","custom_hash":"first","tags":["news"]`)
 	owner.Must("PATCH", "/v3/urls/first", `{"urls":[{"note":"a note"}]}`)
@@ -111,7 +112,7 @@ func TestPagesOfFormerHashes(t *testing.T) {
 // TestPagesNameWho shows keys without a name, and what is undone of one.
 func TestPagesNameWho(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	id := owner.Must("GET", "/v3/keys", "").Keys[0].ID

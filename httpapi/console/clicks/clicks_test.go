@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"linkledger/httpapi/httpapitest"
+	"linkledger/httpapi/browsertest"
 )
 
 // TestConsoleNarrowsDays chooses days of the clicks of a link.
 func TestConsoleNarrowsDays(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	for _, of := range []struct {

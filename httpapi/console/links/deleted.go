@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/pager"
 	"linkledger/httpapi/contract"
 )
 
@@ -13,14 +14,14 @@ import (
 type deletedData struct {
 	contract.DeletedURLsAnswer
 
-	Pager page.Pager
+	Pager pager.Pager
 }
 
 func deleted(p *page.Page) error {
 	p.Title = "Deleted links"
 	query := p.Listed()
 	var data deletedData
-	query.Set("limit", strconv.Itoa(page.Size))
+	query.Set("limit", strconv.Itoa(pager.Size))
 	err := p.Get("/v3/deleted", query, &data.DeletedURLsAnswer)
 	data.Pager = p.Paged(DeletedPath, nil, data.Page)
 	p.Data = data

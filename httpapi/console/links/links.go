@@ -12,6 +12,7 @@ import (
 
 	"linkledger/httpapi/console/page"
 	"linkledger/httpapi/console/page/calls"
+	"linkledger/httpapi/console/page/pager"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/console/tags"
 	"linkledger/httpapi/contract"
@@ -26,7 +27,7 @@ type linksData struct {
 	Page    contract.Page
 	Wrong   bool // the list could not be asked for as it was typed
 	Query   url.Values
-	Pager   page.Pager
+	Pager   pager.Pager
 	Changes []change
 	New     url.Values // what was typed for a new link
 	Labels  []string   // suggestions for the filter
@@ -52,7 +53,7 @@ func (h handler) list(p *page.Page) error {
 		Changes: changes, Query: maps.Clone(query), New: p.Typed(Path),
 		Change: p.Typed(changePath),
 	}
-	query.Set("limit", strconv.Itoa(page.Size))
+	query.Set("limit", strconv.Itoa(pager.Size))
 	var answer linksAnswer
 	err := p.Get("/v3/urls", query, &answer)
 	if refused, ok := calls.AsRefusal(err); ok && len(data.Query) > 0 {

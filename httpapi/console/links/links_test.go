@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 )
 
 // TestPagesShowStates opens the list and the pages of links that do not redirect, or have flags.
 func TestPagesShowStates(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	long := "https://example.com/" + strings.Repeat("long/", 380) + "the-end"
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"expired","expiration_date":"2026-05-13"`)
@@ -58,7 +59,7 @@ func TestPagesShowStates(t *testing.T) {
 // TestConsoleChangesMany makes many links, changes some and all that match, and undoes it.
 func TestConsoleChangesMany(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	b := s.Browser(t)
 	b.SignInBy(owner)
@@ -107,7 +108,7 @@ func TestConsoleChangesMany(t *testing.T) {
 // again.
 func TestSecondTabChooses(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one","note":"before"`)
 	b := s.Browser(t)

@@ -9,6 +9,7 @@ import (
 	"linkledger/httpapi/console/audit"
 	"linkledger/httpapi/console/clicks"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/assets"
 	"linkledger/httpapi/router"
 )
 
@@ -24,8 +25,8 @@ const (
 var files embed.FS
 
 // Part returns the templates of the pages.
-func Part() page.Part {
-	return page.Part{Files: files, Functions: template.FuncMap{
+func Part() assets.Part {
+	return assets.Part{Files: files, Functions: template.FuncMap{
 		"chart": clicks.NewChart, "linkPath": PathOf,
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"linkledger/events"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/httpapitest"
 )
@@ -16,7 +17,7 @@ import (
 // undoes it there.
 func TestEverySettingIsInTheConsole(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	b := s.Browser(t)
 	b.SignInBy(owner)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/internal/operators/operatorstest"
 	"linkledger/projections/engine"
@@ -13,7 +14,7 @@ import (
 // TestPagesAfterForms opens pages in states to which forms lead.
 func TestPagesAfterForms(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	b := s.Browser(t)
 	b.SignInBy(s.Client(t, "acme"))
 	b.Refuses("/console/keys", url.Values{"name": {strings.Repeat("x", 1000)}, "scopes": {"links:read"}}, `value="links:read" checked`)
@@ -28,6 +29,6 @@ func TestPagesAfterForms(t *testing.T) {
 			t.Errorf("the preview does not show %q\n%s", part, seen.Body)
 		}
 	}
-	operators := httpapitest.NewBrowser(t, operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout))
+	operators := browsertest.NewBrowser(t, operatorstest.For(t, s.Stack, engine.Config{}, httpapitest.Timeout))
 	operators.Shows("/console/sign-in?ended=1", "Your session has ended")
 }

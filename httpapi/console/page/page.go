@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/forms"
+	"linkledger/httpapi/console/page/pager"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/response"
@@ -94,6 +96,24 @@ func (p *Page) Chosen(names ...string) url.Values {
 		}
 	}
 	return query
+}
+
+// Listed returns the parameters of a list: those with these names that have a value, and its
+// offset. What is no offset counts as none: somebody has typed it.
+func (p *Page) Listed(names ...string) url.Values {
+	query := p.Chosen(append(names, "offset")...)
+	if offset, err := strconv.Atoi(query.Get("offset")); err != nil || offset <= 0 {
+		query.Del("offset")
+	}
+	return query
+}
+
+// Paged returns the pager of a page of a list. A page beyond the end leads to the last one.
+func (p *Page) Paged(path string, query url.Values, at contract.Page) pager.Pager {
+	if last := pager.LastPage(path, query, at); last != "" && p.C.Request.Method == http.MethodGet {
+		p.Redirect = last
+	}
+	return pager.New(path, query, at)
 }
 
 // At returns the past moment that the page is asked for, as the API takes it. Browsers send it

@@ -11,13 +11,14 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/httpapi"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/projections"
 	"linkledger/queries/accountlist"
 )
 
 // becomes opens a page until it leads to another address, and returns that.
-func becomesWhole(b *httpapitest.Browser, path string) string {
+func becomesWhole(b *browsertest.Browser, path string) string {
 	b.T.Helper()
 	for late := time.Now().Add(httpapitest.Timeout); time.Now().Before(late); {
 		a := b.Call("GET", path, "")
@@ -34,7 +35,7 @@ func becomesWhole(b *httpapitest.Browser, path string) string {
 // and deny nothing that is so.
 func TestPagesSayWhatIsNotVisibleYet(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "", httpapitest.Impatient)
+	s := browsertest.NewSite(t, "", httpapitest.Impatient)
 	owner := s.Client(t, "acme")
 	for _, hash := range []string{"one", "moving", "going"} {
 		owner.Create(`"long_url":"https://example.com/","custom_hash":"` + hash + `"`)
@@ -95,7 +96,7 @@ func TestPagesSayWhatIsNotVisibleYet(t *testing.T) {
 // TestPagesSayThatTheyLag opens pages while the read models are behind by more than a moment.
 func TestPagesSayThatTheyLag(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "", func(cfg *httpapi.Config) {
+	s := browsertest.NewSite(t, "", func(cfg *httpapi.Config) {
 		cfg.Projections.Behind = func(...string) time.Duration { return 11*time.Minute + 58*time.Second }
 	})
 	owner := s.Client(t, "acme")
@@ -108,7 +109,7 @@ func TestPagesSayThatTheyLag(t *testing.T) {
 // TestPagesBeyondTheEnd opens lists at offsets that they do not have.
 func TestPagesBeyondTheEnd(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	var items []string
 	for i := range 50 {

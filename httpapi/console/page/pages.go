@@ -3,22 +3,17 @@ package page
 import (
 	"cmp"
 	"context"
-	"embed"
-	"fmt"
 	"html/template"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"path"
-	"strings"
 
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/console/page/assets"
 	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/forms"
 	"linkledger/httpapi/console/page/live"
-	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/session"
@@ -55,73 +50,20 @@ type Pages struct {
 	watchers  *live.Watchers
 }
 
-// refusedPage is the name of the page that shows a refusal alone.
-const refusedPage = "refused"
-
-//go:embed templates/*.html
-var shared embed.FS
-
-// Part is the templates of some pages.
-type Part struct {
-	// Files has templates/NAME.html for each page. In one part, templates/site.html has the
-	// navigation of all pages.
-	Files     fs.FS
-	Functions template.FuncMap // that templates call beside those of the package words
-}
-
-// sitePath is the file of a part with the navigation.
-const sitePath = "templates/site.html"
-
-// New returns the pages of parts, and one with the name refused. New fails if a template is wrong.
-func New(cfg Config, parts ...Part) (*Pages, error) {
+// New returns the pages of parts, and the page of a refusal. It fails if a template is wrong.
+func New(cfg Config, parts ...assets.Part) (*Pages, error) {
+	templates, err := assets.Parse(parts...)
+	if err != nil {
+		return nil, err
+	}
 	pages := &Pages{
-		Config: cfg, templates: make(map[string]*template.Template),
+		Config: cfg, templates: templates,
 		answers: forms.Answers{Sessions: cfg.Sessions}, watchers: live.New(cfg.Logger),
 	}
 	if pages.Resume == nil {
 		pages.Resume = (*Page).readSession
 	}
-	layout := template.New("layout.html").Funcs(words.Functions)
-	for _, part := range parts {
-		layout.Funcs(part.Functions)
-	}
-	layout, err := layout.ParseFS(shared, "templates/layout.html")
-	if err != nil {
-		return nil, fmt.Errorf("layout of the console: %w", err)
-	}
-	for _, part := range parts {
-		if _, err := fs.Stat(part.Files, sitePath); err != nil {
-			continue
-		}
-		if layout, err = layout.ParseFS(part.Files, sitePath); err != nil {
-			return nil, fmt.Errorf("navigation of the console: %w", err)
-		}
-	}
-	for _, part := range append(parts, Part{Files: shared}) {
-		if err := pages.add(layout, part); err != nil {
-			return nil, err
-		}
-	}
 	return pages, nil
-}
-
-// add adds the templates of a part.
-func (s *Pages) add(layout *template.Template, part Part) error {
-	files, err := fs.Glob(part.Files, "templates/*.html")
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		parsed, err := layout.Clone()
-		if err == nil {
-			parsed, err = parsed.ParseFS(part.Files, file)
-		}
-		if err != nil {
-			return fmt.Errorf("template %s of the console: %w", file, err)
-		}
-		s.templates[strings.TrimSuffix(path.Base(file), ".html")] = parsed
-	}
-	return nil
 }
 
 // Templates returns the templates by the name of the page. Once a page was written, they MUST NOT
@@ -225,7 +167,7 @@ func (s *Pages) alone(p *Page, r *calls.RefusedError) {
 	response.SetRetryAfter(p.C.Header(), apierror.Failure{
 		Code: cmp.Or(r.Code, apierror.CodeUnknown), Status: r.Status, RetryAfter: r.RetryAfter,
 	})
-	p.Title, p.Redirect, p.Download, p.name = titleOf(r), "", "", refusedPage
+	p.Title, p.Redirect, p.Download, p.name = titleOf(r), "", "", assets.Refused
 	p.Refused, p.Notice, p.Data = "", "", s.waysOn(p, r.Status)
 	p.Refuse(r)
 }

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/httpapi/console/links"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/assets"
 	"linkledger/httpapi/console/page/calls"
 	"linkledger/httpapi/console/page/words"
 	"linkledger/httpapi/contract"
@@ -24,7 +25,7 @@ const Path = "/console/new"
 var files embed.FS
 
 // Part returns the template of the page.
-func Part() page.Part { return page.Part{Files: files} }
+func Part() assets.Part { return assets.Part{Files: files} }
 
 // Routes returns the routes of the page.
 func Routes(pages *page.Pages) []router.Route {

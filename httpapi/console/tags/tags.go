@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/assets"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/router"
 )
@@ -21,8 +22,8 @@ var files embed.FS
 
 // Part returns the templates of the pages. The function linksOf, which they and others call,
 // returns the address of the list of the links with a tag.
-func Part() page.Part {
-	return page.Part{Files: files, Functions: template.FuncMap{
+func Part() assets.Part {
+	return assets.Part{Files: files, Functions: template.FuncMap{
 		"linksOf": linksOf, "tagPath": tagPath,
 	}}
 }

@@ -12,6 +12,7 @@ import (
 	"linkledger/events/codec"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 )
 
@@ -60,7 +61,7 @@ func TestKeysKeepLeavingOutLinks(t *testing.T) {
 // and delete the tag. Whoever comes first, the key never sees the links.
 func TestKeysAndRenamesAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "owner")
 	given := 0
 	for round := range 60 {

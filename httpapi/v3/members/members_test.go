@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 )
@@ -16,7 +17,7 @@ import (
 // sessions with the membership.
 func TestMembers(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	ada, id := s.SignIn(t, openidtest.Ada)
 	owner.Call("PUT", "/v3/members", `{"id":"`+uuid.NewString()+`","role":"viewer"}`).
@@ -45,7 +46,7 @@ func TestMembers(t *testing.T) {
 // and does not remove one who was added again.
 func TestRepeatedMemberCalls(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	_, id := s.SignIn(t, openidtest.Ada)
 	first, second := httpapitest.Header("Idempotency-Key", "first"), httpapitest.Header("Idempotency-Key", "second")
@@ -64,7 +65,7 @@ func TestRepeatedMemberCalls(t *testing.T) {
 // the roles.
 func TestMembersCannotGiveMoreThanTheyHave(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	boss, bossID := s.Member(t, owner, "boss", "owner")
 	editor, editorID := s.Member(t, owner, "editor", "editor")

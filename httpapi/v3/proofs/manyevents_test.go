@@ -14,6 +14,7 @@ import (
 	"linkledger/events/archive"
 	"linkledger/httpapi"
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/internal/soak"
 )
@@ -109,7 +110,7 @@ func TestChecksOfAnAccountTakeTurns(t *testing.T) {
 // TestChecksEndWithTheirClient checks that a check, which reads only, ends when its client leaves, also as a page.
 func TestChecksEndWithTheirClient(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	c := s.Client(t, "acme")
 	file := s.Exported(t, archive.NDJSON, c.ID)
 	b := s.Browser(t)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/openid/openidtest"
 )
@@ -15,7 +16,7 @@ import (
 // TestSessionOfAKey checks that a session that a key started may do what the key may.
 func TestSessionOfAKey(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"seen","tags":["news"]`)
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"hidden"`)
@@ -46,7 +47,7 @@ func TestSessionOfAKey(t *testing.T) {
 // TestSessionsAreListed checks who sees and ends whose sessions.
 func TestSessionsAreListed(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner, other := s.Client(t, "acme"), s.Client(t, "other")
 	boss, _ := s.Member(t, owner, "boss", "owner")
 	ada, _ := s.Member(t, owner, "ada", "viewer")

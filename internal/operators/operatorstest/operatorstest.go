@@ -15,6 +15,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi/branchtest"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 	"linkledger/httpapi/login"
 	"linkledger/httpapi/peer"
@@ -79,9 +80,9 @@ func For(
 }
 
 // SignIn returns a browser with the session of an operator.
-func SignIn(t *testing.T, s *httpapitest.Stack, h http.Handler) *httpapitest.Browser {
+func SignIn(t *testing.T, s *httpapitest.Stack, h http.Handler) *browsertest.Browser {
 	t.Helper()
-	b := httpapitest.NewBrowser(t, h)
+	b := browsertest.NewBrowser(t, h)
 	b.Leads(Link(t, s, accountlist.NewSession{Operator: true}), nil, "/console")
 	return b
 }

@@ -16,6 +16,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/console/page"
+	"linkledger/httpapi/console/page/pager"
 	"linkledger/projections"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/status"
@@ -43,7 +44,7 @@ func New(
 type streamData struct {
 	Stream string // empty: none is asked for
 	Events []stored
-	Pager  page.Pager // by revisions
+	Pager  pager.Pager // by revisions
 }
 
 // stored is an event as it is stored.
@@ -104,7 +105,7 @@ func (h *Pages) Stream(p *page.Page) error {
 		return err
 	}
 	// One more than is shown tells whether there are more.
-	found, err := h.load(p, name, from, page.Size+1)
+	found, err := h.load(p, name, from, pager.Size+1)
 	if err != nil {
 		return err
 	}
@@ -113,11 +114,11 @@ func (h *Pages) Stream(p *page.Page) error {
 		return h.path + "?" + query.Encode()
 	}
 	if from > 0 {
-		data.Pager.Previous = at(max(0, from-page.Size))
+		data.Pager.Previous = at(max(0, from-pager.Size))
 	}
-	if len(found) > page.Size {
-		data.Pager.Following = at(found[page.Size].Revision)
-		found = found[:page.Size]
+	if len(found) > pager.Size {
+		data.Pager.Following = at(found[pager.Size].Revision)
+		found = found[:pager.Size]
 	}
 	for _, r := range found {
 		data.Events = append(data.Events, h.stored(r))

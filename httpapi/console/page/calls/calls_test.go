@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 )
 
@@ -11,7 +12,7 @@ import (
 // do is recorded as done in the console.
 func TestConsoleCalls(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	owner := s.Client(t, "acme")
 	b := s.Browser(t)
 	b.SignInBy(owner)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"linkledger/httpapi/httpapitest"
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/pagetest"
 )
 
@@ -13,7 +13,7 @@ import (
 // has what was typed, and sends it again.
 func TestTypedTextStaysInThePage(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	b := s.Browser(t)
 	b.SignInBy(s.Client(t, "acme"))
 	fields := pagetest.HiddenFields(t, b.Shows("/console/new"))

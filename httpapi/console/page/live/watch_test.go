@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"linkledger/httpapi/browsertest"
 	"linkledger/httpapi/httpapitest"
 )
 
 // newWatchedSite returns a site behind a server, with an account that has the link "one".
-func newWatchedSite(t *testing.T) (*httpapitest.Site, *httptest.Server, *httpapitest.Client) {
+func newWatchedSite(t *testing.T) (*browsertest.Site, *httptest.Server, *httpapitest.Client) {
 	t.Helper()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	server := httptest.NewServer(s.Server)
 	t.Cleanup(server.Close)
 	owner := s.Client(t, "acme")
@@ -33,12 +34,12 @@ type watched struct {
 }
 
 // watch begins to watch the page of the link "one" at a server, with the cookies of a browser.
-func watch(t *testing.T, b *httpapitest.Browser, server *httptest.Server) *watched {
+func watch(t *testing.T, b *browsertest.Browser, server *httptest.Server) *watched {
 	t.Helper()
 	return watchLink(t, b, server, "one")
 }
 
-func watchLink(t *testing.T, b *httpapitest.Browser, server *httptest.Server, hash string) *watched {
+func watchLink(t *testing.T, b *browsertest.Browser, server *httptest.Server, hash string) *watched {
 	t.Helper()
 	r, err := http.NewRequestWithContext(httpapitest.WithTimeout(t), http.MethodGet, server.URL+"/console/links/"+hash, nil)
 	if err != nil {
@@ -85,7 +86,7 @@ func (w *watched) shows(part string) {
 		if !ok || event != "" {
 			w.t.Fatalf("the stream ends with %q before it shows %q", event, part)
 		}
-		if strings.Contains(httpapitest.TextOf(data), part) || strings.Contains(data, part) {
+		if strings.Contains(browsertest.TextOf(data), part) || strings.Contains(data, part) {
 			return
 		}
 	}
@@ -153,17 +154,17 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 	t.Parallel()
 	const most, ofAccount, ofCaller, ofSession = 64, 32, 16, 8
 	s, server, owner := newWatchedSite(t)
-	by := func(c *httpapitest.Client) func() *httpapitest.Browser {
-		return func() *httpapitest.Browser {
+	by := func(c *httpapitest.Client) func() *browsertest.Browser {
+		return func() *browsertest.Browser {
 			b := s.Browser(t)
 			b.SignInBy(c)
 			return b
 		}
 	}
 	var streams []*watched
-	watchMany := func(n int, hash string, signedIn func() *httpapitest.Browser) {
+	watchMany := func(n int, hash string, signedIn func() *browsertest.Browser) {
 		t.Helper()
-		var b *httpapitest.Browser
+		var b *browsertest.Browser
 		for i := range n {
 			if i%ofSession == 0 {
 				b = signedIn()
@@ -174,12 +175,12 @@ func TestWatchedPagesAreBounded(t *testing.T) {
 		}
 	}
 	b := by(owner)()
-	watchMany(ofSession, "one", func() *httpapitest.Browser { return b })
+	watchMany(ofSession, "one", func() *browsertest.Browser { return b })
 	watch(t, b, server).tooMany("a session")
 	watchMany(ofCaller-ofSession, "one", by(owner))
 	watch(t, by(owner)(), server).tooMany("a key")
 	viewer := s.ViewerOf(t, owner)
-	person := func() *httpapitest.Browser { return s.Started(t, viewer) }
+	person := func() *browsertest.Browser { return browsertest.Started(t, s.Stack, viewer) }
 	watchMany(ofCaller, "one", person)
 	watch(t, person(), server).tooMany("a person")
 	watch(t, by(owner.WithKey(``))(), server).tooMany("an account")
@@ -228,7 +229,7 @@ func TestWatchedPageEndsWithTheServer(t *testing.T) {
 // TestWatchNeedsASession checks that a stream is refused as its page is.
 func TestWatchNeedsASession(t *testing.T) {
 	t.Parallel()
-	s := httpapitest.NewSite(t, "")
+	s := browsertest.NewSite(t, "")
 	server := httptest.NewServer(s.Server)
 	t.Cleanup(server.Close)
 	w := watch(t, s.Browser(t), server)

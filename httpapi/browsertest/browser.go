@@ -1,4 +1,6 @@
-package httpapitest
+// Package browsertest opens pages and sends forms as a browser without scripts does, and signs people in. It is for tests
+// only.
+package browsertest
 
 // This file opens pages and sends forms as a browser without scripts does.
 
@@ -15,17 +17,18 @@ import (
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
+	"linkledger/httpapi/httpapitest"
 )
 
 // Post sends a form as a page of the console does.
-func (b *Browser) Post(path string, fields url.Values) *Answer {
+func (b *Browser) Post(path string, fields url.Values) *httpapitest.Answer {
 	b.T.Helper()
-	return b.Call("POST", path, fields.Encode(), Header("Content-Type", "application/x-www-form-urlencoded"),
-		Header("Sec-Fetch-Site", "same-origin"), Header("Origin", "http://"+ShortHost))
+	return b.Call("POST", path, fields.Encode(), httpapitest.Header("Content-Type", "application/x-www-form-urlencoded"),
+		httpapitest.Header("Sec-Fetch-Site", "same-origin"), httpapitest.Header("Origin", "http://"+httpapitest.ShortHost))
 }
 
 // Upload sends a file to the page that checks proofs.
-func (b *Browser) Upload(file string) *Answer {
+func (b *Browser) Upload(file string) *httpapitest.Answer {
 	b.T.Helper()
 	var body strings.Builder
 	form := multipart.NewWriter(&body)
@@ -36,8 +39,8 @@ func (b *Browser) Upload(file string) *Answer {
 	if err := errors.Join(err, form.Close()); err != nil {
 		b.T.Fatal(err)
 	}
-	return b.Follow(b.Call("POST", "/console/proofs", body.String(), Header("Content-Type", form.FormDataContentType()),
-		Header("Sec-Fetch-Site", "same-origin"), Header("Origin", "http://"+ShortHost)))
+	return b.Follow(b.Call("POST", "/console/proofs", body.String(), httpapitest.Header("Content-Type", form.FormDataContentType()),
+		httpapitest.Header("Sec-Fetch-Site", "same-origin"), httpapitest.Header("Origin", "http://"+httpapitest.ShortHost)))
 }
 
 // Leads sends a form and checks where it leads.
@@ -61,22 +64,22 @@ var answerName = regexp.MustCompile(`[?&]answer=[^&#]*`)
 func WithoutAnswer(address string) string { return answerName.ReplaceAllString(address, "") }
 
 // Follow opens the page that a form leads to.
-func (b *Browser) Follow(a *Answer) *Answer {
+func (b *Browser) Follow(a *httpapitest.Answer) *httpapitest.Answer {
 	b.T.Helper()
 	if a.Status != http.StatusSeeOther {
 		b.T.Fatalf("a form answers %d\n%s", a.Status, a.Body)
 	}
-	return b.Call("GET", a.Header.Get("Location"), "", Header("Accept", "text/html"))
+	return b.Call("GET", a.Header.Get("Location"), "", httpapitest.Header("Accept", "text/html"))
 }
 
 // Sends sends a form and returns the page that it leads to.
-func (b *Browser) Sends(path string, fields url.Values) *Answer {
+func (b *Browser) Sends(path string, fields url.Values) *httpapitest.Answer {
 	b.T.Helper()
 	return b.Follow(b.Post(path, fields))
 }
 
 // Refuses sends a form that is refused, and checks that the page that it leads to has all parts.
-func (b *Browser) Refuses(path string, fields url.Values, parts ...string) *Answer {
+func (b *Browser) Refuses(path string, fields url.Values, parts ...string) *httpapitest.Answer {
 	b.T.Helper()
 	a := b.Sends(path, fields)
 	text := TextOf(a.Body)
@@ -89,7 +92,7 @@ func (b *Browser) Refuses(path string, fields url.Values, parts ...string) *Answ
 }
 
 // Makes makes the links of a paste, after it has seen what they are.
-func (b *Browser) Makes(lines string) *Answer {
+func (b *Browser) Makes(lines string) *httpapitest.Answer {
 	b.T.Helper()
 	seen := b.Sends("/console/new", url.Values{"lines": {lines}})
 	previewed := regexp.MustCompile(`name="previewed" value="([0-9a-f]{16})"`).FindStringSubmatch(seen.Body)
@@ -123,7 +126,7 @@ func (b *Browser) Shows(path string, parts ...string) string {
 // ShowsSoon opens a page until it shows a text, as somebody does who waits.
 func (b *Browser) ShowsSoon(path, part string) {
 	b.T.Helper()
-	for ctx := WithTimeout(b.T); ; {
+	for ctx := httpapitest.WithTimeout(b.T); ; {
 		a := b.Call("GET", path, "")
 		if text := TextOf(a.Body); a.Status == http.StatusOK && strings.Contains(text, part) {
 			return
@@ -154,14 +157,14 @@ func (b *Browser) Copy() *Browser { return &Browser{b.T, b.Handler, maps.Clone(b
 func (b *Browser) On(node http.Handler) *Browser { return &Browser{b.T, node, b.Cookies} }
 
 // Call sends a request with the cookies of the browser, and keeps those of the answer.
-func (b *Browser) Call(method, path, body string, changes ...With) *Answer {
+func (b *Browser) Call(method, path, body string, changes ...httpapitest.With) *httpapitest.Answer {
 	b.T.Helper()
-	changes = append([]With{Header("Content-Type", "application/json"), Header("Accept", "application/json"), func(r *http.Request) {
+	changes = append([]httpapitest.With{httpapitest.Header("Content-Type", "application/json"), httpapitest.Header("Accept", "application/json"), func(r *http.Request) {
 		for _, cookie := range b.Cookies {
 			r.AddCookie(cookie)
 		}
 	}}, changes...)
-	a := Send(b.T, b.Handler, method, path, body, changes...)
+	a := httpapitest.Send(b.T, b.Handler, method, path, body, changes...)
 	for _, cookie := range (&http.Response{Header: a.Header}).Cookies() {
 		if cookie.MaxAge < 0 {
 			delete(b.Cookies, cookie.Name)
@@ -173,7 +176,7 @@ func (b *Browser) Call(method, path, body string, changes ...With) *Answer {
 }
 
 // Must makes a call and fails the test if the call fails.
-func (b *Browser) Must(method, path, body string) *Answer {
+func (b *Browser) Must(method, path, body string) *httpapitest.Answer {
 	b.T.Helper()
 	a := b.Call(method, path, body)
 	a.Is(http.StatusOK, apierror.CodeOK)
@@ -187,7 +190,7 @@ func (b *Browser) Ended() {
 }
 
 // SignInBy signs a browser in with the API key of a client.
-func (b *Browser) SignInBy(c *Client) contract.Session {
+func (b *Browser) SignInBy(c *httpapitest.Client) contract.Session {
 	b.T.Helper()
 	a := b.Call("POST", "/v3/sessions", "", func(r *http.Request) { r.SetBasicAuth(c.Username, c.Key) })
 	a.Is(http.StatusOK, apierror.CodeOK)

@@ -1,4 +1,4 @@
-package httpapitest
+package browsertest
 
 // This file signs people in.
 
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"linkledger/httpapi/branchtest"
+	"linkledger/httpapi/httpapitest"
 
 	"github.com/google/uuid"
 
@@ -25,7 +26,7 @@ import (
 )
 
 // Started returns a browser with a new session.
-func (s *Stack) Started(t *testing.T, of accountlist.NewSession) *Browser {
+func Started(t *testing.T, s *httpapitest.Stack, of accountlist.NewSession) *Browser {
 	t.Helper()
 	_, secret, err := s.DB.Keys.StartSession(t.Context(), of, s.Now())
 	if err != nil {
@@ -37,7 +38,7 @@ func (s *Stack) Started(t *testing.T, of accountlist.NewSession) *Browser {
 }
 
 // ViewerOf returns what a session of a person has who may only read an account.
-func (s *Site) ViewerOf(t *testing.T, owner *Client) accountlist.NewSession {
+func (s *Site) ViewerOf(t *testing.T, owner *httpapitest.Client) accountlist.NewSession {
 	t.Helper()
 	_, viewer := s.Member(t, owner, "viewer", "viewer")
 	user := uuid.MustParse(viewer)
@@ -51,7 +52,7 @@ func (s *Site) ViewerOf(t *testing.T, owner *Client) accountlist.NewSession {
 // Site is a stack at which people sign in, with its issuer and a second node that gets no
 // notifications.
 type Site struct {
-	*Stack
+	*httpapitest.Stack
 	Issuer *openidtest.Issuer
 	Node   http.Handler
 	People *people.People
@@ -66,10 +67,10 @@ func NewSite(t *testing.T, groups string, adjust ...func(*httpapi.Config)) *Site
 	}
 	s := &Site{Issuer: openidtest.New(t)}
 	registered := s.Issuer.Client()
-	registered.RedirectURLs = []string{"http://" + ShortHost + signin.CallbackPath}
+	registered.RedirectURLs = []string{"http://" + httpapitest.ShortHost + signin.CallbackPath}
 	s.Issuer.Register(registered)
 	var second httpapi.Config
-	s.Stack = New(t, append(adjust, func(cfg *httpapi.Config) {
+	s.Stack = httpapitest.New(t, append(adjust, func(cfg *httpapi.Config) {
 		cfg.SignIn = &httpapi.SignIn{
 			Issuer: s.Issuer.URL, ClientID: registered.ID, ClientSecret: registered.Secret, GroupsClaim: "groups",
 			Groups: roles, Secret: []byte("sixteen bytes or"),
@@ -102,11 +103,11 @@ func (s *Site) SignIn(t testing.TB, person openidtest.Person) (*Browser, string)
 	if a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/console" {
 		t.Fatalf("the callback answered %d %v %s", a.Status, a.Header, a.Body)
 	}
-	return b, Deref(b.Must("GET", "/v3/session", "").Session.User)
+	return b, httpapitest.Deref(b.Must("GET", "/v3/session", "").Session.User)
 }
 
 // Finish makes a browser sign in, and returns the answer of the callback.
-func (s *Site) Finish(t testing.TB, b *Browser, person openidtest.Person) *Answer {
+func (s *Site) Finish(t testing.TB, b *Browser, person openidtest.Person) *httpapitest.Answer {
 	t.Helper()
 	s.Issuer.SignIn(person)
 	begun := b.Call("GET", signin.BeginPath, "")
@@ -117,7 +118,7 @@ func (s *Site) Finish(t testing.TB, b *Browser, person openidtest.Person) *Answe
 }
 
 // Member signs a person in who has a role in the account of a client.
-func (s *Site) Member(t testing.TB, of *Client, subject, role string) (*Browser, string) {
+func (s *Site) Member(t testing.TB, of *httpapitest.Client, subject, role string) (*Browser, string) {
 	t.Helper()
 	person := openidtest.Person{Subject: subject, Mail: subject + "@example.com", Name: "Name of " + subject}
 	b, id := s.SignIn(t, person)
@@ -129,9 +130,9 @@ func (s *Site) Member(t testing.TB, of *Client, subject, role string) (*Browser,
 // Erase erases a person, and waits until the read models show it.
 func (s *Site) Erase(t *testing.T, id string) {
 	t.Helper()
-	erased, err := s.People.Erase(WithTimeout(t), domain.Request{Operator: true, Command: uuid.New()}, id)
+	erased, err := s.People.Erase(httpapitest.WithTimeout(t), domain.Request{Operator: true, Command: uuid.New()}, id)
 	if err == nil {
-		err = s.Waiter.Wait(WithTimeout(t), projections.Accounts, erased.Position.Commit)
+		err = s.Waiter.Wait(httpapitest.WithTimeout(t), projections.Accounts, erased.Position.Commit)
 	}
 	if err != nil {
 		t.Fatal(err)
