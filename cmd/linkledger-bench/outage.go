@@ -67,11 +67,11 @@ func (b *bench) outages(
 	defer owner.Close()
 	var hashes []string
 	for len(hashes) < outageLinks {
-		created, err := owner.Page(ctx, http.MethodPost, "/urls", batchBody(batchSize))
+		created, err := owner.URLs(ctx, http.MethodPost, "/urls", batchBody(batchSize))
 		if err != nil {
 			return nil, err
 		}
-		for _, link := range created.URLs {
+		for _, link := range created {
 			hashes = append(hashes, link.Hash)
 		}
 	}

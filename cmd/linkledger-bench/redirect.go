@@ -62,13 +62,13 @@ func (b *bench) createLinks(
 	ctx context.Context, owner *caller.Client,
 ) (hashes []string, err error) {
 	for len(hashes) < b.redirected {
-		created, err := owner.Page(
+		created, err := owner.URLs(
 			ctx, http.MethodPost, "/urls", batchBody(min(batchSize, b.redirected-len(hashes))),
 		)
 		if err != nil {
 			return nil, err
 		}
-		for _, link := range created.URLs {
+		for _, link := range created {
 			hashes = append(hashes, link.Hash)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"linkledger/httpapi/contract"
 )
 
 // answerTimeout bounds every single answer.
@@ -67,22 +69,14 @@ func (c *Client) Call(
 	return answer, nil
 }
 
-// Page is what is read of an answer with links.
-type Page struct {
-	URLs []struct {
-		Hash        string `json:"hash"`
-		TotalClicks int64  `json:"total_clicks"`
-	} `json:"urls"`
-}
-
-// Page calls and decodes the links of the answer. Its errors are those of Call and of decoding.
-func (c *Client) Page(ctx context.Context, method, path string, body []byte) (Page, error) {
-	answer, err := c.Call(ctx, method, path, body)
+// URLs calls and returns the links of the answer. Its errors are those of Call and of decoding.
+func (c *Client) URLs(ctx context.Context, method, path string, body []byte) ([]contract.URL, error) {
+	encoded, err := c.Call(ctx, method, path, body)
 	if err != nil {
-		return Page{}, err
+		return nil, err
 	}
-	var p Page
-	return p, json.Unmarshal(answer, &p)
+	var answer contract.URLsAnswer[contract.URL]
+	return answer.URLs, json.Unmarshal(encoded, &answer)
 }
 
 // Account is as the program prints it.
@@ -126,16 +120,16 @@ const (
 // clicks adds up those of all links of the account.
 func (c *Client) clicks(ctx context.Context) (total int64, err error) {
 	for offset := 0; ; offset += pageSize {
-		list, err := c.Page(
+		links, err := c.URLs(
 			ctx, http.MethodGet, fmt.Sprintf("/urls?limit=%d&offset=%d", pageSize, offset), nil,
 		)
 		if err != nil {
 			return 0, err
 		}
-		for _, link := range list.URLs {
+		for _, link := range links {
 			total += link.TotalClicks
 		}
-		if len(list.URLs) < pageSize {
+		if len(links) < pageSize {
 			return total, nil
 		}
 	}
