@@ -29,9 +29,15 @@ build: go ## Build the static binary ./linkledger
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BINARY) ./cmd/linkledger
 
 # The race detector needs a C compiler, which a fresh machine may lack. It waits a second at the end
-# of each package unless told otherwise. What go test builds goes to the disk, and the files of
-# tests to memory: without env, T.TempDir would follow GOTMPDIR. The tag compresses as the program
-# does, which is built without C. The linter includes go vet.
+# of each package unless told otherwise. The tag compresses as the program does, which is built
+# without C. The linter includes go vet.
+GO_TEST = TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
+	go test $$race -tags pebblegozstd -vet=off -p 3 -parallel 4 -timeout 25m
+
+# Their tests run programs that they build. go test does not see when these have changed, so it may
+# keep no results.
+PROGRAM_PACKAGES := ./e2e/... ./cmd/linkledger-bench/...
+
 .PHONY: test
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
@@ -39,10 +45,10 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/proxies
 	@$(WITH_POSTGRES) $(WITH_OTHER_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
-	TEST_BRANCHES=$$(mktemp -d) && export TEST_BRANCHES && trap 'rm -rf "$$TEST_BRANCHES"' EXIT && \
-	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
-	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 25m ./... && \
-	go run ./httpapi/branchtest/missedtest "$$TEST_BRANCHES"
+	export TEST_BRANCHES=$$PWD/.tools/branches; mkdir -p "$$TEST_BRANCHES"; \
+	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(PROGRAM_PACKAGES))"); \
+	go run ./httpapi/branchtest/missedtest "$$TEST_BRANCHES"; \
+	$(GO_TEST) -count=1 $(PROGRAM_PACKAGES)
 
 # The packages whose tests hold what PostgreSQL itself does.
 POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore/... \
@@ -54,8 +60,7 @@ test-other: go ## Run the tests of what PostgreSQL itself does with another majo
 	@$(WITH_POSTGRES) LINKLEDGER_POSTGRES_BIN=$$(.ci/otherpostgres); \
 	TEST_OTHER_POSTGRES_BIN=$$(.ci/otherpostgres); export TEST_OTHER_POSTGRES_BIN; race=-race; \
 	command -v $$(go env CC) >/dev/null || race=; \
-	GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
-	go test -exec 'env -u GOTMPDIR' $$race -tags pebblegozstd -vet=off -parallel 4 -timeout 25m $(POSTGRES_PACKAGES)
+	$(GO_TEST) $(POSTGRES_PACKAGES)
 
 .PHONY: short
 short: go ## Run the quick tests, which start no process, for the loop of an edit

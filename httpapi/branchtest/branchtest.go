@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"text/template/parse"
-
-	"github.com/google/uuid"
+	"time"
 
 	"linkledger/internal/pgserver/postgrestest"
 )
@@ -58,7 +58,12 @@ func (b *branches) take(place string, value any) any {
 	return value
 }
 
-// store writes the record of this process into a folder.
+// recordTime is the time of all records. The go command does not keep results of tests that have
+// opened a file of the last two seconds.
+var recordTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// store writes the record of this process into a folder, under the name of its package's folder. It
+// opens the record, so that the go command keeps the result of the tests as long as the record.
 func (b *branches) store(folder string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,8 +71,20 @@ func (b *branches) store(folder string) error {
 	if err != nil {
 		return err
 	}
+	tested, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(folder, url.PathEscape(tested))
 	//nolint:gosec // make test names the folder
-	return os.WriteFile(filepath.Join(folder, uuid.NewString()), encoded, 0o600)
+	if err := errors.Join(os.WriteFile(path, encoded, 0o600), os.Chtimes(path, recordTime, recordTime)); err != nil {
+		return err
+	}
+	record, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return record.Close()
 }
 
 // Missed returns the branches that no test has taken, of the records in a folder.
@@ -78,6 +95,9 @@ func Missed(folder string) (missed []string, err error) {
 	}
 	taken := make(map[string]bool)
 	for _, file := range files {
+		if tested, err := url.PathUnescape(filepath.Base(file)); err != nil || !isFolder(tested) {
+			continue // of a package that is gone
+		}
 		encoded, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
@@ -96,6 +116,11 @@ func Missed(folder string) (missed []string, err error) {
 		}
 	}
 	return missed, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func (b *branches) walk(t testing.TB, console string, tree *parse.Tree, node parse.Node) {
