@@ -157,6 +157,14 @@ UPGRADE_FROM ?= f8d1982,$(shell git log --first-parent --format=%h --reverse f8d
 upgrade: go ## Upgrade from v0.1.0 and from five commits since, with dev, serve and kill -9
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 60m -run '^TestUpgradeFromCommits$$' ./e2e/upgrades -upgrade-from '$(UPGRADE_FROM)'
 
+# TestPictures runs in make test too, so the pictures can always be taken.
+.PHONY: pictures
+pictures: go ## Take the pictures of the console that the README shows
+	@.ci/chromium
+	@$(WITH_POSTGRES) folder=$$(mktemp -d); \
+	TEST_SCREENSHOTS=$$folder go test -count=1 -run '^TestPictures$$' ./httpapi/console; \
+	for look in light dark; do cp $$folder/pictures-wide-$$look.png docs/console-$$look.png; done; rm -r $$folder
+
 .PHONY: containers
 containers: go ## Build the images, and try them and the Compose files on a container engine
 	@.ci/containers -v
