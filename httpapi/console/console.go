@@ -28,7 +28,7 @@ const (
 	signedOut  = Root + "/signed-out"
 )
 
-// Config of the console. All fields are required, but for OpenID, Base and Shown.
+// Config configures the console. All fields except OpenID, Base and Shown are required.
 type Config struct {
 	API       http.Handler // serves calls of the API
 	Sessions  *session.Sessions

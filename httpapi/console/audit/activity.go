@@ -60,8 +60,9 @@ func (activityData) Kinds() []string {
 	return []string{"created", "edited", "deleted", "restored", "reset", "tags", "account"}
 }
 
-// Parts returns the batches that the undo of a call takes back: of an action of the console that
-// made several calls, all of them on the page. It is empty for those that an earlier line names.
+// Parts returns the batches that undoing a call takes back. An action of the console may have made
+// several calls on the page; they are undone together. Only the first line of such an action gets
+// the batches: for its other lines Parts returns nil.
 func (d activityData) Parts(of contract.Activity) (batches []string) {
 	if of.Via != viaConsole {
 		return []string{of.Batch}

@@ -91,8 +91,7 @@ func check(p *page.Page, file string) error {
 	return p.Finish(nil, proofsPath, "")
 }
 
-// CheckLink checks the proof of a part of a link's history at once, and shows its events as they
-// are stored.
+// CheckLink checks the proof of a part of a link's history at once, and shows its events as stored.
 func CheckLink(p *page.Page) error {
 	file, err := proofOf(p)
 	if err != nil {

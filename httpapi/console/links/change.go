@@ -22,7 +22,7 @@ type change struct {
 	did         string         // what the links then are
 }
 
-// changes are those that the list offers, but for tags.
+// changes are the changes that the list offers, except changes of tags.
 var changes = []change{
 	{"archive", "Archive", map[string]any{"archived": true}, "archived"},
 	{"unarchive", "Take out of the archive", map[string]any{"archived": false}, "unarchived"},
@@ -54,8 +54,8 @@ func changeLinks(p *page.Page) error {
 	return p.FinishUndoable(nil, p.Back(), words.Are(changed, "link")+" "+did)
 }
 
-// changeSelected changes the links that the parameters of a call select, and returns what they now
-// are.
+// changeSelected changes the links that the parameters of a call select. did is the state that the
+// links now have.
 func changeSelected(p *page.Page, selected url.Values) (did string, err error) {
 	if selected.Get("tags")+selected.Get("hashes") == "" {
 		return "", &calls.RefusedError{
@@ -96,7 +96,7 @@ func fieldsOf(form url.Values) (fields map[string]any, did string, ok bool) {
 	return map[string]any{"tags": labels}, "tagged anew", chosen == "tags" && len(labels) > 0
 }
 
-// maxReasons bounds how many refused items a page tells of.
+// maxReasons bounds the refused items for which a page gives the reason.
 const maxReasons = 10
 
 // refusedItems returns a *calls.RefusedError with the reasons if items of a batch were refused.

@@ -53,7 +53,7 @@ func (linkData) Fields() []string {
 // edited returns the names of the fields that an edit can change.
 func edited() []string { return append(linkData{}.Fields(), "custom_hash") }
 
-// typedOver returns the fields of a link with those that were typed into one of its forms.
+// typedOver replaces fields of a link with the values that were typed into one of its forms.
 func typedOver(edit, typed url.Values) url.Values {
 	for name := range typed {
 		field, _ := strings.CutSuffix(name, before)
@@ -69,8 +69,9 @@ func typedOver(edit, typed url.Values) url.Values {
 	return edit
 }
 
-// edit changes what differs from what the form showed. A field that others have changed since
-// is not changed: the page shows what they saved, and the next save replaces it.
+// edit saves the fields whose values differ from the values that the form showed. A field that
+// others have changed since is not saved: the page shows the value that they saved, and the next
+// save replaces it.
 func edit(p *page.Page) error {
 	item := changedFields(p.Form)
 	if len(item) == 0 {

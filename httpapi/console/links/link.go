@@ -55,7 +55,7 @@ func (l link) LastVisit() *contract.Timestamp {
 // linkData is what the page of a link shows.
 type linkData struct {
 	Hash    string
-	At      string     // the link is shown as it was then; empty: as it is
+	At      string     // a past time at which the link is shown; empty: now
 	Other   string     // the hash that the link had then; empty: it is not known to have one
 	Link    *link      // nil: no link has the hash
 	Gone    audit.Gone // what became of the link that had it
@@ -133,7 +133,7 @@ type state struct {
 	Since time.Time
 }
 
-// States returns the flags of the link that are set, with what they mean.
+// States returns the flags of the link that are set, with their meanings.
 func (d linkData) States() (set []state) {
 	for _, s := range slices.Backward(d.Link.Flags()) {
 		if s.Text != "" {

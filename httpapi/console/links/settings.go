@@ -61,7 +61,7 @@ func settingsOf(of contract.Settings) (all []setting) {
 	return all
 }
 
-// Values returns the settings of a link that a page shows, but for its flags.
+// Values returns the settings of a link that a page shows, except its flags.
 func (l link) Values() []setting {
 	return slices.DeleteFunc(settingsOf(l.Settings), func(s setting) bool {
 		return s.Kind == flag || slices.Contains(hidden, s.Name)
@@ -93,7 +93,7 @@ func (s setting) Label() string {
 // Hint returns what a form says beside the label, or "".
 func (s setting) Hint() string { return phrases[s.Name].hint }
 
-// Means returns what it means that the flag is set.
+// Means returns the meaning of the flag when it is set.
 func (s setting) Means() string {
 	if means := phrases[s.Name].means; means != "" {
 		return means

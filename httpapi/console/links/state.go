@@ -11,7 +11,7 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// judge sets the states of links, as they are now.
+// judge sets the present states of links.
 func (h handler) judge(links []link) {
 	for i := range links {
 		links[i].judge(h.Sessions.Now())

@@ -18,12 +18,12 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// Action returns the handler of a form, for those who have signed in. do does what the form says,
+// Action returns the handler of a form. The person MUST have signed in. do does what the form says,
 // and calls Finish. back is the path of the page with the form, with names of parameters.
 //
-// The answer is a redirect in any case, so that the page after it can be opened again. A form that
-// is sent twice is done once, and the second request gets the answer of the first. What was typed
-// is shown again after a refusal, also one because the session has ended.
+// The answer is always a redirect, so that the next page can be opened again. A form that is sent
+// twice is done once, and the second request gets the answer of the first. After a refusal, also
+// because the session has ended, the page shows the typed fields again.
 func (s *Pages) Action(back string, do Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// writtenParameter is the parameter of a page with the position of what it has to show.
+// writtenParameter is the parameter of a page with the position of the change that it has to show.
 const writtenParameter = "written"
 
 // nameLate adds the position of what the page has written to where it leads, unless the page there

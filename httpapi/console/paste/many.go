@@ -48,7 +48,7 @@ type manyData struct {
 	Ignored []string // columns that no link has
 	Ready   int      // links that would be made
 	Made    int      // links that were made; 0: the lines are those to be made
-	Failed  int      // lines of which nothing was made
+	Failed  int      // lines that made no link
 	Text    string   // that is shown in the form
 	// Previewed is the sum of the text whose lines the page shows, in the form that makes them.
 	Previewed string

@@ -27,8 +27,8 @@ type Left struct {
 	Typed url.Values `json:"typed"`
 }
 
-// Leave keeps what a form leaves in a cookie. It is for forms without a session, so that they
-// cannot fill the database. base is that of the service.
+// Leave keeps the refusal and the typed fields of a form in a cookie. It is for forms without a
+// session: with a cookie they cannot fill the database. base is the base URL of the service.
 func (l Left) Leave(w http.ResponseWriter, r *http.Request, base shortlink.Base) {
 	encoded, err := json.Marshal(l)
 	if err != nil || len(encoded) > 2000 { // impossible for what the sign-in leaves

@@ -25,8 +25,8 @@ const (
 	// FieldRequest is random. A form that is sent twice with the same fields is done once.
 	FieldRequest = "request"
 	FieldPage    = "page" // address of the page with the form
-	// FieldBy says who the page was made for, so that what they have typed is kept for them after
-	// their session has ended. A keyed hash keeps others from storing texts.
+	// FieldBy names the caller for which the page was made, so that the typed fields are kept for the
+	// caller after the session has ended. A keyed hash keeps others from storing texts.
 	FieldBy = "by"
 )
 
@@ -37,8 +37,8 @@ const (
 	maxRead = 4 << 20
 )
 
-// Read reads the form of a request. Of one that is too long it returns what it has read, and a
-// refusal.
+// Read reads the form of a request. If the form is too long, Read returns the part that it has
+// read, and a refusal.
 func Read(w http.ResponseWriter, r *http.Request) (form Form, err error) {
 	counted := &counter{ReadCloser: http.MaxBytesReader(w, r.Body, maxRead)}
 	r.Body = counted

@@ -50,10 +50,10 @@ func New(logger *slog.Logger) *Watchers {
 	}
 }
 
-// Watch sends the part of a page that changes, again and again, whenever it differs from what was
-// sent last. It ends with the session, the browser or the service.
+// Watch sends the part of a page that changes each time it differs from the part that was sent
+// last. It ends with the session, the browser or the service, or after maxWatch.
 //
-// The format is that of server-sent events (HTML Living Standard, section 9.2).
+// The format is server-sent events (HTML Living Standard, section 9.2).
 func (s *Watchers) Watch(c *request.Context, of Watched) error {
 	opened := c.Request
 	defer func() { c.Request = opened }()
@@ -105,8 +105,8 @@ func (s *Watchers) Watch(c *request.Context, of Watched) error {
 	}
 }
 
-// end ends a stream because of an error. A refusal, such as that of a session that has ended, is
-// for good. After anything else the browser tries again.
+// end ends a stream because of an error. A refusal, for example because the session has ended, ends
+// it for good. After any other error the browser tries again.
 func (s *Watchers) end(
 	c *request.Context, of Watched, out *http.ResponseController, err error,
 ) error {
@@ -121,8 +121,7 @@ func (s *Watchers) end(
 }
 
 // stopping returns a channel that is closed when the server of the pages begins to stop, because
-// the server waits for the requests that have begun. There is one server, that of the first
-// request.
+// the server waits for running requests. It assumes that all requests have the same server.
 func (s *Watchers) stopping(ctx context.Context) <-chan struct{} {
 	s.onStop.Do(func() {
 		if server, ok := ctx.Value(http.ServerContextKey).(*http.Server); ok {
@@ -144,8 +143,9 @@ func eventOf(text []byte) string {
 	return event.String()
 }
 
-// beat is sent when nothing has changed. It tells proxies and the server that someone is there, and
-// the browser that the stream goes on: a proxy that keeps it back would look as if nothing changed.
+// beat is sent when nothing has changed. It shows proxies and the server that the client is there,
+// and shows the browser that the stream still runs: if a proxy held the stream back, the page would
+// look unchanged.
 const beat = "event: beat\ndata:\n\n"
 
 // send sends a part of the stream, and its head before the first one.
