@@ -21,7 +21,7 @@ import (
 	"linkledger/typed"
 )
 
-// The headers that carry credentials in place of HTTP Basic.
+// The headers that carry credentials instead of HTTP Basic.
 const (
 	HeaderUser = "X-Tinycc-User"
 	HeaderKey  = "X-Tinycc-Key"

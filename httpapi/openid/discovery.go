@@ -35,7 +35,7 @@ type discovery struct {
 	err  error
 }
 
-// Discover asks the issuer for what it says of itself, unless it has said so before. Sign-ins do
+// Discover fetches the issuer's discovery document, unless the provider has it already. Sign-ins do
 // this by themselves.
 func (p *Provider) Discover(ctx context.Context) error {
 	_, err := p.discovered(ctx)
@@ -96,13 +96,13 @@ func (p *Provider) ask() (*metadata, error) {
 	return at, nil
 }
 
-// unslashed returns the URL of an issuer without a slash at its end. Issuers and those who
-// configure them do not agree on it, and both spellings have the same discovery.
+// unslashed returns the URL of an issuer without a slash at its end. Issuers and their clients'
+// configurations spell it differently, and both spellings have the same discovery.
 func unslashed(issuer string) string { return strings.TrimSuffix(issuer, "/") }
 
-// check returns an error if the issuer is another one than that of the configuration, if secrets
-// must not be sent to its endpoints, or if it signs by no algorithm that is accepted. It drops all
-// other algorithms.
+// check returns an error if the issuer is not the issuer of the configuration, if secrets must not
+// be sent to its endpoints, or if it signs with no accepted algorithm. It drops all other
+// algorithms.
 func (m *metadata) check(issuer string) error {
 	if unslashed(m.Issuer) != unslashed(issuer) {
 		return fmt.Errorf("%.200q says that it is the issuer %.200q", issuer, m.Issuer)
@@ -112,7 +112,7 @@ func (m *metadata) check(issuer string) error {
 		endpoints = append(endpoints, m.UserInfoURL)
 	}
 	if !endpointOK(m.EndURL) {
-		m.EndURL = "" // which keeps nobody from signing in
+		m.EndURL = "" // an issuer without it still signs people in
 	}
 	for _, endpoint := range endpoints {
 		if !endpointOK(endpoint) {

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// The errors of Begin and Finish. What they wrap is for the log. It contains no code, token, secret
-// or verifier.
+// The errors of Begin and Finish. The errors that they wrap are for the log, and contain no code,
+// token, secret or verifier.
 var (
 	// ErrUnavailable means that the issuer cannot be reached or fails. The same sign-in may succeed
 	// later.
@@ -37,8 +37,8 @@ func (e *RefusedError) Error() string { return ErrRefused.Error() + ": " + e.Cod
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
-// FailedError is an error of the issuer with which the browser comes back. It is an ErrUnavailable.
-// Any browser can bring one, so it does not tell whether the issuer works.
+// FailedError is an error of the issuer that the browser brings back. It is an ErrUnavailable. Any
+// browser can bring one, so it is no evidence that the issuer has failed.
 type FailedError struct {
 	Code string // "server_error" or "temporarily_unavailable"
 }

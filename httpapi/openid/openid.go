@@ -29,10 +29,9 @@ type Config struct {
 	ClientSecret string
 	// Scopes are those beyond openid, profile and email.
 	Scopes []string
-	// GroupsClaim is the name of the claim with the groups of a person. If empty, nobody has
-	// groups.
+	// GroupsClaim is the name of the claim with the groups of a person. If empty, groups are not read.
 	GroupsClaim string
-	// Groups are those that matter. All others are left out.
+	// Groups are the groups that identities may have. All others are left out.
 	Groups []string
 	// RedirectURL returns the absolute URL of the callback. It MUST be the same for the two
 	// requests of a sign-in.
@@ -106,10 +105,10 @@ func (p *Provider) Begin(
 	), nil
 }
 
-// Finish ends a sign-in at its callback. It deletes the cookie of the sign-in whatever happens, so
-// each sign-in has one callback. A sign-in that began more than ten minutes ago fails with
-// ErrInvalid, whatever the browser does with the cookie. returnTo is the path that Begin was given,
-// or begun.DefaultPath. If there is an error, the results are empty.
+// Finish ends a sign-in at its callback. It always deletes the cookie of the sign-in, so each
+// sign-in has one callback. A sign-in that began more than ten minutes ago fails with ErrInvalid,
+// even if the browser has kept the cookie. returnTo is the path that Begin was given, or
+// begun.DefaultPath. If there is an error, the results are empty.
 func (p *Provider) Finish(
 	w http.ResponseWriter, r *http.Request,
 ) (identity Identity, returnTo string, err error) {
@@ -140,7 +139,7 @@ func (p *Provider) Finish(
 	return identity, started.ReturnTo, nil
 }
 
-// redeem exchanges a code for tokens and returns whom they identify.
+// redeem exchanges a code for tokens and returns the identity that they state.
 func (p *Provider) redeem(
 	r *http.Request, at *metadata, started begun.SignIn, code string,
 ) (Identity, error) {

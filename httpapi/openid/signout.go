@@ -41,9 +41,9 @@ const (
 	maxID = 512
 )
 
-// EndURL returns the URL of the issuer to which a browser goes to sign out there, and comes back to
-// the URL back. It is empty if the issuer has none, or has not been asked yet. idToken is that of
-// the sign-in, and may be empty; then the issuer may ask the person whether they mean it.
+// EndURL returns the URL at which a browser signs out at the issuer. The issuer then redirects the
+// browser to back. The URL is empty if the issuer has none, or has not been asked yet. idToken is
+// the ID token of the sign-in. If it is empty, the issuer may ask the person to confirm.
 func (p *Provider) EndURL(idToken, back string) string {
 	at := p.known()
 	if at == nil || at.EndURL == "" {
@@ -120,8 +120,8 @@ func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	return out, nil
 }
 
-// keyOf returns a keyed hash of the id in a claim, or nil if there is none. So nobody who reads the
-// database learns an id.
+// keyOf returns a keyed hash of the id in a claim, or nil if there is none. The hash hides the id
+// from readers of the database.
 func (p *Provider) keyOf(at *metadata, of claims.Claims, claim string) ([]byte, error) {
 	id, err := of.Text(claim)
 	if err != nil {

@@ -95,7 +95,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if !ok || r.PostFormValue("grant_type") != "authorization_code" ||
 		granted.redirectURL != r.PostFormValue("redirect_uri") ||
 		granted.challenge != base64.RawURLEncoding.EncodeToString(challenge[:]) {
-		// Some issuers repeat what they were sent.
+		// Some issuers repeat the request.
 		writeJSON(w, http.StatusBadRequest, map[string]any{
 			"error": "invalid_grant", "error_description": r.PostForm.Encode(),
 		})
@@ -169,9 +169,8 @@ func (i *Issuer) userInfo(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, known)
 }
 
-// Visit is what a browser does at the issuer: it opens the URL that Begin returns, and is sent back
-// to the URL that Visit returns. It does not follow it. client is that of the browser; if nil, the
-// browser has no cookies.
+// Visit opens the URL that Begin returns, as a browser does at the issuer. It returns the URL of the issuer's redirect
+// and does not follow it. client is the HTTP client of the browser; if nil, the browser has no cookies.
 func Visit(t testing.TB, client *http.Client, location string) *url.URL {
 	t.Helper()
 	browser := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -38,7 +38,7 @@ type Client struct {
 type Person struct {
 	Subject, Mail, Name string
 	Groups              []string // in the claim "groups"
-	// Claims are added to those of the other fields, or replace them. A nil value removes a claim.
+	// Claims are added to the claims of the other fields, or replace them. A nil value removes a claim.
 	Claims map[string]any
 }
 
@@ -171,7 +171,7 @@ func (i *Issuer) Thin(thin bool) {
 	i.thin = thin
 }
 
-// Clock sets the clock of the issuer, which is otherwise that of the machine.
+// Clock sets the clock of the issuer. The default is the clock of the machine.
 func (i *Issuer) Clock(now func() time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -208,7 +208,7 @@ func (i *Issuer) issuer() string {
 	return name
 }
 
-// Override has a handler answer at one of the paths in place of the issuer, until it is nil.
+// Override makes a handler answer a path instead of the issuer. A nil handler ends this.
 func (i *Issuer) Override(path string, handler http.Handler) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
