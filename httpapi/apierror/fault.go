@@ -17,10 +17,10 @@ import (
 )
 
 // Status 503 says that this node cannot serve now. Proxies then leave the node out, so a caller who
-// could cause a 503 could take the node away from everybody. Only this file makes a 503: by the
-// table of faults, Unavailable, Late and unknownState. What callers cause by what they ask is a
-// 4xx: TooMany, the other errors of this package, and the first faults of the table. Of a request
-// whose time is over, queries.Overran says which of both it is.
+// could cause a 503 could take the node away from all callers. Only this file makes a 503: with the
+// table of faults, Unavailable, Late and unknownState. A failure that the caller causes is a 4xx:
+// TooMany, the other errors of this package, and the first faults of the table. For a request whose
+// time is over, queries.Overran reports whether the caller caused it.
 
 // StatusClientLeft is the status of a request whose client has left before the answer. nginx has
 // the same number for it.

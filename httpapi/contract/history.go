@@ -38,7 +38,7 @@ type Tenure struct {
 	Until time.Time `json:"until,omitzero"` // zero: it still has it
 }
 
-// HistoryEvent is an event, who caused it, and what it changed.
+// HistoryEvent is an event with its actor and its changes.
 type HistoryEvent struct {
 	Position uint64    `json:"position"` // in the log
 	Stream   string    `json:"stream"`

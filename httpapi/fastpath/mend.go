@@ -18,9 +18,8 @@ func Mend(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// mended returns received bytes. In the path of the request that they begin with, %25 stands for
-// each % that begins no escape. Nothing else changes. A request line that is not whole stays as it
-// is.
+// mended returns received bytes. In the path of the request at their beginning, %25 replaces each %
+// that begins no escape. Nothing else changes. An incomplete request line stays unchanged.
 func mended(received []byte) []byte {
 	line, _, _ := bytes.Cut(received, []byte("\n"))
 	target := bytes.IndexByte(line, ' ') + 1

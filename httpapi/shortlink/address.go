@@ -78,8 +78,8 @@ func hasOtherSpelling(hash string) bool {
 	return strings.Trim(hash, "_-") != hash || strings.ToLower(hash) != hash
 }
 
-// split returns the name in an escaped path, without any escapes, and whether the path is that of
-// the QR code.
+// split returns the name in an escaped path, without any escapes, and whether the path asks for the
+// QR code.
 func split(escaped string) (name string, qr bool) {
 	if len(escaped) > maxAddress {
 		return "", false

@@ -97,7 +97,8 @@ func kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// idOf returns the id that a parameter is, or zero without the parameter. of says of what it is.
+// idOf returns the id in a parameter, or zero without the parameter. of names the thing that has
+// the id, for the refusal.
 func idOf(query url.Values, name, of string) (uuid.UUID, error) {
 	text := query.Get(name)
 	if text == "" {

@@ -41,13 +41,13 @@ type Projections struct {
 	// WaitForOthers returns nil once a projection has passed the known positions of others. It
 	// fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
-	// LastChange, LacksEffect and SetAside are those of progress.Waiter.
+	// LastChange, LacksEffect and SetAside are methods of progress.Waiter.
 	LastChange  func(ctx context.Context, account uuid.UUID) (uint64, error)
 	LacksEffect func(ctx context.Context, position uint64, endsRights bool) (bool, error)
 	SetAside    func(
 		ctx context.Context, projection string, positions ...uint64,
 	) (map[uint64]struct{}, error)
-	// Misplaced and Behind are those of level.Watch; nil: the read models always fit the log.
+	// Misplaced and Behind are methods of level.Watch. If nil, the read models always fit the log.
 	Misplaced func(projections ...string) bool
 	Behind    func(projections ...string) time.Duration
 }
@@ -161,8 +161,8 @@ func (w *Waiter) TagsLack(c *request.Context, position uint64) (bool, error) {
 	return len(lacking) > 0, apierror.Unavailable(err)
 }
 
-// LinksLack returns those of the positions of changes of links that have no effect, because events
-// of the link are set aside.
+// LinksLack returns the positions of changes of links that have no effect, because events of the
+// link are set aside.
 func (w *Waiter) LinksLack(
 	c *request.Context, positions ...uint64,
 ) (map[uint64]struct{}, error) {

@@ -76,7 +76,8 @@ func (p URL) Edit() commands.EditURL {
 	}
 }
 
-// Created returns what a call that creates the URL has sent. What it has left out is known to it.
+// Created returns the fields that a call that creates the URL has sent. Fields that it has left out
+// have their defaults, which the caller knows.
 func (p URL) Created() record.Sent {
 	create := p.Create()
 	return record.Sent{
