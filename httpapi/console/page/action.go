@@ -18,8 +18,8 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// Action returns the handler of a form. The person MUST have signed in. do does what the form says,
-// and calls Finish. back is the path of the page with the form, with names of parameters.
+// Action returns the handler of a form that needs a sign-in. do carries out the form and calls
+// Finish. back is the path of the page with the form, with names of parameters.
 //
 // The answer is always a redirect, so that the next page can be opened again. A form that is sent
 // twice is done once, and the second request gets the answer of the first. After a refusal, also

@@ -20,7 +20,7 @@ import (
 type Hidden struct{ Request, Page, By string }
 
 // Hidden returns the hidden fields of the form that is sent to a path. A form that is shown again
-// because the service did not answer keeps its request, so that its changes are not made twice.
+// because the service did not answer keeps its FieldRequest, so that its changes are made once.
 func (p *Page) Hidden(path string) Hidden {
 	hidden := Hidden{Request: uuid.NewString(), Page: p.address(), By: p.by()}
 	if a := p.answer; a != nil && a.Path == path && a.Status >= http.StatusInternalServerError {

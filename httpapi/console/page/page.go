@@ -31,7 +31,7 @@ type Page struct {
 	Session *contract.CurrentSession // nil: the browser has not signed in
 
 	Title    string
-	Late     bool          // what was saved last is not in the page yet
+	Late     bool          // the page lacks the change that was saved last
 	Commands []string      // of the command line that do what the page does; nil: calls do
 	Refused  string        // why an action was refused
 	Notice   string        // what an action has done

@@ -52,7 +52,7 @@ type Projections struct {
 	Behind    func(projections ...string) time.Duration
 }
 
-// Complete reports whether no function is missing but Misplaced and Behind.
+// Complete reports whether no function except Misplaced and Behind is missing.
 func (p *Projections) Complete() bool {
 	return p.Wait != nil && p.WaitUndelayed != nil && p.WaitForOthers != nil &&
 		p.LastChange != nil && p.LacksEffect != nil && p.SetAside != nil

@@ -48,7 +48,8 @@ func (h *Handler) Start(c *request.Context) (any, error) {
 }
 
 // List returns the sessions of the account that the caller may see. A caller with the scope
-// members:read sees all. Any other caller sees the sessions of the same person or key.
+// members:read sees all, unless its key is bound to tags. Any other caller sees the sessions of the
+// same person or key.
 func (h *Handler) List(c *request.Context) (any, error) {
 	found, err := h.visible(c, access.MembersRead, uuid.Nil)
 	if err != nil {
