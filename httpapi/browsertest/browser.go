@@ -1,5 +1,5 @@
-// Package browsertest opens pages and sends forms as a browser without scripts does, and signs people in. It is for tests
-// only.
+// Package browsertest opens pages and sends forms as a browser without scripts does, and signs people in. It is for
+// tests only.
 package browsertest
 
 // This file opens pages and sends forms as a browser without scripts does.

@@ -27,7 +27,7 @@ type LinkLife struct {
 	Hashes    []Tenure  `json:"hashes"` // in the order of time
 	CreatedAt time.Time `json:"created_at"`
 	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: it lives
-	// DailyClicks are those since the last reset; nil: the caller lacks stats:read.
+	// DailyClicks are the clicks since the last reset; nil: the caller lacks stats:read.
 	DailyClicks map[string]Day `json:"daily_clicks,omitzero"`
 }
 

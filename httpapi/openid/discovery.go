@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// metadata is what the issuer says of itself.
+// metadata is the discovery document of the issuer.
 type metadata struct {
 	// Issuer is how the issuer spells itself, in tokens too.
 	Issuer        string   `json:"issuer"`
@@ -42,8 +42,8 @@ func (p *Provider) Discover(ctx context.Context) error {
 	return err
 }
 
-// discovered returns what the issuer says of itself. All callers share one discovery and wait for
-// it, each for as long as its own context lasts. It does not end with the caller that began it.
+// discovered returns the metadata of the issuer. All callers share one discovery and wait for it,
+// each for as long as its own context lasts. It does not end with the caller that began it.
 func (p *Provider) discovered(ctx context.Context) (*metadata, error) {
 	p.mu.Lock()
 	shared := p.found
@@ -75,7 +75,7 @@ func (p *Provider) discover(shared *discovery) {
 	p.found = nil
 }
 
-// ask fetches what the issuer says of itself and checks it.
+// ask fetches the metadata of the issuer and checks them.
 func (p *Provider) ask() (*metadata, error) {
 	if err := CheckIssuer(p.cfg.Issuer); err != nil {
 		return nil, failed(ErrMisconfigured, "discovery", err)
@@ -137,8 +137,8 @@ func endpointOK(endpoint string) bool {
 	return err == nil && parsed.User == nil && trustworthy(parsed)
 }
 
-// accepted are the algorithms that may sign an ID token: those whose key to verify cannot sign.
-// HMAC is not among them, and neither is "none".
+// accepted are the algorithms that may sign an ID token. Their verification keys cannot sign, which
+// excludes HMAC. "none" is excluded too.
 var accepted = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,

@@ -27,7 +27,7 @@ type Config struct {
 	ClientID string
 	// ClientSecret is empty for a public client, which PKCE alone protects.
 	ClientSecret string
-	// Scopes are those beyond openid, profile and email.
+	// Scopes are requested in addition to openid, profile and email.
 	Scopes []string
 	// GroupsClaim is the name of the claim with the groups of a person. If empty, groups are not read.
 	GroupsClaim string
@@ -61,9 +61,9 @@ type Provider struct {
 	found *discovery
 }
 
-// New returns a provider. It asks the issuer for nothing before Discover or the first sign-in. What
-// the issuer then says of itself is used until the process ends; its keys are fetched again when
-// they change.
+// New returns a provider. It asks the issuer for nothing before Discover or the first sign-in. The
+// metadata of the issuer are then used until the process ends. Its keys are fetched again when they
+// change.
 func New(cfg Config) *Provider {
 	nobody := func(error) {}
 	if cfg.OnDiscovery == nil {
@@ -75,13 +75,13 @@ func New(cfg Config) *Provider {
 	return &Provider{cfg: cfg, client: newClient()}
 }
 
-// Identity is what the issuer says of a person.
+// Identity is a person as the issuer identifies them.
 type Identity struct {
 	// Issuer is how the issuer spells itself. Issuer and Subject together identify the person.
 	Issuer string
-	// Person is what the claims say.
+	// Person has the claims about the person.
 	claims.Person
-	// Session is that at the issuer.
+	// Session is the session at the issuer.
 	Session Session
 }
 
@@ -162,7 +162,7 @@ func (p *Provider) redeem(
 		return Identity{}, err
 	}
 	session := Session{IDToken: raw}
-	if key, err := p.keyOf(at, stated, "sid"); err == nil { // what is malformed is none
+	if key, err := p.keyOf(at, stated, "sid"); err == nil { // a malformed id counts as none
 		session.Key = key
 	}
 	if err := p.complete(ctx, at, tokens, stated); err != nil {

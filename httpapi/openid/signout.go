@@ -14,21 +14,21 @@ import (
 	"linkledger/httpapi/openid/claims"
 )
 
-// Session is what a sign-in says of the session at the issuer.
+// Session is the session at the issuer, as the ID token of a sign-in names it.
 type Session struct {
 	// Key is a keyed hash of the id of the session, or nil if the issuer gives it none.
 	Key []byte
-	// IDToken is what EndURL needs.
+	// IDToken is the argument of EndURL.
 	IDToken string
 }
 
-// SignOut is what an issuer says of a session that has ended there.
+// SignOut is the statement of an issuer that a session has ended there.
 type SignOut struct {
 	Issuer  string
 	Subject string // the person; empty: not said
 	Session []byte // as in Session; nil: all sessions of the person have ended
-	// ID is a keyed hash of the id of the token. A token with the same one MUST NOT count again
-	// before Expires. From then on it is refused.
+	// ID is a keyed hash of the id of the token. Another token with the same id MUST NOT count before
+	// Expires. From then on it is refused.
 	ID      []byte
 	Expires time.Time
 }
@@ -63,8 +63,7 @@ func (p *Provider) EndURL(idToken, back string) string {
 	return end.String()
 }
 
-// known returns what the issuer says of itself, or nil if that is not known yet. It waits for
-// nothing.
+// known returns the metadata of the issuer, or nil without waiting if they were not fetched yet.
 func (p *Provider) known() *metadata {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,8 +78,8 @@ func (p *Provider) known() *metadata {
 	}
 }
 
-// SignOut returns what a token of a sign-out says (OpenID Connect Back-Channel Logout 1.0). It
-// fails with ErrInvalid, or with ErrUnavailable or ErrMisconfigured if it cannot be verified.
+// SignOut verifies and reads a sign-out token (OpenID Connect Back-Channel Logout 1.0). It fails
+// with ErrInvalid, or with ErrUnavailable or ErrMisconfigured if it cannot be verified.
 func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	at, err := p.discovered(ctx)
 	if err != nil {

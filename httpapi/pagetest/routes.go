@@ -32,7 +32,7 @@ var ConsoleFields = url.Values{
 	"id": {"x"}, "role": {"owner"}, "account": {"acme"}, "text": {"x"},
 }
 
-// Previewed names a paste as the page does that has shown what becomes of it.
+// Previewed returns the name that the preview page of a paste gives to its lines.
 func Previewed(lines string) string {
 	sum := sha256.Sum256([]byte(lines))
 	return hex.EncodeToString(sum[:8])

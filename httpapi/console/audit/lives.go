@@ -32,14 +32,14 @@ func hashAt(l contract.LinkLife, then time.Time) (hash string) {
 	return hash
 }
 
-// Gone is what became of the link that had a hash.
+// Gone is the fate of the link that had a hash.
 type Gone struct {
 	Moved     string    // its other hash; empty: it has kept this one
 	DeletedAt time.Time // zero: it lives
 }
 
-// Gone returns what became of the last link that had the hash. Late means that it has it, and the
-// read models do not know.
+// Gone returns the fate of the last link that had the hash. late means that the link still has the
+// hash, and the read models lack it.
 func (h History) Gone() (g Gone, late bool) {
 	for _, l := range h.lives {
 		g = Gone{DeletedAt: l.DeletedAt}

@@ -27,7 +27,7 @@ const (
 	maxData = 400
 )
 
-// shorten leaves out what would make the page long.
+// shorten leaves out events and data that would make the page long.
 func (c *checkRecord) shorten() {
 	c.More = max(0, len(c.Events)-maxProven)
 	c.Events = c.Events[:len(c.Events)-c.More]

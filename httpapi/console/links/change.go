@@ -19,7 +19,7 @@ import (
 type change struct {
 	Name, Label string
 	fields      map[string]any // of the links; nil: they are deleted
-	did         string         // what the links then are
+	did         string         // the state of the links afterwards
 }
 
 // changes are the changes that the list offers, except changes of tags.
@@ -78,8 +78,8 @@ func changeSelected(p *page.Page, selected url.Values) (did string, err error) {
 	return did, refusedItems(answer.URLs)
 }
 
-// fieldsOf returns the fields that a form changes, nil if it deletes, and what the links then are,
-// or false if it has no change.
+// fieldsOf returns the fields that a form changes, nil if it deletes, and the state of the links
+// afterwards. It returns false if the form has no change.
 func fieldsOf(form url.Values) (fields map[string]any, did string, ok bool) {
 	chosen := form.Get("change")
 	for _, c := range changes {

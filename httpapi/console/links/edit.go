@@ -18,8 +18,9 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// before is added to the name of a field for what the form showed. Only what differs from it is
-// sent, so that a form that was open for long takes back nothing that was changed meanwhile.
+// before is added to the name of a field for the value that the form showed. Only fields with
+// another value are sent, so that a form that was open for long takes back no change made
+// meanwhile.
 const before = "_before"
 
 // editOf returns the fields of the form that edits a link.

@@ -16,7 +16,7 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// link is a short link, and what its pages say of it.
+// link is a short link with the states that pages show.
 type link struct {
 	contract.URL
 
@@ -62,7 +62,8 @@ type linkData struct {
 	Edit    url.Values // the fields of the form that edits it
 	Clicks  clicks.Clicks
 	History audit.History
-	// Meanwhile has what others have saved, in words, by the field that was to be saved too.
+	// Meanwhile has the values that others have saved, in words, by the field that could not be saved
+	// because of them.
 	Meanwhile map[string]string
 }
 

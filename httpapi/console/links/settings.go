@@ -32,7 +32,7 @@ type setting struct {
 // hidden are the settings that have no effect, and so are on no page.
 var hidden = []string{"ping", "email_stats"}
 
-// phrases are what pages say of a setting where its word alone is too short.
+// phrases explain settings whose names alone are too short for a page.
 var phrases = map[string]struct{ label, hint, none, means string }{
 	"max_clicks": {hint: "0: no limit", none: "no limit"},
 	"protected":  {label: "Protected from deletion", means: "Protected: it cannot be deleted"},
@@ -121,7 +121,7 @@ func (s setting) Shown() any {
 	return s.Text
 }
 
-// value returns what was typed for the setting as calls take it. The API refuses a wrong number.
+// value returns the typed text of the setting as calls take it. The API refuses a wrong number.
 func (s setting) value(typed string) any {
 	switch s.Kind {
 	case flag:

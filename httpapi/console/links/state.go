@@ -38,7 +38,7 @@ func (l *link) judge(now time.Time) {
 	}
 }
 
-// Ended is when a link that does not redirect was followed last, if that is what ended it.
+// Ended returns the time of the last visit of a link whose clicks are used up, else nil.
 func (l *link) Ended() *contract.Timestamp {
 	if len(l.Is) > 0 && l.Is[0] == "used up" {
 		return l.LastVisit()

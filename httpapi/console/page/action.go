@@ -110,7 +110,7 @@ func (s *Pages) answer(p *Page, err error) {
 		p.Redirect = a.Location(p.Named)
 	case refused != nil:
 		s.fail(p, apierror.Unavailable(err))
-	default: // it is done, and the page says what is so
+	default: // the action is done, and the page shows the result
 		p.Redirect = a.To
 	}
 }
@@ -182,8 +182,8 @@ func (s *Pages) signInFrom(to string, ended bool) string {
 	return s.SignIn + query
 }
 
-// offerAgain makes the page of a refusal that has the form, which is sent again by its button. It
-// is the answer if the service cannot keep what was typed.
+// offerAgain makes the page of a refusal that has the form again, with a button that sends it. It
+// is the answer if the service cannot keep the typed fields.
 func (s *Pages) offerAgain(p *Page, refused *calls.RefusedError) {
 	s.alone(p, refused)
 	p.Again = forms.Inputs(p.Form)

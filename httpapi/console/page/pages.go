@@ -36,8 +36,8 @@ type Config struct {
 	// redirects such a person there. Empty: no page does.
 	NoAccount string
 
-	// Shown waits for a while until a page with a path has what was written at a position. It
-	// returns whether it has; nil: it has.
+	// Shown waits for a while until the page with a path shows the writes up to a position, and
+	// reports whether it does. If nil, pages always do.
 	Shown func(ctx context.Context, path string, position uint64) bool
 }
 

@@ -1,6 +1,6 @@
 package page
 
-// This file has what the page of a refusal shows besides its reason.
+// This file makes the title and the links of the page of a refusal.
 
 import (
 	"net/http"

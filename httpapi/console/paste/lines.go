@@ -219,7 +219,7 @@ func readFields(text string, delimiter rune) ([]string, error) {
 	return fields, nil
 }
 
-// fill sets what a line has in its fields.
+// fill sets the settings of a line from its fields.
 func (t table) fill(line *manyLine, fields []string) {
 	short := ""
 	for i, field := range fields {

@@ -1,5 +1,5 @@
-// Package claims reads what an issuer says of a person. It believes nothing that is malformed, and
-// MUST NOT ask the issuer for anything.
+// Package claims reads the claims of an issuer about a person. It ignores or refuses malformed
+// claims, and MUST NOT ask the issuer for anything.
 package claims
 
 import (
@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// The bounds of what is accepted of the issuer.
+// The bounds of accepted claims.
 const (
 	maxSubject = 255 // ASCII characters, as the specification says
 	maxName    = 200 // code points
@@ -64,7 +64,7 @@ func (c Claims) Add(more Claims) error {
 	return nil
 }
 
-// Person is what the claims say of a person.
+// Person is a person as the claims describe them.
 type Person struct {
 	// Subject identifies the person at the issuer. It has 1 to 255 ASCII characters. The other
 	// fields may change, and several people may share them.

@@ -23,7 +23,7 @@ const (
 // tokenLife is how long an ID token is valid.
 const tokenLife = time.Minute
 
-// grant is what a code stands for.
+// grant is a sign-in that a code grants.
 type grant struct {
 	redirectURL, challenge, nonce string
 	person                        Person
@@ -60,7 +60,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, redirectURL+"?"+answer.Encode(), http.StatusFound)
 }
 
-// wrongRequest returns what is wrong with a request to sign in, or an empty text.
+// wrongRequest returns why a request to sign in is invalid, or an empty text.
 func wrongRequest(query url.Values) string {
 	switch {
 	case query.Get("response_type") != "code":
@@ -129,7 +129,7 @@ func (i *Issuer) authentic(r *http.Request) bool {
 		(i.client.Secret == "" || i.supports(authMethods, postMethod))
 }
 
-// claims returns what the issuer knows of the person.
+// claims returns the claims about the person.
 func (g grant) claims() map[string]any {
 	known := map[string]any{
 		"sub": g.person.Subject, "email": g.person.Mail, "email_verified": true,
@@ -156,7 +156,7 @@ func (i *Issuer) idClaims(granted grant) map[string]any {
 	return stated
 }
 
-// userInfo answers with what the issuer knows of the person of an access token.
+// userInfo answers with the claims about the person of an access token.
 func (i *Issuer) userInfo(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,4 +1,5 @@
-// Package activity handles calls about what the keys and members of an account have changed.
+// Package activity handles calls about the changes that the keys and members of an account have
+// made.
 package activity
 
 import (

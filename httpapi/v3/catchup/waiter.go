@@ -1,5 +1,5 @@
-// Package catchup makes calls wait until the read models show what their responses depend on: the
-// call's own write, or the clicks of this node.
+// Package catchup makes calls wait until the read models show the changes that their responses
+// depend on: the call's own write, or the clicks of this node.
 package catchup
 
 import (
@@ -170,7 +170,7 @@ func (w *Waiter) LinksLack(
 	return lacking, apierror.Unavailable(err)
 }
 
-// What changes are answered with that are stored and have no effect.
+// The errors of changes that are stored and have no effect.
 var (
 	ErrTagsLack = apierror.Late("The change is stored, but cannot take effect, because earlier " +
 		"changes of the tags cannot be applied: tell the operator of this service")

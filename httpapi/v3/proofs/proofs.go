@@ -1,5 +1,5 @@
-// Package proofs handles calls that prove what the log has of an account's links, and that check
-// such proofs.
+// Package proofs handles calls that prove that events of an account's links are in the log, and
+// that check such proofs.
 package proofs
 
 import (

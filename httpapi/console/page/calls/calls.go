@@ -93,7 +93,7 @@ type Caller struct {
 	username, key string   // used instead of the session, while someone signs in
 	writes        int      // calls so far that can change something
 	batches       []string // ids of the calls that have changed something
-	written       uint64   // position of what the calls have written; 0: nothing
+	written       uint64   // position of the writes of the calls; 0: none
 }
 
 // New returns the caller of a page. api serves the calls.
@@ -113,7 +113,7 @@ func (m *Caller) LastBatch() string {
 	return m.batches[len(m.batches)-1]
 }
 
-// TakeWritten returns the position of what the calls have written since the last TakeWritten, or 0.
+// TakeWritten returns the position of the writes since the last TakeWritten, or 0.
 func (m *Caller) TakeWritten() uint64 {
 	written := m.written
 	m.written = 0

@@ -1,5 +1,5 @@
-// Package forms has what a browser has sent in a form, and the answers of forms, which are kept for
-// the page that shows them. It knows no page and makes no calls.
+// Package forms reads the forms that browsers send, and keeps their answers for the page that shows
+// them. It knows no page and makes no calls.
 package forms
 
 import (
@@ -14,7 +14,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// Form is what a browser has sent.
+// Form is a form that a browser has sent.
 type Form struct {
 	Fields url.Values
 	File   string // the text of its file; empty: it has none
@@ -33,7 +33,7 @@ const (
 const (
 	// maxForm bounds the body of a form that is answered, in bytes.
 	maxForm = 1 << 20
-	// maxRead bounds what is read of a longer one, to show it again.
+	// maxRead bounds the part of a longer form that is read, to show it again.
 	maxRead = 4 << 20
 )
 

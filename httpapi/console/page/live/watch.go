@@ -1,5 +1,5 @@
 // Package live sends the part of a page that changes to the browsers that watch the page. It knows
-// no page: it is given what makes the part.
+// no page: its caller makes the part.
 package live
 
 import (
@@ -19,7 +19,7 @@ import (
 const (
 	// lookInterval is the pause between two looks of a page that is watched.
 	lookInterval = 2 * time.Second
-	// lookTimeout bounds a look, and then what the browser takes to receive it.
+	// lookTimeout bounds a look, and then the time in which the browser receives it.
 	lookTimeout = 10 * time.Second
 	// maxWatch is how long a page is watched. Browsers begin anew by themselves.
 	maxWatch = 10 * time.Minute
@@ -43,7 +43,7 @@ type Watchers struct {
 	stopped chan struct{}
 }
 
-// New returns Watchers that log what fails.
+// New returns Watchers that log failures.
 func New(logger *slog.Logger) *Watchers {
 	return &Watchers{
 		logger: logger, stopped: make(chan struct{}), places: places{taken: make(map[place]int)},

@@ -32,7 +32,7 @@ func Field(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// scopes are what callers may do, in words that follow "may".
+// scopes says what each scope allows, in words that follow "may".
 var scopes = map[string]string{
 	"links:read": "see links", "links:create": "make links", "links:write": "change links",
 	"stats:read": "see clicks", "stats:reset": "reset clicks", "tags:write": "change tags",
@@ -40,7 +40,7 @@ var scopes = map[string]string{
 	"members": "change members", "members:read": "see members",
 }
 
-// Scope returns what a scope allows. One that this version does not know keeps its name.
+// Scope says what a scope allows. It returns the name of a scope that this version does not know.
 func Scope(name string) string {
 	if word, ok := scopes[name]; ok {
 		return word
@@ -48,7 +48,7 @@ func Scope(name string) string {
 	return name
 }
 
-// scopeWords returns what scopes allow. None at all stand for everything.
+// scopeWords says what scopes allow. No scopes stand for everything.
 func scopeWords(names []string) string {
 	if len(names) == 0 {
 		return "everything"
