@@ -100,7 +100,7 @@ func (p place) set(body, value string) string {
 		switch next := at[step].(type) {
 		case map[string]any:
 			at = next
-		case []any: // of which the first item is changed alone
+		case []any: // only its first item is changed
 			at[step] = next[:1]
 			at = map[string]any{"0": next[0]}
 		}

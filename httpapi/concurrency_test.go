@@ -27,7 +27,7 @@ func TestWritesOutliveTheirClient(t *testing.T) {
 		a := c.Call(read[0], read[1], read[2], left, httpapitest.Header("X-HTTP-Method-Override", read[3]))
 		httpapitest.Equal(t, strings.Join(read[:], " "), a.Status, apierror.StatusClientLeft)
 	}
-	// What changes something goes on.
+	// A call that changes something continues.
 	c.Must("POST", "/v3/urls/one", `{"urls":[{"note":"x"}]}`, left, httpapitest.Header("X-HTTP-Method-Override", "PATCH"))
 	if found := s.Log.Matching("level=ERROR"); len(found) > 0 {
 		t.Errorf("the log has an error because of a client that left: %s", found)

@@ -47,13 +47,14 @@ type Config struct {
 	// then each request waits for WaitTimeout, and is refused with status 503. If nil, they have.
 	Served <-chan struct{}
 
-	// SignIn has the issuer at which people sign in. If nil, nobody can.
+	// SignIn has the issuer at which people sign in. If nil, people cannot sign in with OpenID
+	// Connect.
 	SignIn *SignIn
 
-	// OperatorsURL is scheme://host[:port] of the console of operators; empty: that of the default
+	// OperatorsURL is scheme://host[:port] of the console of operators. If empty, it is the default
 	// internal address.
 	OperatorsURL string
-	// BaseURL is scheme://host[:port] of the short links. If empty, that of the request is used.
+	// BaseURL is scheme://host[:port] of the short links. If empty, it is taken from the request.
 	BaseURL string
 	// VisitorKey keys the hashes of visitors and of the addresses of API callers. Their addresses
 	// are never stored. It MUST have at least 16 bytes and be the same on all nodes.

@@ -12,8 +12,8 @@ import (
 	"linkledger/httpapi/httpapitest"
 )
 
-// TestDeletedLinks lists deleted links: the latest first, each as it was, those of the account alone, until they are
-// restored. A hash that was deleted twice occurs twice.
+// TestDeletedLinks lists the deleted links of an account until they are restored: the latest first, each with its last
+// fields. A hash that was deleted twice occurs twice.
 func TestDeletedLinks(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")

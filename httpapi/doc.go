@@ -2,10 +2,10 @@
 // links with their QR images at the root.
 //
 // A request passes three stages. The server (serve.go) gives it an id, a deadline and a canonical
-// path, recovers from panics and writes failures. A router finds the handler: package redirect has
-// the handlers of visits, v3 those of API calls, and openapi those of the API's description. A
-// handler decodes the request, runs commands or queries, and returns the response. Handlers of the
-// API never write the response themselves.
+// path, recovers from panics and writes failures. A router finds the handler: package redirect
+// handles visits, v3 handles API calls, and openapi serves the API's description. A handler decodes
+// the request, runs commands or queries, and returns the response. Handlers of the API never write
+// the response themselves.
 //
 // Packages v3 and redirect MUST NOT import each other. They share request, response, apierror,
 // shortlink and peer.

@@ -87,7 +87,7 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 	}
 }
 
-// withPerson puts the id of a person in the place of that of the examples.
+// withPerson replaces the id of the person in the examples.
 func withPerson(example, id string) string {
 	return strings.ReplaceAll(example, "019a8e10-5c1d-7b0e-9f7e-2d1c0a4b6e11", id)
 }

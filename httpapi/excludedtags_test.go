@@ -22,8 +22,8 @@ import (
 	"linkledger/tagexpr"
 )
 
-// TestBoundsWithoutTheirTagSeeNothing reads logs of before, in which a key leaves out the links of a
-// label that no tag has by now.
+// TestBoundsWithoutTheirTagSeeNothing reads logs of older versions, in which a key leaves out the links of a label that
+// no tag has by now.
 func TestBoundsWithoutTheirTagSeeNothing(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

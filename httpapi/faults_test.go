@@ -28,7 +28,7 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// asker is somebody who makes requests. sign adds the credentials.
+// asker makes requests. sign adds the credentials.
 type asker struct {
 	name string
 	sign httpapitest.With
@@ -79,10 +79,10 @@ var oddBodies = []string{
 	`{"file":"linkledger proof\n\n0 x\n"}`, `{"file":"# {\"export\":1}\n# {}\n"}`, `{"file":"{\"export\":{}}\n{}\n"}`,
 }
 
-// oddQueries are query strings, but for parameters with odd values.
+// oddQueries are odd query strings, without parameters with odd values.
 var oddQueries = []string{"%zz", "&&==&", "{", ";", strings.Repeat("a=b&", 5000), "at=2026-05-14T11:00:00Z", "limit=1000&offset=1"}
 
-// oddValues are those of parameters and of segments of paths.
+// oddValues are odd values of parameters and of segments of paths.
 var oddValues = []string{
 	"\x00", "\xff", "'\"\\%_", "-1", "9223372036854775807", "9223372036854775808", "0001-01-01", "9999-12-31T23:59:59Z",
 	"((~", "..", ".", "a/b", strings.Repeat("é", 3000), "00000000-0000-0000-0000-000000000000", " ",
@@ -185,7 +185,7 @@ func (w *walk) route(as asker, route router.Route) {
 	}
 	for i, headers := range oddHeaders {
 		ask := some
-		if i < 4 { // none, and those of watched pages
+		if i < 4 { // no headers, and the headers of watched pages
 			ask = func(method, path, body string, changes ...httpapitest.With) {
 				w.ask(as, method, path, body, changes...)
 			}

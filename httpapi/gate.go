@@ -38,8 +38,9 @@ func NewGate(ctx context.Context, logger *slog.Logger) *Gate {
 	}
 }
 
-// Open lets a handler answer all requests from now on, also those that wait, except while unfit
-// says why this node must not serve. It MUST be called at most once.
+// Open makes a handler answer all requests from now on, including the requests that wait, except
+// while unfit returns an error that says why this node must not serve. It MUST be called at most
+// once.
 func (g *Gate) Open(handler http.Handler, unfit func() error) {
 	g.handler, g.unfit = handler, unfit
 	close(g.opened)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// hostileTexts are texts that some part cannot store, show or compare, and texts at the bounds of
-// fields. The first ones are those that have stopped a projection or reached a terminal.
+// hostileTexts are texts that some part cannot store, show or compare, and texts at the bounds of fields. The first
+// ones have stopped a projection or reached a terminal.
 var hostileTexts = []string{
 	"a\x00b", "\x1b[31m\a", "\x7f", "\u009b2J", "💩", "\xed\xa0\x80", "a\xffb",
 	"a\r\nb: c", "\t", "\ufffe\uffff", "\u2028\u2029", "\u202e\u2066\u061c", "\ufeff", "e\u0301\u0327", "👩\u200d👩\u200d👧",
@@ -34,8 +34,8 @@ var hostileDates = []string{
 // hostileLists are the lengths of lists at their bounds.
 var hostileLists = []int{0, 1, 2, 50, 51, 100, 101, 1000, 1001}
 
-// forms returns the forms in which a text may get through the checks of a field: as it is, after an
-// example of the field, and in quotes.
+// forms returns the forms in which a text may get through the checks of a field: unchanged, after an example of the
+// field, and in quotes.
 func forms(text, example string) []string {
 	if text == "" {
 		return []string{text}

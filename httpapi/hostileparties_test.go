@@ -36,7 +36,7 @@ func TestWhateverVisitorsSendIsApplied(t *testing.T) {
 				continue
 			}
 			hash := []string{"one", "few"}[i%2]
-			if name == "User-Agent" { // such as those of bots, which do not count
+			if name == "User-Agent" { // such as the user agents of bots, whose visits do not count
 				hash = "bots"
 			} else {
 				visits++

@@ -25,7 +25,7 @@ import (
 // modelKey is a key that an account has added.
 type modelKey struct{ id, name, tags string }
 
-// persons returns the ids of persons whom the issuer calls by odd names.
+// persons returns the ids of persons with odd names at the issuer.
 func persons(t *testing.T, s *httpapitest.Stack, known *people.People, n int) []string {
 	t.Helper()
 	ids := make([]string, n)

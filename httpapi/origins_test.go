@@ -25,7 +25,7 @@ func preflight(t *testing.T, handler http.Handler, path, origin, method, headers
 		httpapitest.Header("Access-Control-Request-Method", method), httpapitest.Header("Access-Control-Request-Headers", headers))
 }
 
-// shared returns the headers by which browsers decide whether a page may read a response.
+// shared returns the headers that allow or forbid a page to read a response.
 func shared(a *httpapitest.Answer) []string {
 	var found []string
 	for name := range a.Header {

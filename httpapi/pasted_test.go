@@ -117,7 +117,7 @@ func TestPastedHashes(t *testing.T) {
 	}
 }
 
-// TestSearchFindsAllSpellings searches links of now and of before in spellings that mean the same.
+// TestSearchFindsAllSpellings searches new links and links of older versions in spellings that mean the same.
 func TestSearchFindsAllSpellings(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

@@ -54,7 +54,7 @@ func hides(c *httpapitest.Client, hash, asOf string) {
 }
 
 // TestBoundsWhileTagsAreSetAside sets the tags of an account aside. It checks that keys which are bound to labels see
-// nothing until the labels are those of the log again, and that changes of tags are not answered as done.
+// nothing until the read models have the labels of the log again, and that changes of tags are not answered as done.
 func TestBoundsWhileTagsAreSetAside(t *testing.T) {
 	t.Parallel()
 	for name, interval := range map[string]time.Duration{"tried": time.Minute, "left": time.Hour} {
@@ -129,7 +129,7 @@ func TestLinksThatAreSetAside(t *testing.T) {
 		owner.Create(`"long_url":"https://example.com/","custom_hash":"` + hash + `","tags":["public"]`)
 	}
 	bound := owner.WithKey(`"tags":"public&~secret"`)
-	victim := owner.Create(`"long_url":"https://example.com/","tags":["public"]`) // its stream is that of its hash
+	victim := owner.Create(`"long_url":"https://example.com/","tags":["public"]`) // its stream is the stream of its hash
 	for _, hash := range []string{"one", victim.Hash} {
 		link, err := queries.New(s.DB).LinkByHash(t.Context(), uuid.MustParse(owner.ID), hash)
 		if err != nil {

@@ -31,7 +31,7 @@ func TestEveryCallNeedsARole(t *testing.T) {
 			if operation.Scope == "" {
 				continue // for every caller, or about the session, which other tests end
 			}
-			path = strings.ReplaceAll(path, ":id", id) // nobody's key, batch or session
+			path = strings.ReplaceAll(path, ":id", id) // no key, batch or session has this id
 			path = fillIn.Replace(path)
 			if path == "/v3/members/"+id {
 				path = "/v3/members/none"

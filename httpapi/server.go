@@ -31,7 +31,7 @@ type Server struct {
 	pages     *console.Handler // nil: not served
 	console   *router.Router   // the pages, and what signs people in; nil: not served
 	short     *router.Router   // nil: not served
-	signIn    *signin.Handler  // nil: nobody can sign in with OpenID Connect
+	signIn    *signin.Handler  // nil: no sign-in with OpenID Connect
 }
 
 // WatchSignIn looks for what keeps people from signing in, until ctx ends.

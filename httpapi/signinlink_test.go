@@ -133,7 +133,7 @@ func TestGuessedLinksAreThrottled(t *testing.T) {
 		}
 	}
 	s.Stranger(t, "acme").Call("GET", "/v3/account", "", httpapitest.From("192.0.2.7:1", "x")).
-		Is(http.StatusTooManyRequests, apierror.CodeCallLimit) // guesses of links count as those of keys
+		Is(http.StatusTooManyRequests, apierror.CodeCallLimit) // wrong links count as wrong keys
 	httpapitest.Equal(t, "refused links", counts.of("bad_link"), 2*(httpapitest.LoginsWithReason+1))
 	httpapitest.Equal(t, "throttled", counts.of("throttled"), 3)
 	for _, address := range []string{"192.0.2.7", "192.0.2.8"} {

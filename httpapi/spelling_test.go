@@ -68,7 +68,7 @@ func (c *rawClient) close() {
 	}
 }
 
-// get asks for a path as it is written, and returns status, Location and body of the answer.
+// get asks for a path without changing its spelling, and returns status, Location and body of the answer.
 func (c *rawClient) get(path string) (status int, location, body string) {
 	c.t.Helper()
 	if c.conn == nil {

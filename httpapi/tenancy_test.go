@@ -36,9 +36,8 @@ func snapshot(c *httpapitest.Client, hashes ...string) string {
 // ownCalls matches the count of calls, which the snapshots themselves change.
 var ownCalls = regexp.MustCompile(`"today_api_calls":\{"count":[0-9]+`)
 
-// TestAccountsLearnNothingOfEachOther checks that to an account the hash of another account looks
-// like one that never existed, whatever happened to it, except that it cannot be claimed. The
-// account's calls must not change the other account's links.
+// TestAccountsLearnNothingOfEachOther checks that to an account the hash of another account always looks like one that
+// never existed, except that it cannot be claimed. The account's calls must not change the other account's links.
 func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

@@ -230,7 +230,8 @@ func (a *tenant) isUnknownTo(stranger *httpapitest.Client) {
 	}
 }
 
-// keysDependOnlyOnTheAccount checks that keys are made and changed whatever is known of tags and links.
+// keysDependOnlyOnTheAccount checks that keys can be made and changed if the account is known, in any state of tags and
+// links.
 func (a *tenant) keysDependOnlyOnTheAccount(unknown bool) {
 	a.t.Helper()
 	for _, call := range [][3]string{

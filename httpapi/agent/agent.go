@@ -58,8 +58,8 @@ func Read(table *robots.Table, header string) (a Agent) {
 	return a
 }
 
-// Describe returns the browser, the system and the device that a User-Agent header names, whoever
-// sends it.
+// Describe returns the browser, the system and the device that a User-Agent header names, also for
+// a robot.
 func Describe(header string) (a Agent) {
 	parsed := useragent.Parse(header[:min(len(header), MaxLength)])
 	if slices.Contains(browsers, parsed.Name) {

@@ -18,7 +18,7 @@ func BenchmarkRead(b *testing.B) {
 				Read(table, header)
 			}
 		})
-		b.Run(name+" described", func(b *testing.B) { // what it costs without telling robots apart
+		b.Run(name+" described", func(b *testing.B) { // the cost without telling robots apart
 			for b.Loop() {
 				Describe(header)
 			}

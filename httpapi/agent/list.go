@@ -9,8 +9,8 @@ import (
 	"linkledger/robots"
 )
 
-// List has the table that is in use: that of the program, with the changes of a file. Run reads the
-// file again when it has changed. It is safe for concurrent use.
+// List has the table that is in use: the program's own table with the changes of a file. Run reads
+// the file again when it has changed. List is safe for concurrent use.
 type List struct {
 	path  string
 	file  *watchedfile.File // touched by Run only; nil: the table of the program does not change

@@ -17,10 +17,10 @@ import (
 )
 
 // Status 503 says that this node cannot serve now. Proxies then leave the node out, so a caller who
-// could cause a 503 could take the node away from everybody. Only this file makes a 503: by the
-// table of faults, Unavailable, Late and unknownState. What callers cause by what they ask is a
-// 4xx: TooMany, the other errors of this package, and the first faults of the table. Of a request
-// whose time is over, queries.Overran says which of both it is.
+// could cause a 503 could take the node away from all callers. Only this file makes a 503: with the
+// table of faults, Unavailable, Late and unknownState. A failure that the caller causes is a 4xx:
+// TooMany, the other errors of this package, and the first faults of the table. For a request whose
+// time is over, queries.Overran reports whether the caller caused it.
 
 // StatusClientLeft is the status of a request whose client has left before the answer. nginx has
 // the same number for it.
@@ -80,8 +80,8 @@ var unavailable = Failure{
 	Details: "The service cannot answer now, try again",
 }
 
-// Fault returns the failure for an error that is not a refusal. It reveals nothing of the cause but
-// what does not answer.
+// Fault returns the failure for an error that is not a refusal. It reveals nothing of the cause,
+// except which part of the service does not answer.
 func Fault(err error) Failure {
 	if lost, ok := errors.AsType[*waiting.LostError](err); ok {
 		failure := unavailable
@@ -96,7 +96,7 @@ func Fault(err error) Failure {
 	return Failure{Code: CodeUnknown, Status: http.StatusInternalServerError}
 }
 
-// errOutage is what Unavailable makes of an error.
+// errOutage matches errors that Unavailable has marked.
 var errOutage = errors.New("outage")
 
 // unavailableError marks an error of a query that failed because the database did.
@@ -121,8 +121,8 @@ func Unavailable(err error) error {
 	return unavailableError{err}
 }
 
-// Late refuses to answer because this node does not show in time what a call has written. details
-// say what the client has to do.
+// Late refuses to answer because this node does not show a call's own write in time. details tell
+// the client what to do.
 func Late(details string) error {
 	return &Error{Code: CodeUnknown, Details: details, Status: http.StatusServiceUnavailable}
 }
@@ -152,8 +152,8 @@ func unknownState(err *commands.DecodeError) Failure {
 	}
 }
 
-// TooMany refuses what a caller has too much of at the same time. details say what, and retryAfter
-// when to repeat the call.
+// TooMany refuses a call because its caller has too many of the same kind at once. details name the
+// kind, and retryAfter says when to repeat the call.
 func TooMany(details string, retryAfter time.Duration) error {
 	return &Error{Code: CodeCallLimit, Details: details, RetryAfter: retryAfter}
 }

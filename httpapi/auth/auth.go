@@ -21,15 +21,15 @@ import (
 	"linkledger/typed"
 )
 
-// The headers that carry credentials in place of HTTP Basic.
+// The headers that carry credentials instead of HTTP Basic.
 const (
 	HeaderUser = "X-Tinycc-User"
 	HeaderKey  = "X-Tinycc-Key"
 )
 
 // credentials returns the user name and the API key of a request. HTTP Basic has precedence over
-// the two headers. The user name of one is never combined with the key of the other. What pasting
-// adds around them is left out.
+// the two headers. The user name of one is never combined with the key of the other. Characters
+// that pasting adds around them are left out.
 func credentials(r *http.Request) (username, key string, ok bool) {
 	if username, key, ok = r.BasicAuth(); ok {
 		return typed.Trim(username), typed.Trim(key), true
@@ -120,7 +120,7 @@ func (a *Authenticator) authenticateSession(c *request.Context) error {
 	return bind(c)
 }
 
-// bind sets c.Bound to what the key is bound to.
+// bind sets c.Bound to the tags that the key is bound to.
 func bind(c *request.Context) (err error) {
 	if tags := c.Key.Terms().Tags; tags != "" {
 		c.Bound, err = access.Bound(tags)

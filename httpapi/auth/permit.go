@@ -74,7 +74,7 @@ func (a *Authenticator) checkStill(began, now known, address string) *login.Refu
 	return a.checkUsable(now, address)
 }
 
-// endedLogin returns the refusal of a caller who has lost the rights by which a call began.
+// endedLogin returns the refusal of a caller who has lost rights since the call began.
 func endedLogin(reason, details string) *login.Refusal {
 	return &login.Refusal{Reason: reason, Code: apierror.CodeAccessDenied, Details: details}
 }

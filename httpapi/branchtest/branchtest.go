@@ -20,7 +20,7 @@ import (
 	"linkledger/internal/pgserver/postgrestest"
 )
 
-// branches are those of all watched templates.
+// branches are the branches of all watched templates.
 type branches struct {
 	mu    sync.Mutex
 	taken map[string]bool                  // by the place of the branch
@@ -35,8 +35,8 @@ type condition struct {
 
 var seen = branches{taken: make(map[string]bool), marks: make(map[condition]*parse.CommandNode)}
 
-// Watch makes the templates of a console report their branches until the process ends. It changes
-// conditions, not what they are true for.
+// Watch makes the templates of a console report their branches until the process ends. It rewrites conditions without
+// changing their values.
 func Watch(t testing.TB, console string, pages map[string]*template.Template) {
 	t.Helper()
 	for _, page := range pages {

@@ -1,5 +1,5 @@
-// Package browsertest opens pages and sends forms as a browser without scripts does, and signs people in. It is for tests
-// only.
+// Package browsertest opens pages and sends forms as a browser without scripts does, and signs people in. It is for
+// tests only.
 package browsertest
 
 // This file opens pages and sends forms as a browser without scripts does.
@@ -91,7 +91,7 @@ func (b *Browser) Refuses(path string, fields url.Values, parts ...string) *http
 	return a
 }
 
-// Makes makes the links of a paste, after it has seen what they are.
+// Makes previews the links of a paste and then makes them.
 func (b *Browser) Makes(lines string) *httpapitest.Answer {
 	b.T.Helper()
 	seen := b.Sends("/console/new", url.Values{"lines": {lines}})
@@ -123,7 +123,7 @@ func (b *Browser) Shows(path string, parts ...string) string {
 	return a.Body
 }
 
-// ShowsSoon opens a page until it shows a text, as somebody does who waits.
+// ShowsSoon opens a page again and again until it shows a text.
 func (b *Browser) ShowsSoon(path, part string) {
 	b.T.Helper()
 	for ctx := httpapitest.WithTimeout(b.T); ; {
@@ -156,7 +156,7 @@ func (b *Browser) Copy() *Browser { return &Browser{b.T, b.Handler, maps.Clone(b
 // On returns the browser at another node, with the same cookies.
 func (b *Browser) On(node http.Handler) *Browser { return &Browser{b.T, node, b.Cookies} }
 
-// Call sends a request with the cookies of the browser, and keeps those of the answer.
+// Call sends a request with the cookies of the browser, and keeps the cookies of the answer.
 func (b *Browser) Call(method, path, body string, changes ...httpapitest.With) *httpapitest.Answer {
 	b.T.Helper()
 	changes = append([]httpapitest.With{httpapitest.Header("Content-Type", "application/json"), httpapitest.Header("Accept", "application/json"), func(r *http.Request) {

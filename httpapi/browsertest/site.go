@@ -37,7 +37,7 @@ func Started(t *testing.T, s *httpapitest.Stack, of accountlist.NewSession) *Bro
 	return &Browser{t, s.Server, map[string]*http.Cookie{cookie.Name: cookie}}
 }
 
-// ViewerOf returns what a session of a person has who may only read an account.
+// ViewerOf returns the session of a new person who may only read the account of owner.
 func (s *Site) ViewerOf(t *testing.T, owner *httpapitest.Client) accountlist.NewSession {
 	t.Helper()
 	_, viewer := s.Member(t, owner, "viewer", "viewer")
@@ -58,7 +58,7 @@ type Site struct {
 	People *people.People
 }
 
-// NewSite returns a site where the members of groups are what groups says.
+// NewSite returns a site. groups gives roles to groups of the issuer, as --oidc-groups does.
 func NewSite(t *testing.T, groups string, adjust ...func(*httpapi.Config)) *Site {
 	t.Helper()
 	roles, err := access.ParseGroupRoles(groups)

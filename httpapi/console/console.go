@@ -28,15 +28,15 @@ const (
 	signedOut  = Root + "/signed-out"
 )
 
-// Config of the console. All fields are required, but for OpenID, Base and Shown.
+// Config configures the console. All fields except OpenID, Base and Shown are required.
 type Config struct {
 	API       http.Handler // serves calls of the API
 	Sessions  *session.Sessions
 	OpenID    string // path at which people sign in at their issuer; empty: only keys sign in
 	Operators string // scheme://host[:port] of the console of operators
 	Base      shortlink.Base
-	// Shown waits for a while until a read model, by its name, has what was written at a position.
-	// It returns whether it has; nil: it has.
+	// Shown waits for a while until the read model with a name has the writes up to a position, and
+	// reports whether it has. If nil, read models always have.
 	Shown  func(ctx context.Context, readModel string, position uint64) bool
 	Logger *slog.Logger
 }
@@ -67,7 +67,7 @@ func New(cfg Config) (*Handler, error) {
 	return &Handler{pages, cfg}, nil
 }
 
-// shown returns whether a page has what was written, by the read model that it shows.
+// shown returns page.Config.Shown: it waits for the read model that the page shows.
 func (cfg Config) shown() func(ctx context.Context, path string, position uint64) bool {
 	if cfg.Shown == nil {
 		return nil

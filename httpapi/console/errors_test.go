@@ -38,7 +38,7 @@ type answering struct {
 	failure apierror.Failure
 }
 
-// signedIn is the session of somebody who may do everything.
+// signedIn is the session of a person who may do everything.
 const signedIn = `{"error":{"code":0},"session":{"id":"1","account":"acme","role":"owner","scopes":[
 	"links:read","links:create","links:write","stats:read","stats:reset","tags:write","history:read","keys","keys:read",
 	"members","members:read"]}}`

@@ -94,7 +94,7 @@ func TestEveryFormIsDoneOnce(t *testing.T) {
 		if calls() != before {
 			t.Errorf("%s is done without a session", path)
 		}
-		other := s.Browser(t) // somebody else who finds the address
+		other := s.Browser(t) // another person who finds the address
 		other.SignInBy(owner.WithKey(`"name":"other"`))
 		if shown := other.Call("GET", back, ""); strings.Contains(shown.Body, "https://example.com/typed") {
 			t.Errorf("what was typed for %s is shown to others", path)

@@ -169,8 +169,8 @@ func forEverybody(path string) bool {
 // onlyScript is the only script of pages.
 const onlyScript = `<script src="/console/console.js" defer></script>`
 
-// TestConsoleNeedsASession requests every page and action without a session, from another origin,
-// and as somebody who may only read.
+// TestConsoleNeedsASession requests every page and action without a session, from another origin, and as a member who
+// may only read.
 func TestConsoleNeedsASession(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")
@@ -200,7 +200,7 @@ func TestConsoleNeedsASession(t *testing.T) {
 			t.Errorf("%s from another origin: %d", name, foreign.Status)
 		}
 		fields := maps.Clone(pagetest.ConsoleFields)
-		fields.Del("account") // that of the session already
+		fields.Del("account") // the account of the session already
 		viewer.Refuses(path, fields)
 	}
 	httpapitest.Equal(t, "calls that changed something", owner.Must("GET", "/v3/activity?limit=1", "").Page.TotalCount, before)

@@ -18,7 +18,7 @@ type signInData struct {
 	Return   string
 	Username string // that was typed
 	Ended    bool   // the session of the browser has ended
-	Link     bool   // the page is that of a one-time link
+	Link     bool   // the page signs in with a one-time link
 }
 
 func (h *Handler) askToSignIn(p *page.Page) error {

@@ -41,7 +41,7 @@ func TestPagesWithoutAnIssuer(t *testing.T) {
 	}
 }
 
-// act edits a link as no key and no person does, such as a version of before that recorded neither.
+// act edits a link without a key and a person, like an older version that recorded neither.
 func act(t *testing.T, s *httpapitest.Stack, owner *httpapitest.Client, hash, batch, note string) {
 	t.Helper()
 	r := domain.Request{Account: owner.ID, Batch: batch, Command: uuid.New()}

@@ -58,7 +58,7 @@ type AccountKey struct {
 	Key            string     `json:"key,omitempty"` // the secret of a new key
 }
 
-// KeyPayload is the body of calls that write a key. A field that is left out stays as it is.
+// KeyPayload is the body of calls that write a key. A field that is left out stays unchanged.
 type KeyPayload struct {
 	ExpirationDate string   `json:"expiration_date,omitempty"`
 	Name           string   `json:"name"`

@@ -195,8 +195,8 @@ type field struct {
 	optional bool // it may be absent
 }
 
-// addFields adds the fields of a struct as encoding/json takes them: those of embedded structs are
-// fields of the outer one, unless it has one of the same name.
+// addFields adds the fields of a struct as encoding/json takes them: the fields of an embedded struct are fields of the
+// outer one, unless it has one of the same name.
 func addFields(to map[string]field, of reflect.Type, optional bool) {
 	for f := range of.Fields() {
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")

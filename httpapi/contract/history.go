@@ -27,7 +27,7 @@ type LinkLife struct {
 	Hashes    []Tenure  `json:"hashes"` // in the order of time
 	CreatedAt time.Time `json:"created_at"`
 	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: it lives
-	// DailyClicks are those since the last reset; nil: the caller lacks stats:read.
+	// DailyClicks are the clicks since the last reset; nil: the caller lacks stats:read.
 	DailyClicks map[string]Day `json:"daily_clicks,omitzero"`
 }
 
@@ -38,7 +38,7 @@ type Tenure struct {
 	Until time.Time `json:"until,omitzero"` // zero: it still has it
 }
 
-// HistoryEvent is an event, who caused it, and what it changed.
+// HistoryEvent is an event with its actor and its changes.
 type HistoryEvent struct {
 	Position uint64    `json:"position"` // in the log
 	Stream   string    `json:"stream"`

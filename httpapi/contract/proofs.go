@@ -23,7 +23,7 @@ type ProofAnswer struct {
 	Page  Page  `json:"page"` // of the history
 }
 
-// Proof is a file of proofs, and what it proves.
+// Proof is a file of proofs, with the number of events that it proves.
 type Proof struct {
 	File    string `json:"file"`     // as linkledger audit verify-proof takes it
 	Events  int    `json:"events"`   // that it proves
@@ -69,5 +69,5 @@ type ProvenEvent struct {
 	Revision int64     `json:"revision"`
 	Type     string    `json:"type"`
 	Time     time.Time `json:"time"`
-	Data     string    `json:"data"` // as it is stored
+	Data     string    `json:"data"` // as stored
 }

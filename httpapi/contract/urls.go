@@ -50,8 +50,8 @@ type Links struct {
 	QRBig   string `json:"qr_big"`
 }
 
-// SentURL is a URL that a call has written, as callers without the scope links:read see it. It has
-// the names of the URL, and of its fields only those that the call itself has sent.
+// SentURL is a URL that a call has written, for callers without the scope links:read. It has the
+// names of the URL, and only the fields that the call itself has sent.
 type SentURL struct {
 	Hash                 string  `json:"hash"`
 	LongURL              *string `json:"long_url,omitempty"`
@@ -104,7 +104,8 @@ type DeletedURLsAnswer struct {
 	Page    Page         `json:"page"`
 }
 
-// ChangedURL is a URL that a call changed, as it is now or was when it was deleted.
+// ChangedURL is a URL that a call changed, with its present fields, or its last fields if it is
+// deleted.
 type ChangedURL struct {
 	Hash    string `json:"hash"`
 	LongURL string `json:"long_url"`

@@ -20,7 +20,7 @@ const maxNesting = 4
 type formValues []string
 
 // nest reads a form with keys such as urls[0][long_url], urls[0][tags][] and label. The result is
-// what the form would be in JSON, with formValues in place of scalars.
+// the form as a JSON object, with formValues instead of scalars.
 func nest(form url.Values) (Object, error) {
 	root := make(map[string]any)
 	// The keys are sorted so that the same form always has the same payload.

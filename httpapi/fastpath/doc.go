@@ -4,7 +4,7 @@
 // there.
 //
 // A visit of a short link needs a few microseconds of processor time, and then waits until its
-// click is durable. net/http spends several times that on what such a request never needs:
+// click is durable. net/http spends several times that on work that such a request never needs:
 // detecting clients that disconnect, bodies, trailers, chunks, hijacking.
 //
 // Handlers have these restrictions. The context of a request is never cancelled when the client
@@ -14,5 +14,5 @@
 //
 // The eligible requests are a strict subset of RFC 9112 that net/http parses to the same result. A
 // fuzz test compares the two parsers. Requests that are malformed, unusual or large are left to
-// net/http, which gets them as they are, but for paths that it could not read: see Mend.
+// net/http. It gets them unchanged, except for paths that it could not parse: see Mend.
 package fastpath

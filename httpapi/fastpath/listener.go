@@ -101,9 +101,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. Connections of the fast path close after their current request.
-// Those that were just accepted may send their first one: whoever has connected does not know that
-// the listener closes. Accept returns them until then.
+// Close implements net.Listener. Connections of the fast path close after their current request. A
+// connection that was just accepted may still send its first request, because its client does not
+// know that the listener closes. Accept returns such connections until then.
 func (l *Listener) Close() error { return l.close() }
 
 func (l *Listener) stop() error {

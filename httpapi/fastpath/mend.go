@@ -6,21 +6,20 @@ import (
 	"net/http"
 )
 
-// People paste short links with what follows them, also with a % that begins no escape. net/http
-// refuses such a path before any handler sees it, so it is mended on the way there.
+// People paste short links with the text after them, also with a % that begins no escape. net/http
+// refuses such a path before any handler sees it, so this file mends the path first.
 
-// Mend is a http.Server.ConnState. It has the paths of the requests mended that follow the first
-// one on a connection that was handed over: what an idle connection sends next begins one. The
-// state is active once the head was read, so no body is changed, also where requests are pipelined.
+// Mend is a http.Server.ConnState. On a connection that was handed over, it has the paths of all
+// requests after the first mended: the next bytes of an idle connection begin a request. The state
+// is active once the head was read, so no body is changed, also where requests are pipelined.
 func Mend(conn net.Conn, state http.ConnState) {
 	if handed, ok := conn.(*replayConn); ok {
 		handed.begins.Store(state == http.StateIdle)
 	}
 }
 
-// mended returns received bytes. In the path of the request that they begin with, %25 stands for
-// each % that begins no escape. Nothing else changes. A request line that is not whole stays as it
-// is.
+// mended returns received bytes with a mended path in the first request line: %25 replaces each %
+// that begins no escape. Nothing else changes. An incomplete request line stays unchanged.
 func mended(received []byte) []byte {
 	line, _, _ := bytes.Cut(received, []byte("\n"))
 	target := bytes.IndexByte(line, ' ') + 1

@@ -30,8 +30,8 @@ func TestMended(t *testing.T) {
 	}
 }
 
-// FuzzMended checks that a request which net/http reads stays as it is, and that a path which it
-// refuses for its escapes alone is read with each % of them.
+// FuzzMended checks that a request which net/http reads is not changed, and that a path which it refuses for its
+// escapes alone is read with each % of them.
 func FuzzMended(f *testing.F) {
 	f.Add("GET /abc% HTTP/1.1\r\nHost: a\r\n\r\n")
 	f.Add("GET /%2x?%% HTTP/1.1\r\nHost: a\r\n\r\nGET /% HTTP/1.1\r\n\r\n")

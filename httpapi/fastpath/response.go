@@ -88,7 +88,7 @@ func (b *responseBuffer) bytes(now time.Time, last bool) []byte {
 }
 
 // writeFields writes the header fields. Names and values that are not valid are left to net/http,
-// which replaces or drops what would end a field early.
+// which replaces or drops characters that would end a field early.
 func (b *responseBuffer) writeFields() {
 	w := &b.wire
 	for name, values := range b.header {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestAnswersEndWhereTheyShould checks that the next response begins where this one ends, whatever
-// headers the handler sets.
+// TestAnswersEndWhereTheyShould checks that the next response begins where this one ends, with any headers that the
+// handler sets.
 func TestAnswersEndWhereTheyShould(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{

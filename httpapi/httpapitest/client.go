@@ -66,9 +66,9 @@ func (c *Client) KeyNamed(name string) contract.AccountKey {
 	return contract.AccountKey{}
 }
 
-// EndsAtOnce lets 64 users call until each was refused five times. When all calls work, it ends what
-// they call with. No call that begins after that may be carried out. user returns the calls of a
-// user.
+// EndsAtOnce makes 64 users call until each was refused five times. Once the calls of all users work, it calls end,
+// which ends the session or key that they use. A call that begins after end has returned MUST be refused. user returns
+// the call of user i.
 func EndsAtOnce(t *testing.T, user func(i int) func() *Answer, end func()) {
 	t.Helper()
 	const users = 64

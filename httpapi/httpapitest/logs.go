@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Failure makes the queries of a request fail, but for the first ones.
+// Failure makes the queries of a request fail, except the first ones.
 type Failure struct {
 	Left   atomic.Int64 // queries that succeed
 	Failed atomic.Bool

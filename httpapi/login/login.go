@@ -40,7 +40,7 @@ const (
 // Err returns the error for the client.
 func (r *Refusal) Err() error { return &apierror.Error{Code: r.Code, Details: r.Details} }
 
-// Config of a Guard. All fields are required, but for Proxies.
+// Config configures a Guard. All fields except Proxies are required.
 type Config struct {
 	// Refused is called for each login that is refused. reason is one of a small set of constants,
 	// so it can label a metric.
@@ -78,8 +78,7 @@ func (g *Guard) CheckAccount(account accountlist.Account) *Refusal {
 	return nil
 }
 
-// CheckKey refuses a key that has expired, or that is bound to other networks than that of the
-// address of its client.
+// CheckKey refuses a key that has expired, or that may not be used from the address of the client.
 func (g *Guard) CheckKey(key accountlist.Key, address string) *Refusal {
 	terms := key.Terms()
 	switch {

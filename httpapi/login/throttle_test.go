@@ -90,8 +90,8 @@ func TestWrongKeysDoNotLockAccounts(t *testing.T) {
 	victim.Must("GET", "/v3/account", "", proxy)
 }
 
-// TestBadLoginsAreThrottledAcrossUserNames checks that only the first failures of an address
-// contain a reason. The later ones contain none, whatever user names the address tries.
+// TestBadLoginsAreThrottledAcrossUserNames checks that only the first failures of an address contain a reason. The
+// later ones contain none, with any user name.
 func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

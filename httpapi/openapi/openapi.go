@@ -1,5 +1,5 @@
 // Package openapi serves the OpenAPI description of the service, as JSON and as an HTML page. It
-// MUST NOT import the packages that serve what it describes.
+// MUST NOT import the packages that serve the described calls.
 package openapi
 
 import (

@@ -46,8 +46,8 @@ func TestEveryCodeHasAnExample(t *testing.T) {
 	}
 }
 
-// TestSectionsAreInOrder checks that the sections are those of the contract in its order, followed
-// by those that the contract does not have.
+// TestSectionsAreInOrder checks that the page has the sections of the contract in its order, followed by its other
+// sections.
 func TestSectionsAreInOrder(t *testing.T) {
 	t.Parallel()
 	sections, err := theDescription(t).sections()

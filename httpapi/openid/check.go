@@ -25,8 +25,8 @@ func CheckIssuer(issuer string) error {
 	return nil
 }
 
-// trustworthy reports whether a URL has a host that nobody between can stand in for: its scheme is
-// https, or it is http on a loopback host.
+// trustworthy reports whether nothing between the service and the host of a URL can pose as the
+// host: the scheme is https, or it is http and the host is loopback.
 func trustworthy(parsed *url.URL) bool {
 	host := parsed.Hostname()
 	return host != "" && (parsed.Scheme == "https" || parsed.Scheme == "http" && loopback(host))

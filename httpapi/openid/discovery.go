@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// metadata is what the issuer says of itself.
+// metadata is the discovery document of the issuer.
 type metadata struct {
 	// Issuer is how the issuer spells itself, in tokens too.
 	Issuer        string   `json:"issuer"`
@@ -35,15 +35,15 @@ type discovery struct {
 	err  error
 }
 
-// Discover asks the issuer for what it says of itself, unless it has said so before. Sign-ins do
+// Discover fetches the issuer's discovery document, unless the provider has it already. Sign-ins do
 // this by themselves.
 func (p *Provider) Discover(ctx context.Context) error {
 	_, err := p.discovered(ctx)
 	return err
 }
 
-// discovered returns what the issuer says of itself. All callers share one discovery and wait for
-// it, each for as long as its own context lasts. It does not end with the caller that began it.
+// discovered returns the metadata of the issuer. All callers share one discovery and wait for it,
+// each for as long as its own context lasts. It does not end with the caller that began it.
 func (p *Provider) discovered(ctx context.Context) (*metadata, error) {
 	p.mu.Lock()
 	shared := p.found
@@ -75,7 +75,7 @@ func (p *Provider) discover(shared *discovery) {
 	p.found = nil
 }
 
-// ask fetches what the issuer says of itself and checks it.
+// ask fetches the metadata of the issuer and checks them.
 func (p *Provider) ask() (*metadata, error) {
 	if err := CheckIssuer(p.cfg.Issuer); err != nil {
 		return nil, failed(ErrMisconfigured, "discovery", err)
@@ -96,13 +96,13 @@ func (p *Provider) ask() (*metadata, error) {
 	return at, nil
 }
 
-// unslashed returns the URL of an issuer without a slash at its end. Issuers and those who
-// configure them do not agree on it, and both spellings have the same discovery.
+// unslashed returns the URL of an issuer without a slash at its end. Issuers and their clients'
+// configurations spell it differently, and both spellings have the same discovery.
 func unslashed(issuer string) string { return strings.TrimSuffix(issuer, "/") }
 
-// check returns an error if the issuer is another one than that of the configuration, if secrets
-// must not be sent to its endpoints, or if it signs by no algorithm that is accepted. It drops all
-// other algorithms.
+// check returns an error if the issuer is not the issuer of the configuration, if secrets must not
+// be sent to its endpoints, or if it signs with no accepted algorithm. It drops all other
+// algorithms.
 func (m *metadata) check(issuer string) error {
 	if unslashed(m.Issuer) != unslashed(issuer) {
 		return fmt.Errorf("%.200q says that it is the issuer %.200q", issuer, m.Issuer)
@@ -112,7 +112,7 @@ func (m *metadata) check(issuer string) error {
 		endpoints = append(endpoints, m.UserInfoURL)
 	}
 	if !endpointOK(m.EndURL) {
-		m.EndURL = "" // which keeps nobody from signing in
+		m.EndURL = "" // an issuer without it still signs people in
 	}
 	for _, endpoint := range endpoints {
 		if !endpointOK(endpoint) {
@@ -137,8 +137,8 @@ func endpointOK(endpoint string) bool {
 	return err == nil && parsed.User == nil && trustworthy(parsed)
 }
 
-// accepted are the algorithms that may sign an ID token: those whose key to verify cannot sign.
-// HMAC is not among them, and neither is "none".
+// accepted are the algorithms that may sign an ID token. Their verification keys cannot sign, which
+// excludes HMAC. "none" is excluded too.
 var accepted = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,

@@ -6,14 +6,14 @@ import (
 	"regexp"
 )
 
-// The errors of Begin and Finish. What they wrap is for the log. It contains no code, token, secret
-// or verifier.
+// The errors of Begin and Finish. The errors that they wrap are for the log, and contain no code,
+// token, secret or verifier.
 var (
 	// ErrUnavailable means that the issuer cannot be reached or fails. The same sign-in may succeed
 	// later.
 	ErrUnavailable = errors.New("the issuer is not available")
-	// ErrMisconfigured means that the issuer is not the one of the configuration, says what cannot
-	// be used, or refuses the client, such as for a wrong secret. No sign-in succeeds until an
+	// ErrMisconfigured means that the issuer is not the one of the configuration, sends metadata that
+	// cannot be used, or refuses the client, such as for a wrong secret. No sign-in succeeds until an
 	// operator mends it.
 	ErrMisconfigured = errors.New("the issuer and the configuration do not fit")
 	// ErrRefused means that the issuer refuses the sign-in, such as when the person declines it. It
@@ -26,8 +26,8 @@ var (
 
 // RefusedError is the error that the issuer answers a sign-in with. It is an ErrRefused.
 type RefusedError struct {
-	// Code is the code of the error, such as "access_denied", or "unknown" if the issuer sends what
-	// is no code.
+	// Code is the code of the error, such as "access_denied", or "unknown" if the issuer sends no
+	// valid code.
 	Code string
 }
 
@@ -37,8 +37,8 @@ func (e *RefusedError) Error() string { return ErrRefused.Error() + ": " + e.Cod
 // Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
-// FailedError is an error of the issuer with which the browser comes back. It is an ErrUnavailable.
-// Any browser can bring one, so it does not tell whether the issuer works.
+// FailedError is an error of the issuer that the browser brings back. It is an ErrUnavailable. Any
+// browser can bring one, so it is no evidence that the issuer has failed.
 type FailedError struct {
 	Code string // "server_error" or "temporarily_unavailable"
 }
@@ -49,7 +49,7 @@ func (e *FailedError) Error() string { return ErrUnavailable.Error() + ": it ans
 // Unwrap returns ErrUnavailable.
 func (e *FailedError) Unwrap() error { return ErrUnavailable }
 
-// errorCodes matches what may be the code of an error.
+// errorCodes matches valid error codes.
 var errorCodes = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // cleanCode returns the code of an error of the issuer, or "unknown" if it is none.
@@ -60,15 +60,15 @@ func cleanCode(code string) string {
 	return code
 }
 
-// failed returns one of the errors above that wraps what has failed.
+// failed returns one of the errors above, which wraps err. what names the failed step.
 func failed(as error, what string, err error) error {
 	return fmt.Errorf("%w: %s: %w", as, what, clippedError{err})
 }
 
-// invalid returns an ErrInvalid that wraps what is wrong.
+// invalid returns an ErrInvalid that wraps err.
 func invalid(err error) error { return fmt.Errorf("%w: %w", ErrInvalid, err) }
 
-// clippedError is an error with a short text. The issuer decides what is in many errors.
+// clippedError is an error with a short text. Many errors have texts from the issuer.
 type clippedError struct{ error }
 
 // Error returns the beginning of the text.

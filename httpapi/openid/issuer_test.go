@@ -51,7 +51,7 @@ func TestWrongToken(t *testing.T) {
 	}
 }
 
-// TestClock is a token of another time than that of the service.
+// TestClock checks a token whose times do not fit the clock of the service.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	later := func() time.Time { return time.Now().Add(time.Hour) }
@@ -322,8 +322,8 @@ func TestUserInfoOfAnother(t *testing.T) {
 	wantError(t, err, openid.ErrInvalid, "another person")
 }
 
-// TestConcurrentDiscovery is many first sign-ins at once: they share one discovery, which goes on
-// when the browser that began it has gone.
+// TestConcurrentDiscovery begins many first sign-ins at once. They share one discovery, which continues when the
+// browser that began it has gone.
 func TestConcurrentDiscovery(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

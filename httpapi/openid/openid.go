@@ -27,12 +27,11 @@ type Config struct {
 	ClientID string
 	// ClientSecret is empty for a public client, which PKCE alone protects.
 	ClientSecret string
-	// Scopes are those beyond openid, profile and email.
+	// Scopes are requested in addition to openid, profile and email.
 	Scopes []string
-	// GroupsClaim is the name of the claim with the groups of a person. If empty, nobody has
-	// groups.
+	// GroupsClaim is the name of the claim with the groups of a person. If empty, groups are not read.
 	GroupsClaim string
-	// Groups are those that matter. All others are left out.
+	// Groups are the groups that identities may have. All others are left out.
 	Groups []string
 	// RedirectURL returns the absolute URL of the callback. It MUST be the same for the two
 	// requests of a sign-in.
@@ -62,9 +61,9 @@ type Provider struct {
 	found *discovery
 }
 
-// New returns a provider. It asks the issuer for nothing before Discover or the first sign-in. What
-// the issuer then says of itself is used until the process ends; its keys are fetched again when
-// they change.
+// New returns a provider. It asks the issuer for nothing before Discover or the first sign-in. The
+// metadata of the issuer are then used until the process ends. Its keys are fetched again when they
+// change.
 func New(cfg Config) *Provider {
 	nobody := func(error) {}
 	if cfg.OnDiscovery == nil {
@@ -76,13 +75,13 @@ func New(cfg Config) *Provider {
 	return &Provider{cfg: cfg, client: newClient()}
 }
 
-// Identity is what the issuer says of a person.
+// Identity is a person as the issuer identifies them.
 type Identity struct {
 	// Issuer is how the issuer spells itself. Issuer and Subject together identify the person.
 	Issuer string
-	// Person is what the claims say.
+	// Person has the claims about the person.
 	claims.Person
-	// Session is that at the issuer.
+	// Session is the session at the issuer.
 	Session Session
 }
 
@@ -106,10 +105,10 @@ func (p *Provider) Begin(
 	), nil
 }
 
-// Finish ends a sign-in at its callback. It deletes the cookie of the sign-in whatever happens, so
-// each sign-in has one callback. A sign-in that began more than ten minutes ago fails with
-// ErrInvalid, whatever the browser does with the cookie. returnTo is the path that Begin was given,
-// or begun.DefaultPath. If there is an error, the results are empty.
+// Finish ends a sign-in at its callback. It always deletes the cookie of the sign-in, so each
+// sign-in has one callback. A sign-in that began more than ten minutes ago fails with ErrInvalid,
+// even if the browser has kept the cookie. returnTo is the path that Begin was given, or
+// begun.DefaultPath. If there is an error, the results are empty.
 func (p *Provider) Finish(
 	w http.ResponseWriter, r *http.Request,
 ) (identity Identity, returnTo string, err error) {
@@ -140,7 +139,7 @@ func (p *Provider) Finish(
 	return identity, started.ReturnTo, nil
 }
 
-// redeem exchanges a code for tokens and returns whom they identify.
+// redeem exchanges a code for tokens and returns the identity that they state.
 func (p *Provider) redeem(
 	r *http.Request, at *metadata, started begun.SignIn, code string,
 ) (Identity, error) {
@@ -163,7 +162,7 @@ func (p *Provider) redeem(
 		return Identity{}, err
 	}
 	session := Session{IDToken: raw}
-	if key, err := p.keyOf(at, stated, "sid"); err == nil { // what is malformed is none
+	if key, err := p.keyOf(at, stated, "sid"); err == nil { // a malformed id counts as none
 		session.Key = key
 	}
 	if err := p.complete(ctx, at, tokens, stated); err != nil {

@@ -14,21 +14,21 @@ import (
 	"linkledger/httpapi/openid/claims"
 )
 
-// Session is what a sign-in says of the session at the issuer.
+// Session is the session at the issuer, as the ID token of a sign-in names it.
 type Session struct {
 	// Key is a keyed hash of the id of the session, or nil if the issuer gives it none.
 	Key []byte
-	// IDToken is what EndURL needs.
+	// IDToken is the argument of EndURL.
 	IDToken string
 }
 
-// SignOut is what an issuer says of a session that has ended there.
+// SignOut is the statement of an issuer that a session has ended there.
 type SignOut struct {
 	Issuer  string
 	Subject string // the person; empty: not said
 	Session []byte // as in Session; nil: all sessions of the person have ended
-	// ID is a keyed hash of the id of the token. A token with the same one MUST NOT count again
-	// before Expires. From then on it is refused.
+	// ID is a keyed hash of the id of the token. Another token with the same id MUST NOT count before
+	// Expires. From then on it is refused.
 	ID      []byte
 	Expires time.Time
 }
@@ -41,9 +41,9 @@ const (
 	maxID = 512
 )
 
-// EndURL returns the URL of the issuer to which a browser goes to sign out there, and comes back to
-// the URL back. It is empty if the issuer has none, or has not been asked yet. idToken is that of
-// the sign-in, and may be empty; then the issuer may ask the person whether they mean it.
+// EndURL returns the URL at which a browser signs out at the issuer. The issuer then redirects the
+// browser to back. The URL is empty if the issuer has none, or has not been asked yet. idToken is
+// the ID token of the sign-in. If it is empty, the issuer may ask the person to confirm.
 func (p *Provider) EndURL(idToken, back string) string {
 	at := p.known()
 	if at == nil || at.EndURL == "" {
@@ -63,8 +63,7 @@ func (p *Provider) EndURL(idToken, back string) string {
 	return end.String()
 }
 
-// known returns what the issuer says of itself, or nil if that is not known yet. It waits for
-// nothing.
+// known returns the metadata of the issuer, or nil without waiting if they were not fetched yet.
 func (p *Provider) known() *metadata {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,8 +78,8 @@ func (p *Provider) known() *metadata {
 	}
 }
 
-// SignOut returns what a token of a sign-out says (OpenID Connect Back-Channel Logout 1.0). It
-// fails with ErrInvalid, or with ErrUnavailable or ErrMisconfigured if it cannot be verified.
+// SignOut verifies and reads a sign-out token (OpenID Connect Back-Channel Logout 1.0). It fails
+// with ErrInvalid, or with ErrUnavailable or ErrMisconfigured if it cannot be verified.
 func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	at, err := p.discovered(ctx)
 	if err != nil {
@@ -120,8 +119,8 @@ func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	return out, nil
 }
 
-// keyOf returns a keyed hash of the id in a claim, or nil if there is none. So nobody who reads the
-// database learns an id.
+// keyOf returns a keyed hash of the id in a claim, or nil if there is none. The hash hides the id
+// from readers of the database.
 func (p *Provider) keyOf(at *metadata, of claims.Claims, claim string) ([]byte, error) {
 	id, err := of.Text(claim)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestEndURL(t *testing.T) {
 	}
 }
 
-// TestSignOutToken is a token by which the issuer says that a session has ended.
+// TestSignOutToken checks tokens in which the issuer says that a session has ended.
 func TestSignOutToken(t *testing.T) {
 	t.Parallel()
 	type some = map[string]any

@@ -17,8 +17,8 @@ import (
 	"linkledger/httpapi/openid/claims"
 )
 
-// exchange exchanges a code for tokens. The answer of the token endpoint may repeat what it was
-// sent, so errors say nothing of it but its code.
+// exchange exchanges a code for tokens. The token endpoint may repeat the secrets of the request in
+// its answer, so errors contain only the error code of the answer.
 func exchange(
 	ctx context.Context, cfg *oauth2.Config, code, verifier string,
 ) (*oauth2.Token, error) {
@@ -41,7 +41,8 @@ func exchange(
 	return nil, fmt.Errorf("%w: the token endpoint's answer has no tokens", ErrUnavailable)
 }
 
-// clientFaults are the codes by which a token endpoint refuses the client, and not a sign-in.
+// clientFaults are the error codes with which a token endpoint refuses the client, and not one
+// sign-in.
 var clientFaults = []string{
 	"invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
 }

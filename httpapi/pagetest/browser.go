@@ -65,7 +65,7 @@ func NewConsole(t *testing.T) (*browsertest.Site, *httpapitest.Client, *Tab) {
 	return NewConsoleBehind(t, func(site http.Handler) http.Handler { return site })
 }
 
-// NewConsoleBehind does the same, with what is between the browser and the site.
+// NewConsoleBehind is NewConsole with a handler between the browser and the site.
 func NewConsoleBehind(
 	t *testing.T, between func(http.Handler) http.Handler, adjust ...func(*httpapi.Config),
 ) (*browsertest.Site, *httpapitest.Client, *Tab) {

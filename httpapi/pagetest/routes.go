@@ -1,6 +1,7 @@
 package pagetest
 
-// This file has what tests of all pages of a console need: addresses and fields by which every route makes its calls.
+// This file helps to test all pages of a console: it has an address for every route, and the fields with which every
+// action makes its calls.
 
 import (
 	"crypto/sha256"
@@ -16,7 +17,7 @@ import (
 // someID is an id that nothing has.
 const someID = "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10"
 
-// These make addresses of the routes of the console and of that of operators.
+// ConsolePaths and OperatorPaths turn the routes of the console and of the operators' console into addresses.
 var (
 	ConsolePaths = strings.NewReplacer(
 		":hash", "one", ":label", "news", ":batch", someID, ":secret", "none", ":id", someID,
@@ -31,13 +32,13 @@ var ConsoleFields = url.Values{
 	"id": {"x"}, "role": {"owner"}, "account": {"acme"}, "text": {"x"},
 }
 
-// Previewed names a paste as the page does that has shown what becomes of it.
+// Previewed returns the name that the preview page of a paste gives to its lines.
 func Previewed(lines string) string {
 	sum := sha256.Sum256([]byte(lines))
 	return hex.EncodeToString(sum[:8])
 }
 
-// IsFile reports whether a path is that of a file that pages load.
+// IsFile reports whether pages load a path as a file.
 func IsFile(path string) bool {
 	return strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js")
 }

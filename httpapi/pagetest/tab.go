@@ -27,7 +27,7 @@ type Tab struct {
 	Base    string
 
 	mu       sync.Mutex
-	messages []string // errors of the page, with those of its policy
+	messages []string // errors of the page, including violations of its content security policy
 }
 
 // NewTab returns a tab of a browser, which reports what the console of the browser shows as an error.

@@ -1,5 +1,5 @@
-// Package peer identifies clients: the address behind trusted proxies, and the pseudonym that is
-// stored in place of an address.
+// Package peer identifies clients: by the address behind trusted proxies, and by the pseudonym that
+// is stored instead of an address.
 package peer
 
 import (
@@ -100,9 +100,9 @@ func escaped(text string, at int) bool {
 	return (at-len(before))%2 == 1
 }
 
-// node returns the address of an element: 192.0.2.7, 2001:db8::7 or [2001:db8::7], each with or
-// without a port and quotes, as it is or as the parameter for of RFC 7239. It returns false for
-// other elements, such as unknown.
+// node returns the address of an element of X-Forwarded-For or Forwarded: 192.0.2.7, 2001:db8::7 or
+// [2001:db8::7], each with or without a port and quotes, bare or as the parameter "for" of RFC
+// 7239. It returns false for other elements, such as unknown.
 func node(element string) (string, bool) {
 	if strings.Contains(element, "=") {
 		element = forParameter(element)
@@ -139,7 +139,7 @@ func forParameter(element string) string {
 	return ""
 }
 
-// trusts reports whether an address is that of a trusted proxy.
+// trusts reports whether an address belongs to a trusted proxy.
 func (p Proxies) trusts(client string) bool {
 	if len(p) == 0 {
 		return false
@@ -150,7 +150,7 @@ func (p Proxies) trusts(client string) bool {
 	)
 }
 
-// address returns the IP address of a remote address in canonical form, or the host as it is if it
+// address returns the IP address of a remote address in canonical form, or the unchanged host if it
 // is not an IP address.
 func address(remote string) string {
 	host, _, err := net.SplitHostPort(remote)

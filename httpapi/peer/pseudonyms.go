@@ -12,7 +12,7 @@ import (
 // addresses.
 const MinKey = 16 // bytes
 
-// Pseudonyms computes keyed hashes that are stored in place of values. It is safe for concurrent
+// Pseudonyms computes keyed hashes that are stored instead of values. It is safe for concurrent
 // use.
 type Pseudonyms struct {
 	macs sync.Pool // of hash.Hash: HMAC-SHA-256, pooled because its set-up costs more than a sum

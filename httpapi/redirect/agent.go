@@ -16,8 +16,8 @@ const (
 	agentOverhead = 250 // bytes of a cache entry besides its key
 )
 
-// agents caches what User-Agent headers say, because reading one takes longer than the rest of a
-// redirect.
+// agents caches the agents of User-Agent headers, because reading a header takes longer than the
+// rest of a redirect.
 type agents struct {
 	list  *agent.List
 	cache *otter.Cache[string, *judged]
@@ -42,8 +42,8 @@ func newAgents(list *agent.List) (agents, error) {
 	return agents{list, cache}, nil
 }
 
-// read returns what a header says by the table that is in use. Entries of former tables are as if
-// they were not there.
+// read returns the agent of a header by the table that is in use. It ignores entries of former
+// tables.
 func (a agents) read(header string) agent.Agent {
 	header = header[:min(len(header), agent.MaxLength)]
 	table := a.list.Table()

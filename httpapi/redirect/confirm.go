@@ -28,12 +28,12 @@ type Levels struct {
 // confirmTimeout bounds a confirmation. A visitor who is not answered by then gets status 503.
 const confirmTimeout = 4 * time.Second
 
-// confirmations look for links that visitors would be denied, and for those that the database
-// cannot be asked for. A link may have been answered and not be in the read models yet.
+// confirmations look for links that visitors would be denied, and for links while the database
+// cannot be queried. A link may have been answered and not be in the read models yet.
 //
-// Visitors of one hash share a confirmation, but only one that began after each of them came: the
-// link may have been answered after an earlier one began. Those that come while one runs share the
-// one that follows.
+// Visitors of one hash share a confirmation. Each of them gets a confirmation that began after they
+// came, because the link may have been answered after an earlier confirmation began. Visitors who
+// come while a confirmation runs share the next one.
 type confirmations struct {
 	cache  *cache.Redirects
 	links  *answered.Links
@@ -43,18 +43,18 @@ type confirmations struct {
 	of map[string]*confirmation // by key
 }
 
-// confirmation is one confirmation, with those who wait for it.
+// confirmation is one confirmation. Visitors wait for done.
 type confirmation struct {
 	done chan struct{} // closed when the rest is valid
 	link queries.Redirect
 	err  error
 
-	next *confirmation // of those that came after it began; nil: nobody
+	next *confirmation // for visitors who came after this one began; nil: none came
 }
 
-// find returns the link of a hash, as the log and the read models together have it. Its errors are
-// those of DB.Redirect. usable reports whether visitors may follow a link. Calls with the same key
-// share their confirmations.
+// find returns the link of a hash from the log and the read models together. It fails like
+// DB.Redirect. usable reports whether visitors may follow a link. Calls with the same key share
+// their confirmations.
 func (f *confirmations) find(
 	ctx context.Context, key, hash string, usable func(queries.Redirect) bool,
 ) (queries.Redirect, error) {
@@ -92,7 +92,7 @@ func (f *confirmations) join(
 	return begun
 }
 
-// run runs a confirmation, and those that follow it.
+// run runs a confirmation, and then the confirmations that follow it.
 func (f *confirmations) run(
 	ctx context.Context, key string, c *confirmation,
 	confirm func(context.Context, *confirmation),
@@ -194,7 +194,7 @@ func (f *confirmations) fromLog(
 	}
 	id, err := uuid.Parse(link.ID)
 	if err != nil {
-		id = shown.URLID // nobody else has written such a link
+		id = shown.URLID // this program gives links UUIDs only
 	}
 	found := queries.Redirect{
 		URLID: id, LongURL: link.LongURL, ExpirationDate: link.ExpirationDate,
@@ -211,7 +211,7 @@ func (f *confirmations) fromLog(
 	return found, nil
 }
 
-// late refuses a visit of which nothing is known. It is what visitors get in an outage.
+// late refuses a visit whose link could not be looked up. Visitors get this error in an outage.
 func late(err error) error {
 	if errors.Is(err, answered.ErrBusy) {
 		return apierror.Late("Too many unknown short links are asked for: repeat the call later")

@@ -53,9 +53,9 @@ func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 	crowd.Wait()
 }
 
-// TestRedirectsWithoutTheDatabase checks that links redirect while the database is unavailable: those in memory, and
-// others from the log. Without the log too, links in memory redirect no more, because no click would be durable, and
-// nobody is told that a link does not exist.
+// TestRedirectsWithoutTheDatabase checks that links redirect while the database is unavailable: links in memory, and
+// others from the log. Without the log too, links in memory redirect no more, because no click would be durable, and no
+// answer says that a link does not exist.
 func TestRedirectsWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

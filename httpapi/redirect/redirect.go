@@ -44,7 +44,7 @@ func (p *Parts) Complete() bool {
 		p.Clicks != nil
 }
 
-// Config of a Handler. All fields are required, but for Former, Proxies, Country and Base.
+// Config configures a Handler. All fields except Former, Proxies, Country and Base are required.
 type Config struct {
 	Parts
 
@@ -130,8 +130,8 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// link returns the link that has a hash, if visitors may follow it. Nobody is denied a link because
-// the read models are late: before that, the log is asked.
+// link returns the link that has a hash, if visitors may follow it. The read models may be late, so
+// link looks in the log before it denies a link.
 func (h *Handler) link(
 	c *request.Context, hash string, now time.Time,
 ) (queries.Redirect, error) {

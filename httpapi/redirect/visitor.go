@@ -25,7 +25,7 @@ func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) c
 		Program: sender.Program,
 	}
 	if !sender.Robot && click.Bot {
-		click.Program = "" // whatever the program is, nobody may see the page
+		click.Program = "" // the page is loaded in advance and may never be seen
 	}
 	if h.cfg.Former != nil {
 		click.Former = h.cfg.Former.Of(visitor)

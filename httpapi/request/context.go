@@ -52,8 +52,8 @@ type Context struct {
 	life         lifetime            // from Begin
 }
 
-// New returns the context of an incoming request. Its id is that of the request's header, if the
-// header has a valid one.
+// New returns the context of an incoming request. Its id comes from the header HeaderID if that is
+// valid, else it is random.
 func New(w http.ResponseWriter, r *http.Request) *Context {
 	c := &Context{ResponseWriter: w, Request: r, SentMethod: r.Method, ID: r.Header.Get(HeaderID)}
 	if !requestIDs.MatchString(c.ID) {
@@ -124,7 +124,8 @@ func (c *Context) KnownMethod() string {
 // IsWatch reports whether a browser watches a page: it asks for server-sent events.
 func IsWatch(r *http.Request) bool { return r.Header.Get("Accept") == "text/event-stream" }
 
-// OverrideMethod sets the method of a POST to that of HeaderMethod, if the request has the header.
+// OverrideMethod replaces the method of a POST by the value of HeaderMethod, if the request has the
+// header.
 func (c *Context) OverrideMethod() {
 	method := c.Request.Header.Get(HeaderMethod)
 	if method != "" && c.SentMethod == http.MethodPost {

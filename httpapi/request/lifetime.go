@@ -43,8 +43,8 @@ func (c *Context) Begin(timeout time.Duration) (end func()) {
 	}
 }
 
-// EndWithClient makes a call that only reads, whatever its method, end with its client. A call that
-// a page of the console makes ends with the page.
+// EndWithClient makes a call end with its client. The call MUST only read, and may have any method.
+// A call that a page of the console makes ends with the page.
 func (c *Context) EndWithClient() {
 	if c.life.client == nil || c.life.reads {
 		return

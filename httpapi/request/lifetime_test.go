@@ -55,7 +55,7 @@ func TestSlowBodyTakesNoTimeFromTheService(t *testing.T) {
 	})
 }
 
-// TestEndWithClient checks which requests end when their client leaves: those that only read.
+// TestEndWithClient checks that only requests that only read end when their client leaves.
 func TestEndWithClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testEndWithClient)

@@ -9,7 +9,7 @@ import (
 
 // The headers of responses.
 const (
-	// HeaderBatchID has the id by which a write can be undone.
+	// HeaderBatchID has the id for undoing a write.
 	HeaderBatchID = "X-Batch-Id"
 	// HeaderPosition has the position of a write in the log.
 	HeaderPosition = "X-Event-Position"
@@ -33,8 +33,8 @@ func failureEnvelope(f apierror.Failure) contract.Envelope {
 	}
 }
 
-// NewItemError returns the error of an item of a batch. The error of an item that succeeded is that
-// of an empty failure.
+// NewItemError returns the error of an item of a batch. An item that succeeded has the error of an
+// empty failure.
 func NewItemError(f apierror.Failure) *contract.ItemError {
 	return &contract.ItemError{
 		Code: int(f.Code), Message: f.Code.Message(), Details: f.Details, Fields: f.Fields,

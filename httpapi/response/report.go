@@ -19,8 +19,8 @@ import (
 const maxLoggedError = 2000 // code points
 
 // Report returns the failure for an error that ends a request or an item. It logs errors that are
-// not refusals: what the caller has caused for debugging only. No other code logs them. An event
-// that cannot be decoded is logged once.
+// not refusals; errors that the caller has caused are logged for debugging only. No other code logs
+// them. An event that cannot be decoded is logged once.
 func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure {
 	if f, ok := apierror.Refusal(err); ok {
 		if undecoded, ok := errors.AsType[*commands.DecodeError](err); ok && isNew(undecoded) {

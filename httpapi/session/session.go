@@ -27,8 +27,8 @@ import (
 
 // Store stores the sessions of browsers.
 type Store interface {
-	// StartSession stores a session, and returns its id and the secret that the browser gets. The
-	// other sessions of the person become those of an operator or of none, as this one is.
+	// StartSession stores a session, and returns its id and the secret for the browser's cookie.
+	// Afterwards either all sessions of the person have the role of an operator, or none has it.
 	StartSession(
 		ctx context.Context, s accountlist.NewSession, now time.Time,
 	) (id uuid.UUID, secret string, err error)
@@ -45,8 +45,8 @@ type Store interface {
 	EndAtIssuer(ctx context.Context, s accountlist.SignOut, now time.Time) (fresh bool, err error)
 	// IDToken returns the ID token with which a session with a secret began, or an empty text.
 	IDToken(ctx context.Context, id uuid.UUID, secret string) (string, error)
-	// UseSignInLink returns whom a one-time link signs in, or false if there is no such link. The
-	// link works no more.
+	// UseSignInLink uses up a one-time link and returns the session that it starts. It returns false
+	// if the link does not exist, was used or has expired.
 	UseSignInLink(
 		ctx context.Context, secret string, now time.Time,
 	) (s accountlist.NewSession, ok bool, err error)
@@ -81,8 +81,8 @@ type Sessions struct {
 	Now        func() time.Time
 	Logger     *slog.Logger
 
-	// EndURL returns where a browser signs out at the issuer, for a session that began with an ID
-	// token, or an empty text. If nil, nobody signs in at one.
+	// EndURL returns the URL at which a browser signs out at the issuer, for a session that began with
+	// an ID token, or an empty text. If nil, browsers do not sign out at an issuer.
 	EndURL func(r *http.Request, idToken string) string
 }
 
@@ -253,7 +253,7 @@ func (s *Sessions) use(c *request.Context) {
 	}
 }
 
-// Current returns the session of a request as it is now, or queries.ErrNotFound if it has ended.
+// Current returns the present state of a request's session, or queries.ErrNotFound if it has ended.
 func (s *Sessions) Current(ctx context.Context, r *http.Request) (accountlist.Session, error) {
 	return s.Queries.Session(ctx, s.secret(r), s.Now())
 }
@@ -325,8 +325,8 @@ func (s *Sessions) StartByLink(c *request.Context, secret string) error {
 	return err
 }
 
-// End ends a session. When it returns, no node accepts the session any more, and calls that it made
-// have stopped. If it is that of the call, the browser forgets it.
+// End ends a session. When it returns, no node accepts the session any more, and calls of the
+// session have stopped. If the call itself belongs to the session, the browser forgets it.
 func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
 	if err := s.Store.EndSession(c.Context(), id); err != nil {
 		return apierror.Unavailable(err)

@@ -80,7 +80,7 @@ func TestSessionsEndAtOnce(t *testing.T) {
 			owner.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`)
 		},
 	} {
-		b, id := s.Member(t, owner, "user-"+name, "editor") // one by one: the issuer signs in whom it was told last
+		b, id := s.Member(t, owner, "user-"+name, "editor") // one by one: the issuer signs in the person set last
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			httpapitest.EndsAtOnce(t, func(i int) func() *httpapitest.Answer {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// maxAddress is the longest path in bytes that may mean a link by what stands around its hash.
+	// maxAddress is the length in bytes of the longest path that may be a short link with other text
+	// around its hash.
 	maxAddress = 1024
 	// maxSpellings bounds the look-ups of a path that leads to no link.
 	maxSpellings = 4
@@ -78,8 +79,8 @@ func hasOtherSpelling(hash string) bool {
 	return strings.Trim(hash, "_-") != hash || strings.ToLower(hash) != hash
 }
 
-// split returns the name in an escaped path, without any escapes, and whether the path is that of
-// the QR code.
+// split returns the name in an escaped path, without any escapes, and whether the path asks for the
+// QR code.
 func split(escaped string) (name string, qr bool) {
 	if len(escaped) > maxAddress {
 		return "", false
@@ -130,8 +131,9 @@ func hashIn(text string) (string, bool) {
 		isTail(tail)
 }
 
-// isTail reports whether the end of a path can be ignored: nothing, or what does not look as if the
-// path went on. /abc.html and /abc/def are other paths than /abc, and not typed by mistake.
+// isTail reports whether the end of a path can be ignored: it is empty, or does not look like a
+// continuation of the path. /abc.html and /abc/def are other paths than /abc, and not typed by
+// mistake.
 func isTail(tail string) bool {
 	switch {
 	case tail == "":

@@ -54,8 +54,8 @@ func TestPastedAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAddress checks that an address is bounded in look-ups and is its own address, and that the
-// path of a plain short link is that of its hash.
+// FuzzAddress checks that an address is bounded in look-ups and is its own address, and that a plain short link has the
+// path of its hash.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{
 		"/abc", "//abc)", "/%2561%25", "/_A_/qr.png)", "/&lt;x&gt;", "/a/_b", "/v3)", "/\u200ba", "/a%2Fqr.png/b",

@@ -15,7 +15,7 @@ var hosts = regexp.MustCompile(
 // ValidHost reports whether a text is a host with an optional port.
 func ValidHost(host string) bool { return hosts.MatchString(host) }
 
-// Base is scheme://host[:port] of the short links. If empty, that of the request is used.
+// Base is scheme://host[:port] of the short links. If empty, it is taken from the request.
 type Base string
 
 // Check returns an error if the base is neither empty nor of that form.

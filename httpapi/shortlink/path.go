@@ -8,8 +8,8 @@ import (
 	"linkledger/commands/hashes"
 )
 
-// IsPath reports whether a path is that of a short link in canonical spelling, which nearly all
-// requests have.
+// IsPath reports whether a path is a short link in canonical spelling. Nearly all requests have
+// such a path.
 func IsPath(path string) bool {
 	hash, rooted := strings.CutPrefix(path, "/")
 	return rooted && hashes.Valid(hash) && !hashes.Served(hash)

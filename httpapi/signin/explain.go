@@ -62,7 +62,7 @@ var errMisconfigured = &apierror.Error{
 var errSilent = apierror.Late("The identity provider of this organisation does not answer. That " +
 	"is a fault of this installation, not of yours, and its operators are told. Sign in later.")
 
-// clientFaults are the codes by which an issuer refuses all sign-ins of this service.
+// clientFaults are the error codes with which an issuer refuses all sign-ins of this service.
 var clientFaults = []string{
 	"unauthorized_client", "unsupported_response_type", "invalid_scope", "invalid_request",
 	"invalid_client",

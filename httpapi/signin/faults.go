@@ -50,7 +50,8 @@ func (f *fault) last() error {
 	return f.err
 }
 
-// again logs the fault again if there is one. Nobody else reports it while nobody signs in.
+// again logs the fault again if there is one. While no one signs in, there is no other report of
+// it.
 func (f *fault) again() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"linkledger/httpapi/openid"
 )
 
-// TestFaultsAreLogged watches for two and a half minutes, while nobody signs in, an issuer that
-// cannot be right and a client that was refused.
+// TestFaultsAreLogged watches an issuer that cannot be right and a client that was refused, for two and a half minutes
+// without sign-ins.
 func TestFaultsAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -64,9 +64,9 @@ func (h *Handler) applyGroups(
 	return last, nil
 }
 
-// wantedRoles returns the roles that a person gets by groups, by the id of the account. If the
-// issuer does not say which groups the person is in, they are taken to be still in those by which
-// they have roles, and get no others.
+// wantedRoles returns the roles that a person gets from groups, by the id of the account. If the
+// issuer does not say which groups the person is in, the person keeps the roles from groups that
+// they have, and gets no others.
 func (h *Handler) wantedRoles(
 	ctx context.Context, user uuid.UUID, identity openid.Identity, memberships []accountlist.Member,
 ) (map[string]accounts.Member, error) {

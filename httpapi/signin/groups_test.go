@@ -10,7 +10,7 @@ import (
 	"linkledger/httpapi/openid/openidtest"
 )
 
-// overage is what Entra states of somebody with more groups than fit into a token.
+// overage is the claims of Entra for a person with more groups than fit into a token.
 var overage = map[string]any{
 	"groups": nil, "_claim_names": map[string]any{"groups": "src1"},
 	"_claim_sources": map[string]any{"src1": map[string]any{"endpoint": "https://graph.example.com/groups"}},
@@ -30,8 +30,8 @@ func rolesIn(c *httpapitest.Client) string {
 	return strings.Join(all, ", ")
 }
 
-// TestUnknownGroupsKeepRoles signs in somebody whose groups the issuer does not say. Their roles
-// stay, no others come, and the role of an operator stays while a session has it.
+// TestUnknownGroupsKeepRoles signs in a person whose groups the issuer does not say. Their roles stay, no others come,
+// and the role of an operator stays while a session has it.
 func TestUnknownGroupsKeepRoles(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "staff=acme:viewer;engineers=labs:owner;ops=operator")
@@ -72,8 +72,8 @@ func TestUnknownGroupsKeepRoles(t *testing.T) {
 	isOperator(last, true)
 }
 
-// TestMissingGroupsEndRoles signs in somebody without a claim of groups, which means none. It is
-// logged, because a changed configuration of the issuer looks the same.
+// TestMissingGroupsEndRoles signs in a person without a claim of groups, which means none. It is logged, because a
+// changed configuration of the issuer looks the same.
 func TestMissingGroupsEndRoles(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "staff=acme:viewer")

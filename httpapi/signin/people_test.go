@@ -18,7 +18,7 @@ import (
 	"linkledger/projections"
 )
 
-// TestSignIn signs in somebody who is a member of no account, and then becomes one.
+// TestSignIn signs in a person who is a member of no account, and then becomes one.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")
@@ -47,8 +47,8 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// TestDetailsAreSealed checks that neither the log nor the tables have the details of a person in
-// plain text, and that nobody reads them after an erasure.
+// TestDetailsAreSealed checks that neither the log nor the tables have the details of a person in plain text, and that
+// they cannot be read after an erasure.
 func TestDetailsAreSealed(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")
@@ -159,8 +159,8 @@ func TestGroupsGiveRoles(t *testing.T) {
 	}
 }
 
-// TestDamagedDetails checks that details that somebody wrote into the event store by hand, and that
-// cannot be opened, make no list and no history fail.
+// TestDamagedDetails writes details into the event store that cannot be opened, and checks that no list and no history
+// fails.
 func TestDamagedDetails(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")

@@ -38,7 +38,7 @@ const (
 	SignOutPath  = "/console/openid/sign-out" // to which the issuer sends sign-outs
 )
 
-// Config of a Handler. All fields are required, but for Groups.
+// Config configures a Handler. All fields except Groups are required.
 type Config struct {
 	OpenID   openid.Config // without functions that are called
 	People   *people.People
@@ -164,8 +164,8 @@ func (h *Handler) finish(c *request.Context) (string, error) {
 	return returnTo, err
 }
 
-// choose sets the account that a session begins in: that of the last session of the person, or
-// the only one that they are a member of. If there are several, the person has to choose.
+// choose sets the account in which a session begins: the account of the person's last session, or
+// the only account that they are a member of. If there are several, the person has to choose.
 func (h *Handler) choose(ctx context.Context, s *accountlist.NewSession) error {
 	memberships, err := h.Queries.Memberships(ctx, s.User)
 	if err != nil {

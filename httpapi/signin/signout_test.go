@@ -45,7 +45,7 @@ func TestSignOutWithoutPlaceAtIssuer(t *testing.T) {
 	}
 }
 
-// TestIDTokenIsSealed checks that nobody who reads the database reads what the issuer says of people.
+// TestIDTokenIsSealed checks that readers of the database cannot read the issuer's claims about people.
 func TestIDTokenIsSealed(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")

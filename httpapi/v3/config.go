@@ -96,7 +96,8 @@ func (l *Limits) CheckLimits() error {
 	return nil
 }
 
-// Config of the API. All fields are required, but for Prover, Clicks, Plans, Proxies and Base.
+// Config configures the API. All fields except Prover, Clicks, Plans, Proxies and Base are
+// required.
 type Config struct {
 	Writes
 	Reads

@@ -78,7 +78,7 @@ func (a *API) endpointAt(
 	}
 }
 
-// from makes a call need another projection than those that every call needs.
+// from makes a call need a projection in addition to the projections that every call needs.
 func (a *API) from(
 	projection string, handle func(c *request.Context) (any, error),
 ) func(c *request.Context) (any, error) {

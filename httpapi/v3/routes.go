@@ -15,7 +15,7 @@ import (
 // anyScope is for calls that every key may make.
 const anyScope access.Scopes = 0
 
-// Routes returns all routes under /v3 but those of the description.
+// Routes returns all routes under /v3 except the routes of the description.
 func (a *API) Routes() []router.Route {
 	resume, resumeToEnd := (*session.Sessions).Resume, (*session.Sessions).ResumeToEnd
 	return []router.Route{

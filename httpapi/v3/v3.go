@@ -1,6 +1,6 @@
 // Package v3 is version 3 of the REST API. It has the routes, the checks that every call passes
-// before its handler runs, and the wiring of the packages below it. Each of those handles calls
-// about one thing.
+// before its handler runs, and the wiring of the packages below it. Each of these packages handles
+// calls about one thing.
 package v3
 
 import (

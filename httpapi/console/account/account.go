@@ -48,7 +48,7 @@ func Routes(pages *page.Pages, operators, start string) []router.Route {
 
 // accountData is what the page of the account shows.
 type accountData struct {
-	At        string // the account is shown as it was then; empty: as it is
+	At        string // a past time at which the account is shown; empty: now
 	Operators string // scheme://host[:port] of their console
 	Account   contract.Account
 	Sessions  []contract.Session
@@ -104,7 +104,8 @@ func moveSession(p *page.Page, start string) error {
 	return p.Finish(p.Call(http.MethodPatch, "/v3/session", body, nil), start, "")
 }
 
-// Roles returns those that a member can have. The form of a new member begins with the first one.
+// Roles returns the roles that a member can have. The form of a new member preselects the first
+// one.
 func (accountData) Roles() []string { return []string{"viewer", "editor", "auditor", "owner"} }
 
 // setMember gives a person a role in the account.

@@ -35,7 +35,7 @@ func keys(p *page.Page) error {
 	return err
 }
 
-// Chosen reports whether a scope is among those that were chosen.
+// Chosen reports whether chosen contains a scope.
 func (keysData) Chosen(chosen []string, scope string) bool { return slices.Contains(chosen, scope) }
 
 // Minutes returns how long a new key is shown.

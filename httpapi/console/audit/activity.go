@@ -18,7 +18,7 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// what returns what a call changed, for people.
+// what returns the changes of a call in words.
 func what(c contract.Activity) string {
 	var parts []string
 	add := func(n int, format string) {
@@ -55,13 +55,14 @@ type activityData struct {
 	Pager pager.Pager
 }
 
-// Kinds returns what a call can have done, as the API names it.
+// Kinds returns the kinds of calls, as the API names them.
 func (activityData) Kinds() []string {
 	return []string{"created", "edited", "deleted", "restored", "reset", "tags", "account"}
 }
 
-// Parts returns the batches that the undo of a call takes back: of an action of the console that
-// made several calls, all of them on the page. It is empty for those that an earlier line names.
+// Parts returns the batches that undoing a call takes back. An action of the console may have made
+// several calls on the page; they are undone together. Only the first line of such an action gets
+// the batches: for its other lines Parts returns nil.
 func (d activityData) Parts(of contract.Activity) (batches []string) {
 	if of.Via != viaConsole {
 		return []string{of.Batch}
@@ -82,7 +83,7 @@ func (d activityData) Parts(of contract.Activity) (batches []string) {
 
 const viaConsole = "console" // as the API names it
 
-// Together returns what several calls changed that are undone together, for people.
+// Together returns in words the changes of several calls that are undone together.
 func (d activityData) Together(batches []string) string {
 	var all contract.Activity
 	for _, call := range d.Calls {

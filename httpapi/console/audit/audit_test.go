@@ -21,7 +21,7 @@ import (
 )
 
 // TestAuditorFindsWhatACallDid goes from a kind of change to the call, to its links, through the whole history of one,
-// and to the events as they are stored.
+// and to the stored events.
 func TestAuditorFindsWhatACallDid(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")
@@ -106,7 +106,7 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 		!strings.Contains(html.UnescapeString(checked.Body), `{"hash":"one"`) || !strings.Contains(checked.Body, "/v3/urls/one/proof") {
 		t.Errorf("the events as stored are %d\n%s", checked.Status, checked.Body)
 	}
-	// The undo of what a key did tells of which key.
+	// The undo of a key's calls names the key.
 	agent.Create(`"long_url":"https://example.com/three"`)
 	byKey := owner.Must("POST", "/v3/keys/"+owner.KeyNamed("agent").ID+"/undo?since=2026-01-01T00:00:00Z", "").
 		Header.Get(response.HeaderBatchID)
@@ -116,7 +116,7 @@ func TestAuditorFindsWhatACallDid(t *testing.T) {
 	}
 }
 
-// TestLinksOfABatch lists the links of calls by pages, as they are now, those of the account alone.
+// TestLinksOfABatch lists the account's own links of calls by pages, in their present state.
 func TestLinksOfABatch(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

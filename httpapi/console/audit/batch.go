@@ -52,7 +52,7 @@ func batch(p *page.Page) error {
 	return nil
 }
 
-// Instead returns what the call changed in place of links.
+// Instead says what a call without changed links changed.
 func (d batchData) Instead() string {
 	var other []string
 	if d.Call != nil && d.Call.Tags > 0 {

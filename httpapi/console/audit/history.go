@@ -21,8 +21,8 @@ type Entry struct {
 	contract.HistoryEvent
 
 	Hash string // that the link had then
-	// Undoes has in words what the undo of the call takes back of the link. It is empty if another
-	// event of the call says it.
+	// Undoes says in words which changes of the link an undo of the call takes back. It is empty if
+	// another event of the call says so.
 	Undoes string
 }
 

@@ -1,7 +1,7 @@
 package audit
 
-// This file follows links through their hashes: where a link is now that has left a hash, and by
-// which hash it was called when something happened to it.
+// This file follows links through their hashes. It finds the present hash of a link that has left a
+// hash, and the hash that a link had at the time of an event.
 
 import (
 	"encoding/json"
@@ -32,14 +32,14 @@ func hashAt(l contract.LinkLife, then time.Time) (hash string) {
 	return hash
 }
 
-// Gone is what became of the link that had a hash.
+// Gone is the fate of the link that had a hash.
 type Gone struct {
 	Moved     string    // its other hash; empty: it has kept this one
 	DeletedAt time.Time // zero: it lives
 }
 
-// Gone returns what became of the last link that had the hash. Late means that it has it, and the
-// read models do not know.
+// Gone returns the fate of the last link that had the hash. late means that the link still has the
+// hash, and the read models lack it.
 func (h History) Gone() (g Gone, late bool) {
 	for _, l := range h.lives {
 		g = Gone{DeletedAt: l.DeletedAt}
@@ -52,8 +52,8 @@ func (h History) Gone() (g Gone, late bool) {
 	return g, false
 }
 
-// placeEntries sets the hash that the link of each entry had at its time. The entries are those of
-// a page, the latest first.
+// placeEntries sets the hash that the link of each entry had at its time. The entries of the page
+// MUST be sorted from the latest to the earliest.
 func placeEntries(entries []Entry, lives []contract.LinkLife) {
 	byID := make(map[string]contract.LinkLife, len(lives))
 	for _, l := range lives {
@@ -85,8 +85,8 @@ func textIn(raw json.RawMessage) (text string) {
 // maxFormer bounds the other hashes that a page looks at.
 const maxFormer = 5
 
-// Elsewhere returns the other hash of a link that has or had a hash, by which it could be followed
-// at a time, or "". What is refused on the way is not worth a refusal: that of the time is told.
+// Elsewhere returns another hash that the link of a present or former hash had at a time, or "". It
+// ignores refusals, because the page already shows the refusal of the time.
 func Elsewhere(p *page.Page, hash, at string) string {
 	if !mayRead(p) {
 		return ""

@@ -27,7 +27,7 @@ const (
 	maxData = 400
 )
 
-// shorten leaves out what would make the page long.
+// shorten leaves out events and data that would make the page long.
 func (c *checkRecord) shorten() {
 	c.More = max(0, len(c.Events)-maxProven)
 	c.Events = c.Events[:len(c.Events)-c.More]
@@ -91,8 +91,7 @@ func check(p *page.Page, file string) error {
 	return p.Finish(nil, proofsPath, "")
 }
 
-// CheckLink checks the proof of a part of a link's history at once, and shows its events as they
-// are stored.
+// CheckLink checks the proof of a part of a link's history at once, and shows its events as stored.
 func CheckLink(p *page.Page) error {
 	file, err := proofOf(p)
 	if err != nil {

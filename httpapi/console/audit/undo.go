@@ -110,5 +110,5 @@ func undoCalls(p *page.Page, to string) error {
 // maxUndone bounds the calls that a form undoes at once.
 const maxUndone = 50
 
-// maxReasons bounds how many links a page tells of that are not undone.
+// maxReasons bounds the links for which a page says why they are not undone.
 const maxReasons = 10

@@ -73,7 +73,7 @@ func TestUndoNamesWhatItTakesBack(t *testing.T) {
 	}
 }
 
-// TestPagesOfFormerHashes opens links by hashes and at times of before they were renamed.
+// TestPagesOfFormerHashes opens links by their former hashes, and at times before they were renamed.
 func TestPagesOfFormerHashes(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")

@@ -1,4 +1,4 @@
-// Package clicks asks the API for the clicks of a link, and draws those of days as bars.
+// Package clicks asks the API for the clicks of a link, and draws the clicks of each day as a bar.
 package clicks
 
 import (
@@ -14,7 +14,7 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// Clicks are the clicks of a link by day, and by dimension those of the days that are chosen.
+// Clicks are the clicks of a link: by day, and by dimension for the chosen days.
 type Clicks struct {
 	Days   []Day
 	Asked  Span // of the days, as it was typed

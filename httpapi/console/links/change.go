@@ -19,10 +19,10 @@ import (
 type change struct {
 	Name, Label string
 	fields      map[string]any // of the links; nil: they are deleted
-	did         string         // what the links then are
+	did         string         // the state of the links afterwards
 }
 
-// changes are those that the list offers, but for tags.
+// changes are the changes that the list offers, except changes of tags.
 var changes = []change{
 	{"archive", "Archive", map[string]any{"archived": true}, "archived"},
 	{"unarchive", "Take out of the archive", map[string]any{"archived": false}, "unarchived"},
@@ -54,8 +54,8 @@ func changeLinks(p *page.Page) error {
 	return p.FinishUndoable(nil, p.Back(), words.Are(changed, "link")+" "+did)
 }
 
-// changeSelected changes the links that the parameters of a call select, and returns what they now
-// are.
+// changeSelected changes the links that the parameters of a call select. did is the state that the
+// links now have.
 func changeSelected(p *page.Page, selected url.Values) (did string, err error) {
 	if selected.Get("tags")+selected.Get("hashes") == "" {
 		return "", &calls.RefusedError{
@@ -78,8 +78,8 @@ func changeSelected(p *page.Page, selected url.Values) (did string, err error) {
 	return did, refusedItems(answer.URLs)
 }
 
-// fieldsOf returns the fields that a form changes, nil if it deletes, and what the links then are,
-// or false if it has no change.
+// fieldsOf returns the fields that a form changes, nil if it deletes, and the state of the links
+// afterwards. It returns false if the form has no change.
 func fieldsOf(form url.Values) (fields map[string]any, did string, ok bool) {
 	chosen := form.Get("change")
 	for _, c := range changes {
@@ -96,7 +96,7 @@ func fieldsOf(form url.Values) (fields map[string]any, did string, ok bool) {
 	return map[string]any{"tags": labels}, "tagged anew", chosen == "tags" && len(labels) > 0
 }
 
-// maxReasons bounds how many refused items a page tells of.
+// maxReasons bounds the refused items for which a page gives the reason.
 const maxReasons = 10
 
 // refusedItems returns a *calls.RefusedError with the reasons if items of a batch were refused.

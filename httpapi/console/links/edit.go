@@ -18,8 +18,9 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// before is added to the name of a field for what the form showed. Only what differs from it is
-// sent, so that a form that was open for long takes back nothing that was changed meanwhile.
+// before is added to the name of a field for the value that the form showed. Only fields with
+// another value are sent, so that a form that was open for long takes back no change made
+// meanwhile.
 const before = "_before"
 
 // editOf returns the fields of the form that edits a link.
@@ -53,7 +54,7 @@ func (linkData) Fields() []string {
 // edited returns the names of the fields that an edit can change.
 func edited() []string { return append(linkData{}.Fields(), "custom_hash") }
 
-// typedOver returns the fields of a link with those that were typed into one of its forms.
+// typedOver replaces fields of a link with the values that were typed into one of its forms.
 func typedOver(edit, typed url.Values) url.Values {
 	for name := range typed {
 		field, _ := strings.CutSuffix(name, before)
@@ -69,8 +70,9 @@ func typedOver(edit, typed url.Values) url.Values {
 	return edit
 }
 
-// edit changes what differs from what the form showed. A field that others have changed since
-// is not changed: the page shows what they saved, and the next save replaces it.
+// edit saves the fields whose values differ from the values that the form showed. A field that
+// others have changed since is not saved: the page shows the value that they saved, and the next
+// save replaces it.
 func edit(p *page.Page) error {
 	item := changedFields(p.Form)
 	if len(item) == 0 {

@@ -16,7 +16,7 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// link is a short link, and what its pages say of it.
+// link is a short link with the states that pages show.
 type link struct {
 	contract.URL
 
@@ -55,14 +55,15 @@ func (l link) LastVisit() *contract.Timestamp {
 // linkData is what the page of a link shows.
 type linkData struct {
 	Hash    string
-	At      string     // the link is shown as it was then; empty: as it is
+	At      string     // a past time at which the link is shown; empty: now
 	Other   string     // the hash that the link had then; empty: it is not known to have one
 	Link    *link      // nil: no link has the hash
 	Gone    audit.Gone // what became of the link that had it
 	Edit    url.Values // the fields of the form that edits it
 	Clicks  clicks.Clicks
 	History audit.History
-	// Meanwhile has what others have saved, in words, by the field that was to be saved too.
+	// Meanwhile has the values that others have saved, in words, by the field that could not be saved
+	// because of them.
 	Meanwhile map[string]string
 }
 
@@ -133,7 +134,7 @@ type state struct {
 	Since time.Time
 }
 
-// States returns the flags of the link that are set, with what they mean.
+// States returns the flags of the link that are set, with their meanings.
 func (d linkData) States() (set []state) {
 	for _, s := range slices.Backward(d.Link.Flags()) {
 		if s.Text != "" {

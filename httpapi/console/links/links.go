@@ -93,7 +93,7 @@ func knownLabels(p *page.Page) ([]string, error) {
 	return known, err
 }
 
-// meantBy returns the label that somebody may mean by a text that is no tag expression, or "".
+// meantBy returns a text that is no tag expression as a label, or "" if the text has operators.
 func meantBy(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.ContainsAny(text, "&|~^()<>+,;\"") {

@@ -34,7 +34,7 @@ func Part() assets.Part {
 // handler makes the pages.
 type handler struct{ *page.Pages }
 
-// Routes returns the routes of the pages, and of what is undone and proven on the page of a link.
+// Routes returns the routes of the pages, and of the undo and the proof on the page of a link.
 func Routes(pages *page.Pages) []router.Route {
 	h := handler{pages}
 	return []router.Route{

@@ -32,7 +32,7 @@ type setting struct {
 // hidden are the settings that have no effect, and so are on no page.
 var hidden = []string{"ping", "email_stats"}
 
-// phrases are what pages say of a setting where its word alone is too short.
+// phrases explain settings whose names alone are too short for a page.
 var phrases = map[string]struct{ label, hint, none, means string }{
 	"max_clicks": {hint: "0: no limit", none: "no limit"},
 	"protected":  {label: "Protected from deletion", means: "Protected: it cannot be deleted"},
@@ -61,7 +61,7 @@ func settingsOf(of contract.Settings) (all []setting) {
 	return all
 }
 
-// Values returns the settings of a link that a page shows, but for its flags.
+// Values returns the settings of a link that a page shows, except its flags.
 func (l link) Values() []setting {
 	return slices.DeleteFunc(settingsOf(l.Settings), func(s setting) bool {
 		return s.Kind == flag || slices.Contains(hidden, s.Name)
@@ -93,7 +93,7 @@ func (s setting) Label() string {
 // Hint returns what a form says beside the label, or "".
 func (s setting) Hint() string { return phrases[s.Name].hint }
 
-// Means returns what it means that the flag is set.
+// Means returns the meaning of the flag when it is set.
 func (s setting) Means() string {
 	if means := phrases[s.Name].means; means != "" {
 		return means
@@ -121,7 +121,7 @@ func (s setting) Shown() any {
 	return s.Text
 }
 
-// value returns what was typed for the setting as calls take it. The API refuses a wrong number.
+// value returns the typed text of the setting as calls take it. The API refuses a wrong number.
 func (s setting) value(typed string) any {
 	switch s.Kind {
 	case flag:

@@ -11,7 +11,7 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// judge sets the states of links, as they are now.
+// judge sets the present states of links.
 func (h handler) judge(links []link) {
 	for i := range links {
 		links[i].judge(h.Sessions.Now())
@@ -38,7 +38,7 @@ func (l *link) judge(now time.Time) {
 	}
 }
 
-// Ended is when a link that does not redirect was followed last, if that is what ended it.
+// Ended returns the time of the last visit of a link whose clicks are used up, else nil.
 func (l *link) Ended() *contract.Timestamp {
 	if len(l.Is) > 0 && l.Is[0] == "used up" {
 		return l.LastVisit()

@@ -18,12 +18,12 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// Action returns the handler of a form, for those who have signed in. do does what the form says,
-// and calls Finish. back is the path of the page with the form, with names of parameters.
+// Action returns the handler of a form that needs a sign-in. do carries out the form and calls
+// Finish. back is the path of the page with the form, with names of parameters.
 //
-// The answer is a redirect in any case, so that the page after it can be opened again. A form that
-// is sent twice is done once, and the second request gets the answer of the first. What was typed
-// is shown again after a refusal, also one because the session has ended.
+// The answer is always a redirect, so that the next page can be opened again. A form that is sent
+// twice is done once, and the second request gets the answer of the first. After a refusal, also
+// because the session has ended, the page shows the typed fields again.
 func (s *Pages) Action(back string, do Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
@@ -110,7 +110,7 @@ func (s *Pages) answer(p *Page, err error) {
 		p.Redirect = a.Location(p.Named)
 	case refused != nil:
 		s.fail(p, apierror.Unavailable(err))
-	default: // it is done, and the page says what is so
+	default: // the action is done, and the page shows the result
 		p.Redirect = a.To
 	}
 }
@@ -182,8 +182,8 @@ func (s *Pages) signInFrom(to string, ended bool) string {
 	return s.SignIn + query
 }
 
-// offerAgain makes the page of a refusal that has the form, which is sent again by its button. It
-// is the answer if the service cannot keep what was typed.
+// offerAgain makes the page of a refusal that has the form again, with a button that sends it. It
+// is the answer if the service cannot keep the typed fields.
 func (s *Pages) offerAgain(p *Page, refused *calls.RefusedError) {
 	s.alone(p, refused)
 	p.Again = forms.Inputs(p.Form)

@@ -1,6 +1,6 @@
 package page
 
-// This file has what a page shows of the answer of a form.
+// This file shows the answer of a form on the next page.
 
 import (
 	"encoding/json"
@@ -80,8 +80,7 @@ func (p *Page) Typed(path string) url.Values {
 	return p.answer.Form
 }
 
-// Hear stores what the action that led to the page has told it in into. It reports whether there is
-// something.
+// Hear stores Told of the action that led to the page in into. It reports whether there is a value.
 func (p *Page) Hear(into any) bool {
 	if p.answer == nil || len(p.answer.Told) == 0 {
 		return false
@@ -89,7 +88,7 @@ func (p *Page) Hear(into any) bool {
 	return json.Unmarshal(p.answer.Told, into) == nil
 }
 
-// Unshown returns what was typed in a form that the page has no more, by name.
+// Unshown returns the typed fields of a form that the page no longer has, by name.
 func (p *Page) Unshown() (fields []forms.Input) {
 	if p.answer == nil || p.typedShown || p.answer.Status == 0 {
 		return nil

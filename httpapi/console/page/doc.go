@@ -1,3 +1,3 @@
-// Package page has what all pages of the console share: the session, the calls of the API, what was
-// typed, and how a page is written, redirected or refused. It knows no page.
+// Package page has what all pages of the console share: the session, the calls of the API, the
+// typed fields, and how a page is written, redirected or refused. It knows no page.
 package page

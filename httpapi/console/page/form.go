@@ -1,6 +1,6 @@
 package page
 
-// This file has the hidden fields that all forms share, and what they say of a form that was sent.
+// This file has the hidden fields that all forms share, and reads them from a form that was sent.
 
 import (
 	"crypto/sha256"
@@ -19,8 +19,8 @@ import (
 // Hidden are the fields that each form has besides its own.
 type Hidden struct{ Request, Page, By string }
 
-// Hidden returns the fields of the form that is sent to a path. A form that is shown again because
-// the service did not answer is the same one: what it did is not done again.
+// Hidden returns the hidden fields of the form that is sent to a path. A form that is shown again
+// because the service did not answer keeps its FieldRequest, so that its changes are made once.
 func (p *Page) Hidden(path string) Hidden {
 	hidden := Hidden{Request: uuid.NewString(), Page: p.address(), By: p.by()}
 	if a := p.answer; a != nil && a.Path == path && a.Status >= http.StatusInternalServerError {
@@ -66,7 +66,8 @@ func (p *Page) by() string {
 // signed returns a keyed hash of a name that who has returned.
 func (s *Pages) signed(who string) string { return s.Sessions.Pseudonyms.Of("form of " + who) }
 
-// sentBy returns for whom the page with the form was made, or false if the form does not say so.
+// sentBy returns the name of the caller for which the page with the form was made. It returns false
+// if the form has no such name, or the name is not signed.
 func (p *Page) sentBy() (string, bool) {
 	signature, who, ok := strings.Cut(p.Form.Get(forms.FieldBy), " ")
 	return who, ok &&

@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// writtenParameter is the parameter of a page with the position of what it has to show.
+// writtenParameter is the parameter of a page with the position of the change that it has to show.
 const writtenParameter = "written"
 
-// nameLate adds the position of what the page has written to where it leads, unless the page there
-// has it already.
+// nameLate adds the position of the page's writes to the address that the page leads to, unless the
+// page there has them already.
 func (p *Page) nameLate() {
 	written := p.TakeWritten()
 	if written == 0 || p.pages.Shown == nil {
@@ -30,8 +30,8 @@ func (p *Page) nameLate() {
 	p.Redirect = to.String()
 }
 
-// readLate sets Late while the page lacks what its address says was written. Once the page has it,
-// it leads to the address without.
+// readLate sets Late while the page lacks the writes up to the position in its address. Once the
+// page has them, it redirects to its address without the position.
 func (p *Page) readLate() {
 	query := p.Query()
 	if p.C.Request.Method != http.MethodGet || !query.Has(writtenParameter) {

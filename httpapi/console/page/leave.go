@@ -1,6 +1,6 @@
 package page
 
-// This file has what forms without a session leave for the next page.
+// This file keeps the refusals of forms without a session for the next page.
 
 import (
 	"net/http"
@@ -10,13 +10,13 @@ import (
 	"linkledger/httpapi/console/page/forms"
 )
 
-// Leave keeps the reason of a refusal, and what was typed, for the next page of a browser without a
+// Leave keeps the reason of a refusal and the typed fields for the next page of a browser without a
 // session.
 func (p *Page) Leave(refused *calls.RefusedError, typed url.Values) {
 	forms.Left{Why: refused.Text, Typed: typed}.Leave(p.C, p.C.Request, p.pages.Base)
 }
 
-// Left shows what the last form has left, and returns what was typed in it.
+// Left shows the refusal of the last form, and returns its typed fields.
 func (p *Page) Left() url.Values {
 	found, ok := forms.TakeLeft(p.C, p.C.Request, p.pages.Base)
 	if ok {

@@ -28,22 +28,22 @@ type Page struct {
 	answer     *forms.Answer // of the form that led to the page; nil: none did
 	typedShown bool          // a form of the page has the fields of the answer
 
-	Session *contract.CurrentSession // nil: nobody has signed in
+	Session *contract.CurrentSession // nil: the browser has not signed in
 
 	Title    string
-	Late     bool          // what was saved last is not in the page yet
+	Late     bool          // the page lacks the change that was saved last
 	Commands []string      // of the command line that do what the page does; nil: calls do
 	Refused  string        // why an action was refused
 	Notice   string        // what an action has done
 	Undo     []string      // batches that take back what an action has done; empty: nothing can
-	Rest     []string      // batches of which an undo may leave out what was changed since
+	Rest     []string      // batches whose undo may leave out later changes
 	Form     url.Values    // the fields of the form of an action
 	File     string        // the text of the file of the form
 	Again    []forms.Input // of a form that could not be answered, to send again
 	Data     any           // of the template
 	Watched  bool          // only the part is shown that changes while the page is watched
 	Status   int
-	Redirect string // where the browser goes in place of the page; empty: nowhere
+	Redirect string // path to which the browser is redirected; empty: it gets the page
 
 	// Told is kept with the answer of an action, for the page that it leads to. See Hear.
 	Told any
@@ -52,8 +52,8 @@ type Page struct {
 	// Kept is true if the form is shown again after it was done.
 	Kept bool
 
-	// Download is a text that the browser stores in place of the page, by the name DownloadName.
-	// Empty: it shows the page.
+	// Download is a text that the browser stores under the name DownloadName, instead of showing the
+	// page. Empty: it shows the page.
 	Download, DownloadName string
 }
 
@@ -98,8 +98,8 @@ func (p *Page) Chosen(names ...string) url.Values {
 	return query
 }
 
-// Listed returns the parameters of a list: those with these names that have a value, and its
-// offset. What is no offset counts as none: somebody has typed it.
+// Listed returns the parameters of a list: the parameters with these names that have a value, and
+// the offset of the list. An invalid offset, which a person may have typed, counts as none.
 func (p *Page) Listed(names ...string) url.Values {
 	query := p.Chosen(append(names, "offset")...)
 	if offset, err := strconv.Atoi(query.Get("offset")); err != nil || offset <= 0 {

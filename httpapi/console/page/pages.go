@@ -20,8 +20,8 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// Config of Pages. All fields are required, but for Resume, and NoAccount where no page needs an
-// account.
+// Config configures Pages. All fields are required, except Resume, and except NoAccount if no page
+// needs an account.
 type Config struct {
 	API      http.Handler // serves calls of the API
 	Sessions *session.Sessions
@@ -32,12 +32,12 @@ type Config struct {
 	Start  string // path of the page to begin with
 	// Resume sets the session of a page, or refuses; nil: it asks the API.
 	Resume func(*Page) error
-	// NoAccount is the path of the page that says what to do without an account. It is opened in
-	// place of all others.
+	// NoAccount is the path of the page that helps a person without an account. Every other page
+	// redirects such a person there. Empty: no page does.
 	NoAccount string
 
-	// Shown waits for a while until a page with a path has what was written at a position. It
-	// returns whether it has; nil: it has.
+	// Shown waits for a while until the page with a path shows the writes up to a position, and
+	// reports whether it does. If nil, pages always do.
 	Shown func(ctx context.Context, path string, position uint64) bool
 }
 
@@ -70,7 +70,7 @@ func New(cfg Config, parts ...assets.Part) (*Pages, error) {
 // be changed.
 func (s *Pages) Templates() map[string]*template.Template { return s.templates }
 
-// page returns a page in the making. name is that of its template.
+// page returns a page in the making. name is the name of its template.
 func (s *Pages) page(c *request.Context, name string) *Page {
 	return &Page{
 		Caller: calls.New(c, s.API), pages: s, name: name, Status: http.StatusOK,
@@ -80,7 +80,7 @@ func (s *Pages) page(c *request.Context, name string) *Page {
 // Fill makes a page.
 type Fill func(*Page) error
 
-// SignedIn returns the handler of a page for those who have signed in.
+// SignedIn returns the handler of a page that needs a sign-in.
 func (s *Pages) SignedIn(name string, fill Fill) bunrouter.HandlerFunc {
 	return s.Open(name, func(p *Page) error {
 		if err := s.Sessions.CheckOrigin(p.C.Request); err != nil {

@@ -1,6 +1,6 @@
 package page
 
-// This file has what the page of a refusal shows besides its reason.
+// This file makes the title and the links of the page of a refusal.
 
 import (
 	"net/http"
@@ -32,12 +32,12 @@ func titleOf(r *calls.RefusedError) string {
 	return "This did not work"
 }
 
-// waysOn is how a person goes on after a refusal.
+// waysOn are the ways to continue after a refusal.
 type waysOn struct {
 	Again   string // address to open once more; empty: that would change nothing
 	Start   string // path of the page to begin with
 	SignIn  string // path of the page for signing in; empty: someone has signed in
-	Request string // id by which an operator finds the cause in the log; empty: there is none
+	Request string // id of the request, which operators find in the log; empty: none
 }
 
 // waysOn returns the ways on from a page that is refused with a status.
@@ -56,8 +56,8 @@ func (s *Pages) waysOn(p *Page, status int) waysOn {
 	return ways
 }
 
-// identify sets the session of a page that answers a failure, so that it has the navigation. It
-// asks nobody in an outage.
+// identify sets the session of a page that answers a failure, so that it has the navigation. After
+// a failure of the service (5xx) it does not ask for the session.
 func (s *Pages) identify(p *Page, status int) {
 	if status >= http.StatusInternalServerError || p.C.PrefersJSON() ||
 		!s.Sessions.Has(p.C.Request) {

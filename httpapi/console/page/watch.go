@@ -1,6 +1,6 @@
 package page
 
-// This file has what of a page is kept up to date while a browser watches it.
+// This file keeps a part of a page up to date while a browser watches it.
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 // it contains <div id="live">{{template "live" .}}</div> and {{template "watch"}}.
 const livePart = "live"
 
-// isWatch reports whether a browser watches a page in place of opening it.
+// isWatch reports whether a request watches a page instead of opening it.
 func (s *Pages) isWatch(r *http.Request, name string) bool {
 	return r.Method == http.MethodGet && request.IsWatch(r) &&
 		s.templates[name].Lookup(livePart) != nil

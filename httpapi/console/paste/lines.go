@@ -27,7 +27,7 @@ type manyLine struct {
 	Tags    []string
 	Note    string
 	Date    string // the last day
-	Remark  string // what of the line is left out
+	Remark  string // the parts of the line that are left out
 	Reason  string // why there is no link; empty: there is none against it
 	Path    string // of the page of the link, once it is made
 	Short   string // the short link, once it is made
@@ -166,8 +166,8 @@ func letters(name string) string {
 // maxQuoted bounds the line breaks within the quotes of one line.
 const maxQuoted = 20
 
-// read reads the fields of the first row, which goes on in the next ones if a quotation mark is
-// open. used is how many rows it takes.
+// read reads the fields of the first row. The row continues in the next rows while a quotation mark
+// is open. used is the number of rows that it takes.
 func (t table) read(rows []string) (fields []string, used int, err error) {
 	delimiter := t.delimiter
 	if delimiter == 0 {
@@ -219,7 +219,7 @@ func readFields(text string, delimiter rune) ([]string, error) {
 	return fields, nil
 }
 
-// fill sets what a line has in its fields.
+// fill sets the settings of a line from its fields.
 func (t table) fill(line *manyLine, fields []string) {
 	short := ""
 	for i, field := range fields {

@@ -47,8 +47,8 @@ type manyData struct {
 	Lines   []manyLine
 	Ignored []string // columns that no link has
 	Ready   int      // links that would be made
-	Made    int      // links that were made; 0: the lines are those to be made
-	Failed  int      // lines of which nothing was made
+	Made    int      // links that were made; 0: the lines are a preview
+	Failed  int      // lines that made no link
 	Text    string   // that is shown in the form
 	// Previewed is the sum of the text whose lines the page shows, in the form that makes them.
 	Previewed string
@@ -74,8 +74,8 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// makeMany shows what becomes of each line, and makes the links once they were seen. A line that is
-// refused stays in the form, with the reason.
+// makeMany shows a preview of each line, and makes the links once the preview was seen. A line that
+// is refused stays in the form, with the reason.
 func makeMany(p *page.Page) error {
 	text := p.Form.Get("lines")
 	lines, of, err := readPaste(text)
@@ -123,8 +123,8 @@ func makeMany(p *page.Page) error {
 	return p.FinishUndoable(nil, Path, notice)
 }
 
-// makeLines makes the links of lines, and sets what became of each. It fails if all were refused
-// together, or if the service did not answer: the same form, sent again, makes the rest.
+// makeLines makes the links of lines, and sets the result of each line. It fails if all were
+// refused together, or if the service did not answer: the same form, sent again, makes the rest.
 func makeLines(p *page.Page, lines []manyLine) error {
 	var good []*manyLine
 	for i := range lines {

@@ -4,7 +4,7 @@ package tags
 
 import "linkledger/httpapi/console/page"
 
-// filterRow is a filter by tags and what it finds.
+// filterRow is a filter by tags and a description of the links that it finds.
 type filterRow struct{ Filter, Finds string }
 
 // filterRows show each word of filters once.

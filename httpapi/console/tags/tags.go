@@ -39,7 +39,8 @@ func Routes(pages *page.Pages) []router.Route {
 	}
 }
 
-// linksOf quotes the label, whatever it has: a label cannot have a quotation mark.
+// linksOf returns the path of the list of links with a tag. It quotes the label, which cannot have
+// a quotation mark.
 func linksOf(label string) string {
 	return "/console/links?tags=" + url.QueryEscape(`+"`+label+`"`)
 }
@@ -100,7 +101,7 @@ func Labels(text, separators string) []string {
 	return list
 }
 
-// Joined returns a text of which Labels makes the list again.
+// Joined returns labels as a text that Labels splits into the same labels.
 func Joined(list []string) string {
 	written := make([]string, len(list))
 	for i, label := range list {

@@ -16,7 +16,7 @@ import (
 // Exchange is a call of the API with its answer.
 type Exchange struct {
 	Request *http.Request
-	Method  string // that was meant: X-HTTP-Method-Override may replace that of the request
+	Method  string // after X-HTTP-Method-Override, which may replace the method of the request
 	Body    string // of the request
 	Status  int
 	Answer  string

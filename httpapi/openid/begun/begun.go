@@ -29,7 +29,7 @@ const (
 	maxCookie = len(cookieVersion) + 6 + maxSeconds + 4*secretText + (maxPath*4+2)/3
 )
 
-// encoding is that of all that is in a cookie. It accepts one spelling of each value.
+// encoding encodes all parts of a cookie. It accepts one spelling of each value.
 var encoding = base64.RawURLEncoding.Strict()
 
 // SignIn is a sign-in that has begun.
@@ -52,8 +52,8 @@ func newSecret() string {
 	return encoding.EncodeToString(secret)
 }
 
-// Encode returns the value of the cookie, which ends with a tag over all of it: whoever has the
-// cookie can neither make its sign-in last longer nor make one of their own.
+// Encode returns the value of the cookie. It ends with a tag over all of it, so the browser can
+// neither prolong the sign-in nor forge one.
 func (s SignIn) Encode(secret []byte) string {
 	value := strings.Join([]string{
 		cookieVersion, strconv.FormatInt(s.At, 10), s.State, s.Nonce, s.Verifier,

@@ -1,5 +1,5 @@
-// Package claims reads what an issuer says of a person. It believes nothing that is malformed, and
-// MUST NOT ask the issuer for anything.
+// Package claims reads the claims of an issuer about a person. It ignores or refuses malformed
+// claims, and MUST NOT ask the issuer for anything.
 package claims
 
 import (
@@ -10,15 +10,15 @@ import (
 	"unicode"
 )
 
-// The bounds of what is accepted of the issuer.
+// The bounds of accepted claims.
 const (
 	maxSubject = 255 // ASCII characters, as the specification says
 	maxName    = 200 // code points
 	maxMail    = 320 // bytes
 )
 
-// Claims are those of a token by name. Names are compared exactly: at some issuers people choose
-// claims of their own, such as "Email".
+// Claims are the claims of a token by name. Names are compared exactly, because at some issuers
+// people choose claims of their own, such as "Email".
 type Claims map[string]json.RawMessage
 
 // Text returns a claim that is a text, or an empty text if there is none.
@@ -43,8 +43,8 @@ func (c Claims) Lack(groupsClaim string) bool {
 		groupsClaim != "" && c[groupsClaim] == nil
 }
 
-// Add adds the claims of another answer about the same person. Those that are there remain, but for
-// an email_verified that is about no address.
+// Add adds the claims of another answer about the same person. Existing claims remain, except an
+// email_verified without an email.
 func (c Claims) Add(more Claims) error {
 	subject, err := c.Text("sub")
 	if err != nil {
@@ -64,7 +64,7 @@ func (c Claims) Add(more Claims) error {
 	return nil
 }
 
-// Person is what the claims say of a person.
+// Person is a person as the claims describe them.
 type Person struct {
 	// Subject identifies the person at the issuer. It has 1 to 255 ASCII characters. The other
 	// fields may change, and several people may share them.
@@ -73,7 +73,7 @@ type Person struct {
 	Mail string
 	// Name is for display. It has at most 200 code points, and may be empty.
 	Name string
-	// Groups are those that were asked for and that the person is in.
+	// Groups are the wanted groups that the person is in.
 	Groups []string
 	// GroupsUnknown says why the issuer does not say which groups the person is in. If empty, it
 	// does.
@@ -83,9 +83,9 @@ type Person struct {
 	GroupsMissing bool
 }
 
-// Person returns the person that the claims are about, with those of the wanted groups that
-// groupsClaim names. All but the subject is there for convenience: what is malformed is left out,
-// so that it keeps nobody from signing in.
+// Person returns the person that the claims describe. Its groups are the wanted groups in the claim
+// groupsClaim. Only the subject is required: all other malformed claims are left out, so that they
+// do not prevent the sign-in.
 func (c Claims) Person(groupsClaim string, wanted []string) (Person, error) {
 	subject, err := c.Subject()
 	if err != nil {
@@ -114,9 +114,9 @@ func (c Claims) Subject() (string, error) {
 // unprintable reports whether a character is not a printable one of ASCII.
 func unprintable(r rune) bool { return r < ' ' || r > '~' }
 
-// mail returns the mail address, unless the issuer says that it is not verified. An address with
-// invisible characters is none: without them, it would be the address of somebody else. Neither is
-// one that is too long.
+// mail returns the mail address, or an empty text if the issuer says that it is not verified, if it
+// is too long, or if it has invisible characters. Without invisible characters it would be another
+// person's address.
 func (c Claims) mail() string {
 	mail, err := c.Text("email")
 	if err != nil || len(mail) > maxMail || !c.verified() ||
@@ -168,7 +168,7 @@ func invisible(r rune) bool {
 // signOutEvent is the name of the event that makes a token one of a sign-out.
 const signOutEvent = "http://schemas.openid.net/event/backchannel-logout"
 
-// IsSignOut reports whether the claims are those of a sign-out.
+// IsSignOut reports whether the claims belong to a sign-out token.
 func (c Claims) IsSignOut() bool {
 	var happened map[string]json.RawMessage
 	if json.Unmarshal(orNull(c["events"]), &happened) != nil {

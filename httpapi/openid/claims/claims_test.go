@@ -97,7 +97,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestIsSignOut checks which tokens are those of a sign-out.
+// TestIsSignOut checks which claims belong to a sign-out token.
 func TestIsSignOut(t *testing.T) {
 	t.Parallel()
 	const event = "http://schemas.openid.net/event/backchannel-logout"

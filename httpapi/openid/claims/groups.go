@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// addGroups adds what the claims say of the groups of a person. It looks for the wanted ones: other
-// groups have no effect, whatever their number and names. Those that are not said here are unknown,
-// which is not the same as none: Entra leaves the claim out for members of many groups. An issuer
-// that leaves it out without a reason means none, as Entra and Okta do for a person in no group.
+// addGroups adds the wanted groups that the claims contain to a person. The number and the names of
+// other groups have no effect. Groups are unknown if the issuer says that it leaves the claim out,
+// as Entra does for members of many groups. If the claim is missing without a reason, the person is
+// in no group, as at Entra and Okta.
 func (c Claims) addGroups(to *Person, claim string, wanted []string) {
 	stated := orNull(c[claim])
 	var elements []json.RawMessage

@@ -23,7 +23,7 @@ const (
 // tokenLife is how long an ID token is valid.
 const tokenLife = time.Minute
 
-// grant is what a code stands for.
+// grant is a sign-in that a code grants.
 type grant struct {
 	redirectURL, challenge, nonce string
 	person                        Person
@@ -60,7 +60,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, redirectURL+"?"+answer.Encode(), http.StatusFound)
 }
 
-// wrongRequest returns what is wrong with a request to sign in, or an empty text.
+// wrongRequest returns why a request to sign in is invalid, or an empty text.
 func wrongRequest(query url.Values) string {
 	switch {
 	case query.Get("response_type") != "code":
@@ -95,7 +95,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if !ok || r.PostFormValue("grant_type") != "authorization_code" ||
 		granted.redirectURL != r.PostFormValue("redirect_uri") ||
 		granted.challenge != base64.RawURLEncoding.EncodeToString(challenge[:]) {
-		// Some issuers repeat what they were sent.
+		// Some issuers repeat the request.
 		writeJSON(w, http.StatusBadRequest, map[string]any{
 			"error": "invalid_grant", "error_description": r.PostForm.Encode(),
 		})
@@ -129,7 +129,7 @@ func (i *Issuer) authentic(r *http.Request) bool {
 		(i.client.Secret == "" || i.supports(authMethods, postMethod))
 }
 
-// claims returns what the issuer knows of the person.
+// claims returns the claims about the person.
 func (g grant) claims() map[string]any {
 	known := map[string]any{
 		"sub": g.person.Subject, "email": g.person.Mail, "email_verified": true,
@@ -156,7 +156,7 @@ func (i *Issuer) idClaims(granted grant) map[string]any {
 	return stated
 }
 
-// userInfo answers with what the issuer knows of the person of an access token.
+// userInfo answers with the claims about the person of an access token.
 func (i *Issuer) userInfo(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -169,9 +169,8 @@ func (i *Issuer) userInfo(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, known)
 }
 
-// Visit is what a browser does at the issuer: it opens the URL that Begin returns, and is sent back
-// to the URL that Visit returns. It does not follow it. client is that of the browser; if nil, the
-// browser has no cookies.
+// Visit opens the URL that Begin returns, as a browser does at the issuer. It returns the URL of the issuer's redirect
+// and does not follow it. client is the HTTP client of the browser; if nil, the browser has no cookies.
 func Visit(t testing.TB, client *http.Client, location string) *url.URL {
 	t.Helper()
 	browser := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -25,12 +25,11 @@ const (
 	EndPath       = "/end"
 )
 
-// Client is what the issuer knows of the one client that it has.
+// Client is the only client of the issuer, as registered there.
 type Client struct {
 	ID     string
 	Secret string // empty for a public client
-	// RedirectURLs are the URLs that the issuer sends people back to, after a sign-in, and
-	// SignedOutURLs those after a sign-out.
+	// RedirectURLs and SignedOutURLs are the URLs that the issuer may redirect to after a sign-in and after a sign-out.
 	RedirectURLs, SignedOutURLs []string
 }
 
@@ -38,7 +37,7 @@ type Client struct {
 type Person struct {
 	Subject, Mail, Name string
 	Groups              []string // in the claim "groups"
-	// Claims are added to those of the other fields, or replace them. A nil value removes a claim.
+	// Claims are added to the claims of the other fields, or replace them. A nil value removes a claim.
 	Claims map[string]any
 }
 
@@ -107,8 +106,7 @@ func New(t testing.TB) *Issuer {
 	return i
 }
 
-// newDocument returns what the discovery says. It names the algorithms that clients must not
-// accept, as issuers may.
+// newDocument returns the discovery document. It names the algorithms that clients must not accept, as issuers may.
 func (i *Issuer) newDocument() map[string]any {
 	return map[string]any{
 		"issuer":                           i.URL,
@@ -171,7 +169,7 @@ func (i *Issuer) Thin(thin bool) {
 	i.thin = thin
 }
 
-// Clock sets the clock of the issuer, which is otherwise that of the machine.
+// Clock sets the clock of the issuer. The default is the clock of the machine.
 func (i *Issuer) Clock(now func() time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -188,7 +186,7 @@ func (i *Issuer) Rotate(algorithm jose.SignatureAlgorithm) {
 	i.signing = key
 }
 
-// Discover sets a field of what the discovery says, or removes it if the value is nil.
+// Discover sets a field of the discovery document, or removes it if the value is nil.
 func (i *Issuer) Discover(field string, value any) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -208,7 +206,7 @@ func (i *Issuer) issuer() string {
 	return name
 }
 
-// Override has a handler answer at one of the paths in place of the issuer, until it is nil.
+// Override makes a handler answer a path instead of the issuer. A nil handler ends this.
 func (i *Issuer) Override(path string, handler http.Handler) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -260,7 +258,7 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-// discover answers with what the issuer says of itself.
+// discover answers with the discovery document.
 func (i *Issuer) discover(w http.ResponseWriter, _ *http.Request) {
 	i.mu.Lock()
 	document := maps.Clone(i.document)
@@ -268,7 +266,7 @@ func (i *Issuer) discover(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, document)
 }
 
-// supports reports whether a list of what the discovery says has a value. The mutex is held.
+// supports reports whether a list in the discovery document has a value. The mutex is held.
 func (i *Issuer) supports(field, value string) bool {
 	list, _ := i.document[field].([]string)
 	return slices.Contains(list, value)

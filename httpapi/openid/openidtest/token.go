@@ -25,7 +25,7 @@ const (
 	WrongAudience Fault = iota + 1
 	// WrongParty is a token that was issued to another client, and may be shown to this one.
 	WrongParty
-	// ManyAudiences is a token for several clients that does not name whom it was issued to.
+	// ManyAudiences is a token for several clients that does not name the client that it was issued to.
 	ManyAudiences
 	// WrongNonce is the token of another sign-in.
 	WrongNonce

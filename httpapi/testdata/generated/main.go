@@ -105,7 +105,7 @@ func run(base, username, key string) {
 	}
 }
 
-// reads reads two URLs, one of which has the hash "one".
+// reads reads two URLs. One of them has the hash "one".
 func (api generated) reads(username string) {
 	account := succeed(api.ReadAccountWithResponse(api.ctx, nil)).JSON200.Account
 	equal("user name", account.Username, username)

@@ -85,7 +85,7 @@ func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	return resp, nil
 }
 
-// boundCounters counts the URLs that a key sees, as of a time: all, and those that were created in
+// boundCounters counts the URLs that a key sees, as of a time: all of them, and the URLs created in
 // the month of now.
 func (h *Handler) boundCounters(
 	c *request.Context, now, at time.Time,

@@ -1,4 +1,5 @@
-// Package activity handles calls about what the keys and members of an account have changed.
+// Package activity handles calls about the changes that the keys and members of an account have
+// made.
 package activity
 
 import (
@@ -97,7 +98,8 @@ func kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// idOf returns the id that a parameter is, or zero without the parameter. of says of what it is.
+// idOf returns the id in a parameter, or zero without the parameter. of names the thing that has
+// the id, for the refusal.
 func idOf(query url.Values, name, of string) (uuid.UUID, error) {
 	text := query.Get(name)
 	if text == "" {

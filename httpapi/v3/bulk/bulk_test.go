@@ -88,9 +88,8 @@ func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	httpapitest.Equal(t, "changed", c.Must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*httpapitest.OperationPortion)
 }
 
-// TestUndoTaggedEdit checks that an edit of all links with a tag, more than are undone at once, is
-// undone by its batch id. The two links that were changed since then stay as they are and are
-// reported.
+// TestUndoTaggedEdit checks that an edit of all links with a tag, more than are undone at once, is undone by its batch
+// id. The two links that were changed since then stay unchanged and are reported.
 func TestUndoTaggedEdit(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

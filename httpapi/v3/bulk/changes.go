@@ -147,7 +147,7 @@ type operation struct {
 }
 
 // mayGoOn refuses once the caller may no longer make the call, before each portion and after the
-// last one. What is done stays done: the answer says how much that is.
+// last one. Changes that were made remain: the answer says how many.
 func (o *operation) mayGoOn() error {
 	err := permit.CheckNow(o.c.Context())
 	_, refused := apierror.Refusal(err)
@@ -205,7 +205,7 @@ var errTooLong = apierror.TooMany(
 )
 
 // lastPart is the part of its time that an operation leaves for its last portion. So an operation
-// that gets on ends by itself, and what fails at the end of the time is an outage.
+// that makes progress ends by itself, and a failure at the end of the time is an outage.
 const lastPart = 20
 
 // over reports whether there is no time for another portion.

@@ -182,8 +182,7 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 	}
 }
 
-// TestChangesByVisits checks that a change of all visited links includes those that were visited
-// just before.
+// TestChangesByVisits checks that a change of all visited links includes links visited just before.
 func TestChangesByVisits(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

@@ -9,8 +9,9 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// CheckPlace fails with status 503 while the read models that every call needs, or those of the
-// given projections, have events that the log does not have. They are being built anew.
+// CheckPlace fails with status 503 while read models are rebuilt because they have events that the
+// log lacks. It checks the read models that every call needs, and the read models of the given
+// projections.
 func (w *Waiter) CheckPlace(projections ...string) error {
 	if w.Misplaced == nil ||
 		!w.Misplaced(Links, tags, accounts) && !w.Misplaced(projections...) {

@@ -1,5 +1,5 @@
-// Package catchup makes calls wait until the read models show what their responses depend on: the
-// call's own write, or the clicks of this node.
+// Package catchup makes calls wait until the read models show the changes that their responses
+// depend on: the call's own write, or the clicks of this node.
 package catchup
 
 import (
@@ -41,18 +41,18 @@ type Projections struct {
 	// WaitForOthers returns nil once a projection has passed the known positions of others. It
 	// fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
-	// LastChange, LacksEffect and SetAside are those of progress.Waiter.
+	// LastChange, LacksEffect and SetAside are methods of progress.Waiter.
 	LastChange  func(ctx context.Context, account uuid.UUID) (uint64, error)
 	LacksEffect func(ctx context.Context, position uint64, endsRights bool) (bool, error)
 	SetAside    func(
 		ctx context.Context, projection string, positions ...uint64,
 	) (map[uint64]struct{}, error)
-	// Misplaced and Behind are those of level.Watch; nil: the read models always fit the log.
+	// Misplaced and Behind are methods of level.Watch. If nil, the read models always fit the log.
 	Misplaced func(projections ...string) bool
 	Behind    func(projections ...string) time.Duration
 }
 
-// Complete reports whether no function is missing but Misplaced and Behind.
+// Complete reports whether no function except Misplaced and Behind is missing.
 func (p *Projections) Complete() bool {
 	return p.Wait != nil && p.WaitUndelayed != nil && p.WaitForOthers != nil &&
 		p.LastChange != nil && p.LacksEffect != nil && p.SetAside != nil
@@ -161,8 +161,8 @@ func (w *Waiter) TagsLack(c *request.Context, position uint64) (bool, error) {
 	return len(lacking) > 0, apierror.Unavailable(err)
 }
 
-// LinksLack returns those of the positions of changes of links that have no effect, because events
-// of the link are set aside.
+// LinksLack returns the positions of changes of links that have no effect, because events of the
+// link are set aside.
 func (w *Waiter) LinksLack(
 	c *request.Context, positions ...uint64,
 ) (map[uint64]struct{}, error) {
@@ -170,7 +170,7 @@ func (w *Waiter) LinksLack(
 	return lacking, apierror.Unavailable(err)
 }
 
-// What changes are answered with that are stored and have no effect.
+// The errors of changes that are stored and have no effect.
 var (
 	ErrTagsLack = apierror.Late("The change is stored, but cannot take effect, because earlier " +
 		"changes of the tags cannot be applied: tell the operator of this service")

@@ -16,7 +16,7 @@ import (
 	"linkledger/httpapi/httpapitest"
 )
 
-// TestKeysKeepLeavingOutLinks tries to take the label away by which a key leaves out links.
+// TestKeysKeepLeavingOutLinks tries to remove the label whose links a key leaves out.
 func TestKeysKeepLeavingOutLinks(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)
@@ -57,8 +57,8 @@ func TestKeysKeepLeavingOutLinks(t *testing.T) {
 	owner.Must("DELETE", "/v3/tags/another", "")
 }
 
-// TestKeysAndRenamesAtTheSameTime adds a key that leaves out the links of a tag while two nodes rename
-// and delete the tag. Whoever comes first, the key never sees the links.
+// TestKeysAndRenamesAtTheSameTime adds a key that leaves out the links of a tag while two nodes rename and delete the
+// tag. In any order of these changes, the key never sees the links.
 func TestKeysAndRenamesAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")

@@ -103,8 +103,9 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 	return set, err
 }
 
-// person returns the id of a person who has signed in before. There is no other name for persons,
-// so only those who know the id, which the person sees, can make them a member and see their name.
+// person returns the id of a person who has signed in before. A person has no other name in the
+// API, and sees their own id. Only callers who know the id can make the person a member and see
+// their name.
 func (h *Handler) person(c *request.Context, id string) (string, error) {
 	parsed, err := uuid.Parse(id)
 	if err != nil {

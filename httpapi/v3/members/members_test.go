@@ -13,8 +13,7 @@ import (
 	"linkledger/httpapi/openid/openidtest"
 )
 
-// TestMembers refuses what names no person or no role, makes somebody a member, and ends their
-// sessions with the membership.
+// TestMembers refuses unknown persons and roles, makes a person a member, and ends their sessions with the membership.
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")

@@ -76,7 +76,8 @@ func (p URL) Edit() commands.EditURL {
 	}
 }
 
-// Created returns what a call that creates the URL has sent. What it has left out is known to it.
+// Created returns the fields that a call that creates the URL has sent. Fields that it has left out
+// have their defaults, which the caller knows.
 func (p URL) Created() record.Sent {
 	create := p.Create()
 	return record.Sent{
@@ -100,8 +101,8 @@ func (p URL) Failed(err *contract.ItemError) contract.FailedURL {
 	}
 }
 
-// cleaned returns a field without what a paste adds to it. A field of nothing else stays, so that
-// it is refused and not taken for an empty one.
+// cleaned returns a field without the characters that a paste adds. A field of only such characters
+// stays unchanged, so that it is refused instead of counting as empty.
 func cleaned(field *string, trim func(string) string) *string {
 	if field == nil || trim(*field) == "" {
 		return field

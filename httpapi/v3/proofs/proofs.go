@@ -1,5 +1,5 @@
-// Package proofs handles calls that prove what the log has of an account's links, and that check
-// such proofs.
+// Package proofs handles calls that prove that events of an account's links are in the log, and
+// that check such proofs.
 package proofs
 
 import (
@@ -23,8 +23,8 @@ import (
 const (
 	// maxEvents is the most events that one call proves.
 	maxEvents = 500
-	// ownBodies is how many times as large the bodies of pages may be. They have as JSON, with
-	// quotes and line ends escaped, the file that a form of the permitted size has as it is.
+	// ownBodies is how many times as large the bodies of calls of the console's pages may be. A form
+	// has the file raw. The call has it as JSON, with quotes and line ends escaped.
 	ownBodies = 3
 	// maxWaiting is the most checks and proofs of one account that wait on a node.
 	maxWaiting = 4
@@ -72,8 +72,8 @@ var errNoKey = apierror.WrongInput(
 	"This service has no key to sign with: its operator gives it one with --signing-key",
 )
 
-// failed returns the error of a call that cannot read the tree. An event that is not in the tree is
-// no outage: somebody has altered the log or the tree.
+// failed returns the error of a call that cannot read the tree. If an event is not in the tree, the
+// log or the tree was altered, which is no outage.
 func failed(err error) error {
 	if proofs.IsUnproven(err) || errors.Is(err, queries.ErrNotFound) {
 		//nolint:errorlint // the answer must not be that a link is not found

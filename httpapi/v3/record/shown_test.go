@@ -122,7 +122,7 @@ func TestAnswersShowWhatTheScopesAllow(t *testing.T) {
 	}
 }
 
-// TestRefusedUndosShowNoDestination checks what an undo says of URLs that it leaves as they are.
+// TestRefusedUndosShowNoDestination checks the answer of an undo for URLs that it does not change.
 func TestRefusedUndosShowNoDestination(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

@@ -23,8 +23,7 @@ type Sent struct {
 	Creates bool     // the call creates the URL with these tags and no others
 }
 
-// Written returns the record of a URL that a call has created or changed. Its error is that of
-// success.
+// Written returns the record of a URL that a call has created or changed. Its error states success.
 func (b *Builder) Written(c *request.Context, link queries.Link, sent Sent) any {
 	full, done := b.of(c, link), response.NewItemError(apierror.Failure{})
 	if c.Scopes().Have(access.LinksRead) {
@@ -54,8 +53,8 @@ func (b *Builder) Written(c *request.Context, link queries.Link, sent Sent) any 
 }
 
 // Labels returns the labels of tags as the caller sees them. A key that is bound to tags sees them
-// in lower case: the stored spelling would tell whether a label, which it has just attached, was
-// that of a tag of URLs that it does not see.
+// in lower case. The stored spelling would reveal whether a label that the key has just attached
+// existed before, on URLs that the key does not see.
 func Labels(c *request.Context, stored []string) []string {
 	if stored == nil {
 		return []string{}

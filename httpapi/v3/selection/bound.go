@@ -14,8 +14,8 @@ type Bound struct {
 	Lists *linklist.Reader
 }
 
-// Visible returns those of the hashes whose URLs the key of the call sees. For a key that is not
-// bound it returns all.
+// Visible returns the hashes whose URLs the key of the call sees. For a key that is not bound to
+// tags it returns all.
 func (b Bound) Visible(c *request.Context, hashes []string) ([]string, error) {
 	if c.Bound == nil || len(hashes) == 0 {
 		return hashes, nil

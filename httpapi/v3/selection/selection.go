@@ -25,8 +25,8 @@ type URLs struct {
 	Tags   *tagexpr.Expr // nil: not given
 }
 
-// Read reads the parameters hashes and tags. limit is the most hashes. Who may not read clicks
-// cannot select by them: what such a selection changes, or lists, would tell them.
+// Read reads the parameters hashes and tags. limit is the most hashes. A caller who may not read
+// clicks cannot select by them, because the selected URLs would reveal them.
 func Read(c *request.Context, query url.Values, limit int) (URLs, error) {
 	var chosen URLs
 	var err error

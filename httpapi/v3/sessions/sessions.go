@@ -47,8 +47,9 @@ func (h *Handler) Start(c *request.Context) (any, error) {
 	return listed(started, id), nil
 }
 
-// List returns the sessions of the account that the caller may see: all with the scope
-// members:read, else those of the same person or key.
+// List returns the sessions of the account that the caller may see. A caller with the scope
+// members:read sees all, unless its key is bound to tags. Any other caller sees the sessions of the
+// same person or key.
 func (h *Handler) List(c *request.Context) (any, error) {
 	found, err := h.visible(c, access.MembersRead, uuid.Nil)
 	if err != nil {
@@ -57,7 +58,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	return listed(found, c.Session.ID), nil
 }
 
-// listed returns the response with sessions, one of which is that of the call.
+// listed returns the response with sessions. current is the id of the call's own session.
 func listed(found []sessionlist.Session, current uuid.UUID) contract.SessionsAnswer {
 	resp := contract.SessionsAnswer{
 		Envelope: response.Succeeded(), Sessions: make([]contract.Session, len(found)),
@@ -73,8 +74,8 @@ func listed(found []sessionlist.Session, current uuid.UUID) contract.SessionsAns
 	return resp
 }
 
-// visible returns all sessions of the account if the caller has a scope, else those of the caller.
-// With an id it returns only the session with that id.
+// visible returns all sessions of the account if the caller has the scopes all and is not bound to
+// tags, else the caller's own. With an id it returns only the session with that id.
 func (h *Handler) visible(
 	c *request.Context, all access.Scopes, id uuid.UUID,
 ) ([]sessionlist.Session, error) {

@@ -34,8 +34,9 @@ type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
 }
 
-// List returns all tags of the account, or those of the URLs that its key is bound to. These are in
-// the order of their labels: that of their creation would tell which of them existed before.
+// List returns all tags of the account. For a key that is bound to tags, it returns the tags of the
+// URLs that the key sees, sorted by label: the order of creation would reveal which labels existed
+// before.
 func (h *Handler) List(c *request.Context) (any, error) {
 	tags, err := h.Lists.Tags(c.Context(), c.Owner())
 	if err != nil {

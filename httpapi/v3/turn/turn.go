@@ -1,4 +1,4 @@
-// Package turn runs what is heavy one or a few at a time for each account on a node, so that an
+// Package turn runs heavy operations one or a few at a time for each account on a node, so that an
 // account does not hold up others.
 package turn
 
@@ -29,7 +29,8 @@ type queue struct {
 }
 
 // New returns queues in which so many operations of an account may run at once, and so many more
-// may wait. tooMany refuses further ones, and those whose turn does not come in time.
+// may wait. tooMany is the error of further operations, and of operations whose turn does not come
+// in time.
 func New(atOnce, waiting int, tooMany error) *Queues {
 	return &Queues{
 		atOnce: atOnce, waiting: waiting, tooMany: tooMany, accounts: make(map[uuid.UUID]*queue),

@@ -72,8 +72,8 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	return h.writtenURLs(c, payloads, outcome.Items, links, payload.URL.Created), nil
 }
 
-// uniqueLongURLs reports whether a call asks for existing links to its long URLs in place of new
-// ones.
+// uniqueLongURLs reports whether a call asks for existing links to its long URLs instead of new
+// links.
 func uniqueLongURLs(c *request.Context) (bool, error) {
 	query, err := decode.Query(c)
 	if err != nil {

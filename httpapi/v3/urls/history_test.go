@@ -162,8 +162,8 @@ func TestHistory(t *testing.T) {
 	httpapitest.Equal(t, "last event", a.History.Events[len(a.History.Events)-1].Type, "hash.released.v1")
 }
 
-// TestHashesThatLookLikeTheService checks that no link gets such a hash, and that one of before keeps
-// it: it redirects, and its owner edits, renames, deletes and restores it.
+// TestHashesThatLookLikeTheService checks that no link gets such a hash, and that a link of an older version keeps it:
+// the link redirects, and its owner edits, renames, deletes and restores it.
 func TestHashesThatLookLikeTheService(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

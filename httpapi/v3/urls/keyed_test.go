@@ -178,8 +178,7 @@ func TestIdempotencyKeysAreThoseOfOneCall(t *testing.T) {
 	bob.Must("POST", "/v3/tags", `{"label":"second"}`, label)
 }
 
-// TestCallsThatRaceUnderOneKey checks that of concurrent calls under one key only those with the
-// same content succeed.
+// TestCallsThatRaceUnderOneKey checks that concurrent calls under one key succeed only if they have the same content.
 func TestCallsThatRaceUnderOneKey(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)

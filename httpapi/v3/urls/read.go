@@ -67,7 +67,7 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 }
 
 // deepOffset is the offset from which on a page of a list takes its turn as a search does: the
-// database reads what lies before it.
+// database reads all URLs before the page.
 const deepOffset = 1000
 
 // List returns a page of the URLs that the parameters select.
@@ -144,9 +144,9 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	}, nil
 }
 
-// present returns the URL that has a hash now, if the caller sees it. The log has what the read
-// models lack. What a bound key sees is decided by the read models alone: they know which tags are
-// set aside.
+// present returns the URL that has a hash now, if the caller sees it. It asks the log if the read
+// models are behind or lack the URL. For a bound key it asks the read models alone, because they
+// know which tags are set aside.
 func (h *Handler) present(c *request.Context, hash string) (queries.Link, error) {
 	behind := h.Waiter.LinksBehind()
 	if c.Bound != nil {

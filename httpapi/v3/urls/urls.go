@@ -45,7 +45,7 @@ type Handler struct {
 }
 
 // NewSearches returns queues of lists that may take the database long: of a search, of a past time,
-// or far from the beginning. Those of one account take few of the connections to it.
+// or far from the beginning. The lists of one account take few of the database connections.
 func NewSearches() *turn.Queues {
 	const atOnce, waiting = 2, 32
 	return turn.New(atOnce, waiting, apierror.TooMany(

@@ -78,8 +78,8 @@ func TestItemsFailForThemselves(t *testing.T) {
 	}
 }
 
-// TestLoopToTheHostOfTheRequest checks that without a base URL a link to the host of the request is
-// refused as a loop, whatever call sets it and however it is written.
+// TestLoopToTheHostOfTheRequest checks that without a base URL a link to the host of the request is refused as a loop,
+// in every call and in every spelling.
 func TestLoopToTheHostOfTheRequest(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t, func(cfg *httpapi.Config) { cfg.BaseURL = "" })

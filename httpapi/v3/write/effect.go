@@ -15,7 +15,7 @@ import (
 
 // CheckEffects makes an error of each outcome that has no effect, because events of the link are
 // set aside. The read models MUST have had the time to show the outcomes. As long as no event is
-// set aside, it asks nobody.
+// set aside, it does not ask the database.
 func CheckEffects(
 	c *request.Context, waiter *catchup.Waiter, outcomes []linkwrite.Outcome,
 ) error {

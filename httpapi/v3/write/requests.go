@@ -33,10 +33,10 @@ type Requests struct {
 	Base       shortlink.Base
 }
 
-// Begin returns the request for the commands of a call, and sets the header with the id by which
-// they can be undone. The body MUST have been read before, because it is part of the call's
-// identity. Calls of one account with the same Idempotency-Key are one command. Begin refuses such
-// a call if its content differs.
+// Begin returns the request for the commands of a call, and sets the header with the batch id for
+// undoing them. The body MUST have been read before, because it is part of the call's identity.
+// Calls of one account with the same Idempotency-Key are one command. Begin refuses such a call if
+// its content differs.
 func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	r := domain.Request{
 		Account: c.Account.ID.String(),

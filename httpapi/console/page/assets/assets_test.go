@@ -14,7 +14,7 @@ import (
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
-// TestParse parses two parts, one of which has the navigation of both.
+// TestParse parses two parts. One of them has the navigation of both.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	site := assets.Part{Files: fstest.MapFS{

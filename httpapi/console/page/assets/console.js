@@ -113,7 +113,7 @@ const watchForms = () => {
       return;
     }
     form.dataset.sent = "yes";
-    setTimeout(() => { delete form.dataset.sent; }, 10000); // whoever has stopped it may try again
+    setTimeout(() => { delete form.dataset.sent; }, 10000); // after a stop, the form can be sent again
     stop();
     const working = document.createElement("p");
     working.className = "working";
@@ -278,7 +278,7 @@ const watchPage = () => {
   const catchUp = () => { if (waiting !== null && !paused) show(waiting); };
   part.addEventListener("focusout", () => setTimeout(catchUp));
   document.addEventListener("selectionchange", catchUp);
-  // A tab that nobody sees costs nothing.
+  // A hidden tab costs nothing.
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) stop("");
     else start();
@@ -287,7 +287,7 @@ const watchPage = () => {
   start();
 };
 
-// A page that lacks what was saved last is opened again, unless somebody is typing into it.
+// A page that lacks what was saved last is opened again, unless a field was changed.
 const awaitLate = () => {
   if (!document.querySelector("[data-late]")) return;
   const typed = () => [...document.querySelectorAll("input, textarea")].some(

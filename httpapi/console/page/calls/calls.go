@@ -24,7 +24,7 @@ import (
 type Call struct {
 	Method, Path, Body string
 
-	// Form is a field of a form in place of Body, as curl takes it.
+	// Form is a field of a form that is sent instead of Body, in curl's notation.
 	Form string
 }
 
@@ -90,16 +90,16 @@ type Caller struct {
 	Named string
 
 	api           http.Handler
-	username, key string   // in place of the session, while someone signs in
+	username, key string   // used instead of the session, while someone signs in
 	writes        int      // calls so far that can change something
 	batches       []string // ids of the calls that have changed something
-	written       uint64   // position of what the calls have written; 0: nothing
+	written       uint64   // position of the writes of the calls; 0: none
 }
 
 // New returns the caller of a page. api serves the calls.
 func New(c *request.Context, api http.Handler) Caller { return Caller{C: c, api: api} }
 
-// SignInAs makes the calls with a user name and an API key, in place of the session.
+// SignInAs makes later calls with a user name and an API key instead of the session.
 func (m *Caller) SignInAs(username, key string) { m.username, m.key = username, key }
 
 // Batches returns the ids of the calls that could change something.
@@ -113,14 +113,14 @@ func (m *Caller) LastBatch() string {
 	return m.batches[len(m.batches)-1]
 }
 
-// TakeWritten returns the position of what the calls have written since the last TakeWritten, or 0.
+// TakeWritten returns the position of the writes since the last TakeWritten, or 0.
 func (m *Caller) TakeWritten() uint64 {
 	written := m.written
 	m.written = 0
 	return written
 }
 
-// noteProgress notes what the answer of a call tells of the read models.
+// noteProgress notes the progress of the read models from the headers of an answer.
 func (m *Caller) noteProgress(header http.Header) {
 	if position, err := strconv.ParseUint(header.Get(response.HeaderPosition), 10, 64); err == nil {
 		m.written = max(m.written, position)

@@ -8,8 +8,8 @@ import (
 	"linkledger/httpapi/httpapitest"
 )
 
-// TestConsoleCalls checks that pages do not use up the API calls of the account, and that what they
-// do is recorded as done in the console.
+// TestConsoleCalls checks that pages do not use up the API calls of the account, and that their changes are recorded as
+// made in the console.
 func TestConsoleCalls(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "")

@@ -29,10 +29,10 @@ const (
 	answerStored = 5 * time.Second
 )
 
-// Answer is what became of a form. It is kept for the page that the browser is led to, which can be
-// opened again, and for those who send the same form again.
+// Answer is the answer of a form. It is kept for the next page, which can be opened again, and for
+// a repetition of the same form.
 type Answer struct {
-	Who    string          // only they see it; empty: whoever has its name
+	Who    string          // only this caller sees it; empty: all who know its name
 	To     string          // path of the page that shows it
 	Path   string          // to which the form was sent
 	Form   url.Values      // what was typed; nil: it is not shown again
@@ -45,7 +45,7 @@ type Answer struct {
 	Told   json.RawMessage `json:",omitempty"` // what the page shows in its own way
 }
 
-// Shown reports whether the page that it leads to differs from what it would show anyhow.
+// Shown reports whether the answer changes the page that it leads to.
 func (a *Answer) Shown() bool {
 	return a.Notice != "" || a.Status != 0 || len(a.Told) > 0 || a.Form != nil
 }

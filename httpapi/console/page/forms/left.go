@@ -12,8 +12,8 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// The names of the cookie with what a form has left: see Left. Browsers accept the first only over
-// HTTPS and from this very host.
+// The names of the cookie with a Left. Browsers accept the first only over HTTPS and from this very
+// host.
 const (
 	secureLeft = "__Host-linkledger-left"
 	plainLeft  = "linkledger-left"
@@ -21,17 +21,17 @@ const (
 	leftKept = 60
 )
 
-// Left is what a form leaves for the next page of a browser.
+// Left is the refusal of a form, for the next page of a browser.
 type Left struct {
 	Why   string     `json:"why"` // of the refusal
 	Typed url.Values `json:"typed"`
 }
 
-// Leave keeps what a form leaves in a cookie. It is for forms without a session, so that they
-// cannot fill the database. base is that of the service.
+// Leave keeps the refusal and the typed fields of a form in a cookie. It is for forms without a
+// session: with a cookie they cannot fill the database. base is the base URL of the service.
 func (l Left) Leave(w http.ResponseWriter, r *http.Request, base shortlink.Base) {
 	encoded, err := json.Marshal(l)
-	if err != nil || len(encoded) > 2000 { // impossible for what the sign-in leaves
+	if err != nil || len(encoded) > 2000 { // impossible for the form of the sign-in
 		return
 	}
 	setLeft(w, r, base, base64.RawURLEncoding.EncodeToString(encoded), leftKept)
@@ -51,7 +51,7 @@ func setLeft(w http.ResponseWriter, r *http.Request, base shortlink.Base, value 
 	})
 }
 
-// TakeLeft returns what the last form has left, and removes the cookie: it is shown once.
+// TakeLeft returns the Left of the last form, and removes the cookie, so that it is shown once.
 func TakeLeft(w http.ResponseWriter, r *http.Request, base shortlink.Base) (found Left, ok bool) {
 	cookie, err := r.Cookie(leftName(base, r))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package forms has what a browser has sent in a form, and the answers of forms, which are kept for
-// the page that shows them. It knows no page and makes no calls.
+// Package forms reads the forms that browsers send, and keeps their answers for the page that shows
+// them. It knows no page and makes no calls.
 package forms
 
 import (
@@ -14,7 +14,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// Form is what a browser has sent.
+// Form is a form that a browser has sent.
 type Form struct {
 	Fields url.Values
 	File   string // the text of its file; empty: it has none
@@ -25,20 +25,20 @@ const (
 	// FieldRequest is random. A form that is sent twice with the same fields is done once.
 	FieldRequest = "request"
 	FieldPage    = "page" // address of the page with the form
-	// FieldBy says who the page was made for, so that what they have typed is kept for them after
-	// their session has ended. A keyed hash keeps others from storing texts.
+	// FieldBy names the caller for which the page was made, so that the typed fields are kept for the
+	// caller after the session has ended. A keyed hash keeps others from storing texts.
 	FieldBy = "by"
 )
 
 const (
 	// maxForm bounds the body of a form that is answered, in bytes.
 	maxForm = 1 << 20
-	// maxRead bounds what is read of a longer one, to show it again.
+	// maxRead bounds the part of a longer form that is read, to show it again.
 	maxRead = 4 << 20
 )
 
-// Read reads the form of a request. Of one that is too long it returns what it has read, and a
-// refusal.
+// Read reads the form of a request. If the form is too long, Read returns the part that it has
+// read, and a refusal.
 func Read(w http.ResponseWriter, r *http.Request) (form Form, err error) {
 	counted := &counter{ReadCloser: http.MaxBytesReader(w, r.Body, maxRead)}
 	r.Body = counted

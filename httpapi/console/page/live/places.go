@@ -32,8 +32,8 @@ type places struct {
 	taken map[place]int
 }
 
-// placesOf returns the bounds that count a page of a session. Operators without an account have
-// none but that of their session.
+// placesOf returns the bounds that count a page of a session: of the node, and of the session, the
+// person or key, and the account, if there are any.
 func placesOf(s *contract.CurrentSession) []place {
 	all := []place{{maxWatched, ""}}
 	if s == nil {

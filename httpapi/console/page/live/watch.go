@@ -1,5 +1,5 @@
 // Package live sends the part of a page that changes to the browsers that watch the page. It knows
-// no page: it is given what makes the part.
+// no page: its caller makes the part.
 package live
 
 import (
@@ -19,7 +19,7 @@ import (
 const (
 	// lookInterval is the pause between two looks of a page that is watched.
 	lookInterval = 2 * time.Second
-	// lookTimeout bounds a look, and then what the browser takes to receive it.
+	// lookTimeout bounds a look, and then the time in which the browser receives it.
 	lookTimeout = 10 * time.Second
 	// maxWatch is how long a page is watched. Browsers begin anew by themselves.
 	maxWatch = 10 * time.Minute
@@ -43,17 +43,17 @@ type Watchers struct {
 	stopped chan struct{}
 }
 
-// New returns Watchers that log what fails.
+// New returns Watchers that log failures.
 func New(logger *slog.Logger) *Watchers {
 	return &Watchers{
 		logger: logger, stopped: make(chan struct{}), places: places{taken: make(map[place]int)},
 	}
 }
 
-// Watch sends the part of a page that changes, again and again, whenever it differs from what was
-// sent last. It ends with the session, the browser or the service.
+// Watch sends the part of a page that changes each time it differs from the part that was sent
+// last. It ends with the session, the browser or the service, or after maxWatch.
 //
-// The format is that of server-sent events (HTML Living Standard, section 9.2).
+// The format is server-sent events (HTML Living Standard, section 9.2).
 func (s *Watchers) Watch(c *request.Context, of Watched) error {
 	opened := c.Request
 	defer func() { c.Request = opened }()
@@ -105,8 +105,8 @@ func (s *Watchers) Watch(c *request.Context, of Watched) error {
 	}
 }
 
-// end ends a stream because of an error. A refusal, such as that of a session that has ended, is
-// for good. After anything else the browser tries again.
+// end ends a stream because of an error. A refusal, for example because the session has ended, ends
+// it for good. After any other error the browser tries again.
 func (s *Watchers) end(
 	c *request.Context, of Watched, out *http.ResponseController, err error,
 ) error {
@@ -121,8 +121,7 @@ func (s *Watchers) end(
 }
 
 // stopping returns a channel that is closed when the server of the pages begins to stop, because
-// the server waits for the requests that have begun. There is one server, that of the first
-// request.
+// the server waits for running requests. It assumes that all requests have the same server.
 func (s *Watchers) stopping(ctx context.Context) <-chan struct{} {
 	s.onStop.Do(func() {
 		if server, ok := ctx.Value(http.ServerContextKey).(*http.Server); ok {
@@ -144,8 +143,9 @@ func eventOf(text []byte) string {
 	return event.String()
 }
 
-// beat is sent when nothing has changed. It tells proxies and the server that someone is there, and
-// the browser that the stream goes on: a proxy that keeps it back would look as if nothing changed.
+// beat is sent when nothing has changed. It shows proxies and the server that the client is there,
+// and shows the browser that the stream still runs: if a proxy held the stream back, the page would
+// look unchanged.
 const beat = "event: beat\ndata:\n\n"
 
 // send sends a part of the stream, and its head before the first one.

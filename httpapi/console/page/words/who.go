@@ -47,7 +47,8 @@ func Who(of any) string {
 	return "the account" // as older versions recorded it
 }
 
-// KnownBy returns the id of who Who names. It tells apart those that have the same name or none.
+// KnownBy returns the id of the actor that Who names. The id distinguishes actors that have the
+// same name or none.
 func KnownBy(of any) string {
 	a := actorOf(of)
 	if a.User != "" {

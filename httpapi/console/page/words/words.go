@@ -32,7 +32,7 @@ func Field(name string) string {
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// scopes are what callers may do, in words that follow "may".
+// scopes says what each scope allows, in words that follow "may".
 var scopes = map[string]string{
 	"links:read": "see links", "links:create": "make links", "links:write": "change links",
 	"stats:read": "see clicks", "stats:reset": "reset clicks", "tags:write": "change tags",
@@ -40,7 +40,7 @@ var scopes = map[string]string{
 	"members": "change members", "members:read": "see members",
 }
 
-// Scope returns what a scope allows. One that this version does not know keeps its name.
+// Scope says what a scope allows. It returns the name of a scope that this version does not know.
 func Scope(name string) string {
 	if word, ok := scopes[name]; ok {
 		return word
@@ -48,7 +48,7 @@ func Scope(name string) string {
 	return name
 }
 
-// scopeWords returns what scopes allow. None at all stand for everything.
+// scopeWords says what scopes allow. No scopes stand for everything.
 func scopeWords(names []string) string {
 	if len(names) == 0 {
 		return "everything"
@@ -60,12 +60,12 @@ func scopeWords(names []string) string {
 	return strings.Join(words, ", ")
 }
 
-// ways are the words for the ways by which changes come in.
+// ways are the words for the interfaces through which changes are made.
 var ways = map[string]string{
 	"api": "by the API", "console": "in the console", "cli": "on the command line",
 }
 
-// way returns the words for the way by which a change came in.
+// way returns the words for the interface through which a change was made.
 func way(via string) string {
 	if words, ok := ways[via]; ok {
 		return words
@@ -106,7 +106,7 @@ func Duration(d time.Duration) string {
 	return pair(day, time.Hour, [2]string{"d", "h"})
 }
 
-// sentences are what people read in place of the short messages that the contract of the API has.
+// sentences replace the short messages of the API's contract in pages.
 var sentences = map[string]string{
 	"Unknown error":          "Something went wrong here. Try again",
 	"Access Denied":          "You may not do this",
@@ -130,8 +130,8 @@ var sentences = map[string]string{
 // lacks begins the refusal of callers who lack scopes.
 const lacks = "The caller lacks the scope "
 
-// named matches the names of fields in the refusals of the API, with the item that has them. What
-// stands in quotes is what somebody typed.
+// named matches the names of fields in the refusals of the API, with the item that has them. It
+// also matches quoted texts, which are typed and not to be replaced.
 var named = regexp.MustCompile(
 	`"[^"]*"|\b(?:urls\[\d+\]\.)?(long_url|custom_hash|email_stats|expiration_date|max_clicks|` +
 		`order_by|total_clicks|claimed_by)\b|\burls\[\d+\]\.`,
