@@ -9,11 +9,11 @@ import (
 	"unicode"
 )
 
-// maxCauses is how many causes are told apart. Lines of further ones are all logged.
+// maxCauses is the maximum number of known causes. Every line of a further cause is logged.
 const maxCauses = 1_000
 
-// varying are the attributes that differ between lines of one cause: which of many calls, accounts
-// and projections has met it.
+// varying are the attributes that may differ between lines of one cause. They name the call,
+// account or projection that met the cause.
 var varying = map[string]bool{
 	"request": true, "method": true, "route": true, "account": true,
 	"projection": true, "topic": true, "owner": true,
@@ -22,9 +22,9 @@ var varying = map[string]bool{
 // Handler is a slog.Handler that logs a cause once, however many calls meet it: a line when it
 // begins, one a minute while it lasts, and one when it has ended.
 //
-// A warning or error with the attribute "error" is about the cause of an earlier one if message,
-// error and attributes are the same, except numbers, times and the attributes that only say who has
-// met the cause. All other lines are logged as they are.
+// Warnings and errors with the attribute "error" have the same cause if message, error and
+// attributes are the same, except numbers, times and the attributes that name the call, account or
+// projection. All other lines are logged unchanged.
 type Handler struct {
 	next   slog.Handler
 	causes *causes
@@ -143,7 +143,7 @@ func keyOf(r slog.Record) (string, bool) {
 	return key.String(), found
 }
 
-// withoutNumbers writes a text with # in place of each word that has a digit: ports, ids,
+// withoutNumbers writes text to out and replaces each word that has a digit with #: ports, ids,
 // positions.
 func withoutNumbers(out *strings.Builder, text string) {
 	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

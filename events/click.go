@@ -27,12 +27,12 @@ type Click struct {
 	Bot      bool   `json:"bot,omitempty"`
 	Referrer string `json:"referrer,omitempty"` // host of the referring page
 	Browser  string `json:"browser,omitempty"`  // name without version, from a fixed list
-	// OS is a name without version, from a fixed list. A robot has it if only the name of its
-	// program tells it from a person.
+	// OS is a name without version, from a fixed list. A click of a robot has it only if the user
+	// agent without the words of robots looks human.
 	OS      string `json:"os,omitempty"`
 	Device  string `json:"device,omitempty"`  // desktop, mobile or tablet
 	Country string `json:"country,omitempty"` // ISO 3166-1 alpha-2 code
-	// Program is the name of the program in the user agent, by which the click can be judged anew:
-	// see package robots. It is empty for most browsers, and if the verdict can never change.
+	// Program is the name of the program in the user agent. Package robots can judge the click again
+	// by this name. It is empty for most browsers, and if the verdict can never change.
 	Program string `json:"program,omitempty"`
 }

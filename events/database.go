@@ -5,9 +5,9 @@ import "time"
 // StreamDatabase prefixes the stream that says which database serves: database-serving.
 const StreamDatabase = "database-"
 
-// DatabaseAdopted says that from now on one database of PostgreSQL serves, and no other one. A
-// database is named by its cluster, its number there and the timeline of the cluster, which grows
-// with each promotion of a standby. Its token tells it from copies of before.
+// DatabaseAdopted records that from now on one PostgreSQL database serves, and no other one.
+// System, Database and Timeline identify the database. The timeline grows with each promotion of a
+// standby. The token distinguishes the database from older copies of it.
 type DatabaseAdopted struct {
 	System   string    `json:"system"`            // system identifier of the cluster
 	Database uint32    `json:"database"`          // oid of the database

@@ -8,7 +8,7 @@ type Event interface {
 	EventType() string
 }
 
-// The ways by which changes come in.
+// The values of Metadata.Via.
 const (
 	ViaAPI     = "api"
 	ViaCLI     = "cli" // the command line of an operator
@@ -16,7 +16,7 @@ const (
 )
 
 // Metadata is stored beside every event. It names the account and the request that caused the
-// event. The JSON names with a dollar sign are those of EventStoreDB, so that its tools can follow
+// event. EventStoreDB defines the JSON names with a dollar sign. Its tools use them to follow
 // chains of causes.
 type Metadata struct {
 	CorrelationID string `json:"$correlationId,omitempty"` // the first request of the chain
@@ -25,8 +25,8 @@ type Metadata struct {
 	Account     string `json:"account,omitempty"` // id of the acting account; empty for an operator
 	Key         string `json:"key,omitempty"`     // id of the API key that was used, never the key
 	User        string `json:"user,omitempty"`    // id of the person who acted; empty: a key did
-	// Via is the way by which the change came in, one of the constants below. Empty: ViaAPI, or
-	// ViaCLI if Account is empty.
+	// Via is the interface that the change came through: ViaAPI, ViaCLI or ViaConsole. Empty: ViaAPI,
+	// or ViaCLI if Account is empty.
 	Via string `json:"via,omitempty"`
 	// Address is a keyed hash of the caller's address, never the address.
 	Address   string `json:"address,omitempty"`

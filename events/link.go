@@ -24,7 +24,7 @@ func LinkOfHash(hash string) (id string, ok bool) {
 		digits[20:], true
 }
 
-// LinkStream returns the stream of a link: that of a hash if the id is one of LinkOfHash, and
+// LinkStream returns the stream of a link: the stream of a hash if LinkOfHash made the id, and
 // otherwise url-<id>. A link stays in its stream when it is renamed.
 func LinkStream(id string) string {
 	digits, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))

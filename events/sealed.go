@@ -1,6 +1,7 @@
 package events
 
-// What stands in events in place of personal data. Package sealing seals and opens it.
+// Sealed personal data of events, and the texts that replace it. Package sealing seals and opens
+// it.
 
 // Erased replaces the personal data of an erased account or person.
 const Erased = "erased"

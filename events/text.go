@@ -14,7 +14,8 @@ func IsText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// CleanText returns a text that an event may have, with U+FFFD in place of what IsText refuses.
+// CleanText returns a text that an event may have: it replaces control characters and invalid UTF-8
+// with U+FFFD.
 func CleanText(text string) string {
 	if IsText(text) {
 		return text

@@ -3,7 +3,7 @@ package events
 import "time"
 
 // StreamURL prefixes the stream of one link: url-<url id>. Links with generated hashes live in
-// streams of StreamHash, except those that v0.1.0 created, see LinkStream.
+// streams of StreamHash, except links that v0.1.0 created, see LinkStream.
 const StreamURL = "url-"
 
 // URLCreated is the first event of a link.
@@ -23,7 +23,7 @@ type URLCreated struct {
 	Tags []string  `json:"tags,omitempty"` // tag ids
 	At   time.Time `json:"at"`
 
-	SealedNote *Sealed `json:"sealed_note,omitempty"` // stored in place of Note
+	SealedNote *Sealed `json:"sealed_note,omitempty"` // stored instead of Note
 }
 
 // EventType implements Event.
@@ -61,7 +61,7 @@ type URLSettingsChanged struct {
 	SettingsChange
 	At time.Time `json:"at"`
 
-	// SealedNote is stored in place of Note, except if the note is empty.
+	// SealedNote is stored instead of Note, except if the note is empty.
 	SealedNote *Sealed `json:"sealed_note,omitempty"`
 }
 

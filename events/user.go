@@ -48,12 +48,11 @@ type UserErased struct {
 // EventType implements Event.
 func (UserErased) EventType() string { return "user.erased.v1" }
 
-// MemberSet gives a person a role in the account, in place of the one that the person had.
+// MemberSet gives a person a role in the account. The role replaces an earlier one.
 type MemberSet struct {
 	User string `json:"user_id"`
 	Role string `json:"role"` // such as viewer
-	// Group is the group of the issuer by which the person has the role, or empty if someone gave
-	// it.
+	// Group is the group of the issuer that gives the person the role. Empty: someone gave the role.
 	Group string    `json:"group,omitempty"`
 	At    time.Time `json:"at"`
 }

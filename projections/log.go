@@ -11,14 +11,13 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrOtherLog means that the read models were built from another log than that of the event store.
-// The service needs an empty database, or the event store that belongs to this one.
+// ErrOtherLog means that the read models were not built from the log of the event store. The
+// service needs an empty database, or the event store that belongs to the database.
 var ErrOtherLog = errors.New("the database belongs to another log")
 
-// CheckLog returns ErrOtherLog if the read models of the database were built from another log than
-// that of the event store, because the checkpoints are positions in that log. It assigns the log to
-// a database that has none yet. A log without accounts cannot be told from another one; then
-// CheckLog returns false.
+// CheckLog returns ErrOtherLog if the read models of the database were not built from the log of
+// the event store: their checkpoints are positions in another log. It assigns the log to a database
+// that has none yet. A log without accounts cannot be identified; then CheckLog returns false.
 func CheckLog(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 ) (known bool, err error) {

@@ -114,16 +114,15 @@ func RestoreKeys(
 	return restored, done, err
 }
 
-// Rebuild builds the next generation of projections beside those that serve, as rebuild.Run does.
-// It returns ErrOtherLog if the database belongs to another log.
+// Rebuild builds the next generation of projections while the current ones serve, as rebuild.Run
+// does. It returns ErrOtherLog if the database belongs to another log.
 func Rebuild(
 	ctx context.Context, cfg engine.Config, names []string, report func([]status.Progress),
 ) error {
 	return RebuildJudged(ctx, cfg, names, nil, report)
 }
 
-// RebuildJudged is Rebuild with words by which the clicks that were recorded before are judged, if
-// they are not nil.
+// RebuildJudged is Rebuild, and judges the clicks recorded so far by words if words is not nil.
 func RebuildJudged(
 	ctx context.Context, cfg engine.Config, names []string, words *robots.Table,
 	report func([]status.Progress),
@@ -189,8 +188,8 @@ func Verify(
 	return result, err
 }
 
-// DeadLetters lists the events that a projection has set aside, oldest first. With an empty name it
-// lists those of all projections.
+// DeadLetters lists the events that a projection has set aside, oldest first. An empty name stands
+// for all projections.
 func DeadLetters(
 	ctx context.Context, db *readmodel.DB, name string,
 ) ([]readmodel.DeadLetter, error) {

@@ -10,7 +10,7 @@ import (
 
 // BatchLinks returns the ids of the links that a call of the API changed, including links deleted
 // since: at most limit ids that follow after, in the order of the ids. With the nil account it
-// returns those of all accounts.
+// returns links of all accounts.
 func (q *DB) BatchLinks(
 	ctx context.Context, account, batch, after uuid.UUID, limit int,
 ) ([]uuid.UUID, error) {
@@ -29,7 +29,8 @@ func (q *DB) BatchLinks(
 	return ids, nil
 }
 
-// BatchLink is a link that a call of the API changed, as it is now or was when it was deleted.
+// BatchLink is the current state of a link that a call of the API changed, or the last state of a
+// deleted one.
 type BatchLink struct {
 	Hash    string `bun:"hash"`
 	LongURL string `bun:"long_url"`

@@ -28,7 +28,7 @@ type Link struct {
 	Visited      bool       `bun:"visited"`    // ever, also before a reset of the stats
 	CreatedAt    time.Time  `bun:"created_at"` // UTC
 	ModifiedAt   time.Time  `bun:"modified_at"`
-	// Revision is that of the last event of the link's stream that this row contains.
+	// Revision is the revision of the last event of the link's stream that this row contains.
 	Revision int64 `bun:"revision"`
 }
 

@@ -34,7 +34,7 @@ const TagsThen = `SELECT id, label FROM (
 		WHERE account_id = ?0 AND since <= ?1 ORDER BY tag_id, since DESC) AS tag
 	WHERE label IS NOT NULL`
 
-// TagsAt returns the tags of an account at a time. Those of a past moment have no order.
+// TagsAt returns the tags of an account at a time. Tags at a past moment have no order.
 func (q *DB) TagsAt(ctx context.Context, account uuid.UUID, at asof.Time) ([]Tag, error) {
 	if !at.Past() {
 		return q.Tags(ctx, account)

@@ -2,8 +2,8 @@ package robots
 
 import "time"
 
-// Judgement judges the clicks up to a time by the words of a table, in place of the verdicts that
-// they were recorded with. A nil *Judgement judges none.
+// Judgement judges the clicks before a time by the words of a table, and ignores their recorded
+// verdicts. A nil *Judgement judges no clicks.
 type Judgement struct {
 	Words *Table
 	Until time.Time // clicks of that time and later keep their verdicts

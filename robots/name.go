@@ -16,7 +16,8 @@ const (
 	maxDigits = 4
 )
 
-// ordinary are the programs that most browsers name, in lower case. They tell nobody apart.
+// ordinary are the programs that most browsers name, in lower case. They do not distinguish
+// senders.
 var ordinary = strings.Fields(`
 	mozilla applewebkit webkit khtml like gecko chrome chromium crios safari version mobile
 	mobilesafari tablet firefox fxios focus edg edga edgios edge edgw opr opt opera opera.mini
@@ -24,9 +25,9 @@ var ordinary = strings.Fields(`
 	heytapbrowser vivobrowser ucbrowser yabrowser yowser yptst silk ubuntu debian fedora linux
 	android windows macintosh x11 compatible u en tv language ddg duckduckgo brave gsa`)
 
-// Name returns the names of the programs in an agent, without those that most browsers name, or
-// nothing if there is no other one. It has at most MaxName letters, digits, blanks and signs and
-// four digits, no version, and nothing of what stands in brackets.
+// Name returns the names of the programs in an agent, without the programs that most browsers name,
+// or nothing if there are no others. The result has at most MaxName letters, digits, blanks and
+// signs, at most four digits, no version, and no text in brackets.
 func Name(agent string) string {
 	var name strings.Builder
 	digits := 0
@@ -52,8 +53,7 @@ func Name(agent string) string {
 	return name.String()
 }
 
-// uncommented returns an agent with blanks in place of what stands in brackets. A bracket that
-// nothing closes takes all that follows.
+// uncommented replaces text in brackets with blanks. An unclosed bracket extends to the end.
 func uncommented(agent string) string {
 	text := []byte(agent[:min(len(agent), MaxLength)])
 	depth := 0
@@ -75,8 +75,8 @@ func uncommented(agent string) string {
 
 func isSeparator(r rune) bool { return r <= ' ' || strings.ContainsRune(`;,|"`, r) }
 
-// unversioned returns what a product is called, without its version. It is empty if nothing is left
-// or if the product has other signs than those of names, such as an address of mail.
+// unversioned returns the name of a product without the version. It returns nothing if no name is
+// left or if the product has characters that names do not have, such as a mail address.
 func unversioned(product string) string {
 	for i := range len(product) {
 		b := product[i]
@@ -112,9 +112,9 @@ func countDigits(text string) (n int) {
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// Program returns what a click keeps of the agent of its sender: the name, if it says by the words
-// of the table what the whole agent says, or else nothing. robot is what the table says of the
-// agent, and human whether the click keeps that the agent is a person's but for words of robots.
+// Program returns the name of the program that a click keeps: the Name of the agent if the table
+// gives the same verdict for the name as for the whole agent, or else nothing. robot is the verdict
+// for the agent. human reports whether the click records that LooksHuman is true for the agent.
 func (t *Table) Program(agent string, robot, human bool) string {
 	name := Name(agent)
 	if t.Rejudge(name, robot, human) != robot {
@@ -124,9 +124,9 @@ func (t *Table) Program(agent string, robot, human bool) string {
 }
 
 // Rejudge reports whether the sender of a recorded click is a robot by the words of the table.
-// program, robot and human are as for and from Program. A click without a program keeps its
-// verdict. A program without a word of robots or people is a robot's if it was one, and if it is
-// not known that its agent was that of a person but for its words.
+// program is the result of Program; robot and human are as for Program. A click without a program
+// keeps its verdict. If the program has no word of robots or people, the sender is a robot only if
+// robot is true and human is false.
 func (t *Table) Rejudge(program string, robot, human bool) bool {
 	if program == "" {
 		return robot

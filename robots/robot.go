@@ -18,10 +18,10 @@ const (
 	saysRobot
 )
 
-// IsRobot reports whether an agent is that of a program that fetches addresses by itself, and not
-// that of a person. An agent with a word of robots is a robot's, unless the word stands within a
-// longer word of people, such as bot in Cubot. An agent without is a person's if it has a word of
-// people, or the system and the engine that browsers name. All others are robots'.
+// IsRobot reports whether an agent belongs to a program that fetches addresses by itself, and not
+// to a person. An agent with a word of robots is a robot's, unless the word stands within a longer
+// word of people, such as bot in Cubot. Any other agent is a person's if it has a word of people,
+// or the system and the engine of a browser. All remaining agents are robots'.
 func (t *Table) IsRobot(agent string) bool {
 	agent = lower(agent)
 	switch t.judge(agent) {
@@ -34,7 +34,7 @@ func (t *Table) IsRobot(agent string) bool {
 	}
 }
 
-// LooksHuman reports whether an agent is that of a person but for words of robots in it.
+// LooksHuman reports whether an agent would be a person's without the words of robots in it.
 func (t *Table) LooksHuman(agent string) bool {
 	agent = lower(agent)
 	return t.people.has(agent) || t.isBrowser(agent)

@@ -31,8 +31,8 @@ var sections = []string{ofPeople, ofRobots, ofSystems, ofEngines}
 //go:embed words.txt
 var builtIn string
 
-// Table tells the agents of people from those of robots by the words that they have. It does not
-// change, and is safe for concurrent use.
+// Table distinguishes agents of people and of robots by their words. It does not change, and is
+// safe for concurrent use.
 type Table struct {
 	people, robots, systems, engines *words
 	text                             string // see Text

@@ -57,7 +57,7 @@ func operand(label string) *node {
 	return &node{operation: hasTag, label: label}
 }
 
-// Labels returns the labels of the tags in the expression, as they are written, each spelling once.
+// Labels returns the labels of the tags in the expression as written, each spelling once.
 func (e *Expr) Labels() []string {
 	var labels []string
 	e.root.walk(func(n *node) {

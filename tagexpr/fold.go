@@ -67,5 +67,5 @@ func And(left, right *Expr) *Expr {
 	return &Expr{root: &node{operation: and, left: left.root, right: right.root}}
 }
 
-// CreatedAfter returns the expression that whatever was created after a day matches.
+// CreatedAfter returns the expression that matches links created after a day.
 func CreatedAfter(day time.Time) *Expr { return &Expr{root: &node{operation: after, day: day}} }

@@ -1,5 +1,5 @@
-// Package typed says what people mean by the texts that they type and paste: what of a text is
-// invisible, and which texts are the same one. It imports no other package of Linkledger.
+// Package typed interprets texts that people type and paste: it finds invisible characters, and
+// decides which texts mean the same. It imports no other package of Linkledger.
 package typed
 
 import (
@@ -34,7 +34,7 @@ func Invisible(r rune) bool {
 }
 
 // Varies reports whether a character only chooses how the one before it looks: variation selectors,
-// and the tags of which emojis of flags are made.
+// and the tag characters in emojis of flags.
 func Varies(r rune) bool {
 	return r >= 0x180b && (unicode.Is(unicode.Variation_Selector, r) ||
 		0xe0020 <= r && r <= 0xe007f)

@@ -1,6 +1,6 @@
 package waiting
 
-// Which dependency does not answer, so that nobody waits for it.
+// Detection of dependencies that do not answer, so that calls do not wait for them.
 
 import (
 	"context"
@@ -40,10 +40,10 @@ type DependencyConfig struct {
 	Logger *slog.Logger
 }
 
-// Dependency knows whether something that calls wait for answers. It learns that from the calls
-// themselves: a dependency that answers somebody is there. If an answer is late, Run tries it, and
-// only if the tries have no answer either, the dependency is lost. The first try that has one finds
-// it again. A process that was suspended, or an answer that takes long, is therefore no outage.
+// Dependency knows whether a dependency of calls answers. It learns that from the calls: a
+// dependency that answers any call is there. If an answer is late, Run tries the dependency. The
+// dependency is lost only if the tries have no answer either, and found again by the first try with
+// an answer. A suspended process or a slow answer is therefore no outage.
 //
 // It is safe for concurrent use, and without Run never lost.
 type Dependency struct {

@@ -1,6 +1,6 @@
-// Package waiting tells whoever started a call what the call waits for. Code that may wait for
-// others names that with During. The caller decides with WithReport who is told. A Dependency ends
-// the waits for what does not answer.
+// Package waiting reports what a call waits for. Code that may wait for a dependency names the
+// dependency with During. The caller chooses with WithReport who receives the reports. A Dependency
+// ends the waits for a dependency that does not answer.
 package waiting
 
 import (
@@ -21,13 +21,13 @@ const (
 // ErrNoAnswer is the reason of a wait without a known one.
 var ErrNoAnswer = errors.New("no answer yet")
 
-// Report receives what a call waits for, and why. It is called again and again while the wait goes
-// on. why is nil when a wait that was reported has ended. It MUST NOT block.
+// Report receives what a call waits for, and why. It is called repeatedly during the wait. why is
+// nil when a reported wait has ended. It MUST NOT block.
 type Report func(ctx context.Context, what string, why error)
 
 type reportKey struct{}
 
-// WithReport returns a context whose calls report what they wait for.
+// WithReport returns a context whose calls report their waits to report.
 func WithReport(ctx context.Context, report Report) context.Context {
 	return context.WithValue(ctx, reportKey{}, report)
 }
@@ -53,8 +53,8 @@ func Say(ctx context.Context, what string, why error) {
 	}
 }
 
-// During calls do, and reports what it waits for if do takes longer than Patience. why finds out
-// the reason; it may return nil, and may itself be nil.
+// During calls do, and reports a wait for the dependency what if do takes longer than Patience. why
+// returns the reason; it may return nil, and may itself be nil.
 func During(
 	ctx context.Context, what string, why, do func(context.Context) error,
 ) error {

@@ -10,10 +10,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// accountFilter selects the events of one account: those of the account itself, its tags, its links
-// and their hashes, and its use of limits. It MUST be given the log from its start, because only
-// the creation of a link names the account. Clicks are not selected, because one event has clicks
-// of many accounts.
+// accountFilter selects the events of one account, its tags, its links with their hashes, and its
+// use of limits. It MUST be given the log from its start, because only the creation of a link names
+// the account. Clicks are not selected, because one event has clicks of many accounts.
 type accountFilter struct {
 	account string
 	links   map[uuid.UUID]struct{}

@@ -95,7 +95,7 @@ type content struct {
 	partial  int    // length of a last line without a line end
 	line     []byte // buffer of a line
 
-	each func(at Position, leaf tlog.Hash) // is given each event; nil: nobody
+	each func(at Position, leaf tlog.Hash) // is called with each event; may be nil
 }
 
 // read reads lines until the end of the file. It ignores a last line without a line end.

@@ -44,7 +44,7 @@ func checkTexts(eventType string, body []byte) error {
 // escapedNUL is NUL in a JSON text, and escapedReplacement the character that replaces it.
 var escapedNUL, escapedReplacement = []byte(`\u0000`), []byte(`\ufffd`)
 
-// withoutNUL returns a JSON text with U+FFFD in place of NUL.
+// withoutNUL replaces each NUL in a JSON text with U+FFFD.
 func withoutNUL(body []byte) []byte {
 	if !bytes.Contains(body, escapedNUL) {
 		return body
@@ -64,7 +64,7 @@ func withoutNUL(body []byte) []byte {
 
 // hasOddText reports whether the output of encoding/json has a text that events.IsText refuses.
 // encoding/json escapes C0 controls, and writes \ufffd for an invalid byte, but not for U+FFFD
-// itself. It writes DEL and C1 controls as they are.
+// itself. It does not escape DEL and C1 controls.
 func hasOddText(body []byte) bool {
 	const del, c1 = 0x7f, 0xc2 // U+0080 to U+009F begin with the byte C2
 	if bytes.IndexByte(body, del) >= 0 {

@@ -124,7 +124,7 @@ func (s *streamsService) Tombstone(
 	return s.writes.Tombstone(ctx, req)
 }
 
-// Read serves reads and subscriptions. Its response has the header date, as that of EventStoreDB.
+// Read serves reads and subscriptions. Its response has the header date, as in EventStoreDB.
 func (s *streamsService) Read(req *streams.ReadReq, call streams.Streams_ReadServer) error {
 	now := time.Now().UTC().Format(http.TimeFormat)
 	if err := call.SetHeader(metadata.Pairs("date", now)); err != nil {

@@ -44,7 +44,7 @@ func (s *Store) checkUser(ctx context.Context, name string) error {
 
 // GrantLog gives a user or role the right to read the log of all streams, which by default only
 // administrators of EventStoreDB have. It keeps the other rights, and retries if they are changed
-// concurrently. It returns ErrDenied if the credentials of the Store are not those of an
+// concurrently. It returns ErrDenied if the credentials of the Store do not belong to an
 // administrator, and ErrNoUser if there is no such user or role.
 func (s *Store) GrantLog(ctx context.Context, reader string) (metadata.LogReaders, error) {
 	if err := s.checkUser(ctx, reader); err != nil {

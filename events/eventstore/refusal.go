@@ -8,7 +8,7 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// refusalStream is the stream of the appends of no events by which Refusal asks. It never exists.
+// refusalStream is the stream to which Refusal appends no events. It never exists.
 const refusalStream = "refusal"
 
 // refusal is why the event store has refused the last append with ErrRefusesWrites.

@@ -37,7 +37,7 @@ type Write struct {
 	Events   []events.Event
 }
 
-// EventID returns the id of the event with that index among those that the command appends to the
+// EventID returns the id of the event with an index among the events that a command appends to a
 // stream.
 func EventID(command uuid.UUID, stream string, index int) uuid.UUID {
 	return uuid.NewSHA1(command, []byte(stream+"/"+strconv.Itoa(index)))
@@ -52,8 +52,7 @@ type Appended struct {
 // Config configures a Store.
 type Config struct {
 	URL string // such as esdb://host:2113?tls=false; may name a cluster
-	// Dial connects to the only node of URL in place of the network. If nil, the Store uses the
-	// network.
+	// Dial connects to the only node of URL. If nil, the Store connects over the network.
 	Dial func(context.Context) (net.Conn, error)
 	// AttemptTimeout bounds one attempt of a call; 0 means 5 s. A longer attempt indicates a dead
 	// connection (a firewall that drops packets, a stopped process), so the call is retried over a

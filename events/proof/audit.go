@@ -18,8 +18,8 @@ import (
 type StoredTree struct {
 	Size int64               // leaves
 	UpTo eventstore.Position // the tree contains all events up to here
-	// Leaves returns the concatenated hashes of some consecutive leaves, the first of which has the
-	// index from. It returns none if they are missing.
+	// Leaves returns the concatenated hashes of some consecutive leaves, beginning with the leaf at
+	// the index from. It returns none if they are missing.
 	Leaves func(ctx context.Context, from int64) ([]byte, error)
 }
 
@@ -31,7 +31,7 @@ type Place struct {
 	Revision eventstore.Revision
 	Type     string
 	Time     time.Time // when it was recorded
-	End      bool      // the log ends before Index; the other fields are those of its last event
+	End      bool      // the log ends before Index; the other fields describe its last event
 }
 
 // Suspect names what was altered.

@@ -7,9 +7,9 @@
 // event store itself, whose names begin with $. A leaf is the line of the event in an ndjson
 // export, without the line end (see package leaf): position, stream, revision, id, type, time and
 // the stored bytes of metadata and data. An export of the whole log therefore contains all leaves,
-// and the root hash in its manifest is that of the tree over the same number of events. Linkledger
-// deletes no stream and removes no event from the log. If the event store is made to do so, the
-// tree shows it.
+// and its manifest has the root hash of the tree over the same number of events. Linkledger deletes
+// no stream and removes no event from the log. If the event store is made to do so, the tree shows
+// it.
 //
 // # Heads
 //
@@ -22,6 +22,6 @@
 // # Proofs
 //
 // A file of proofs consists of lines of JSON. The first line has the signed head. The last field of
-// every line of an event is the event, byte for byte as it is hashed. A file is verified with the
-// public key alone.
+// every line of an event is the event, with exactly the bytes that are hashed. A file is verified
+// with the public key alone.
 package proof

@@ -18,7 +18,7 @@ import (
 // below it.
 const maxLine = 64 << 20
 
-// ErrUnproven means that a file does not prove what it claims. The error names the place and the
+// ErrUnproven means that a file does not prove its claims. The error names the place and the
 // reason.
 var ErrUnproven = errors.New("the proof does not hold")
 
@@ -131,8 +131,8 @@ func (w *Writer) Event(r eventstore.Recorded, index int64) error {
 	return err
 }
 
-// append appends the line without its end. It writes the event byte for byte as it is hashed, which
-// json.Marshal does not guarantee.
+// append appends the line without its end. It writes exactly the bytes of the event that are
+// hashed, which json.Marshal does not guarantee.
 func (l eventLine) append(line []byte) ([]byte, error) {
 	proof, err := json.Marshal(l.Proof)
 	return fmt.Appendf(line, `{"index":%d,"proof":%s,"event":%s}`, l.Index, proof, l.Event), err

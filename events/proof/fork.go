@@ -1,17 +1,17 @@
 package proof
 
-// A log that was restored from an older backup and then written on is told from one in which events
-// were altered: what follows the first difference is new, and nothing of it was in the log before.
+// A log forks if it is restored from an older backup and then written to. Unlike an altered log, a
+// fork has no event of the stored tree after the first difference.
 
 import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// forkWindow is how many events after the first difference are compared. Where an event was
-// changed, removed or inserted, those that follow it are the same, at most shifted by some places.
+// forkWindow is how many events after the first difference are compared. If an event was changed,
+// removed or inserted, the events after it are the same, at most shifted by some places.
 const forkWindow = 4096
 
-// fork collects what log and stored tree have from their first difference on.
+// fork collects the leaves of log and stored tree from their first difference on.
 type fork struct {
 	agreed *Place             // the last event before the difference; nil: none
 	log    map[tlog.Hash]bool // the first leaves of the log
@@ -30,8 +30,8 @@ func (f *fork) addStored(hash tlog.Hash) {
 	}
 }
 
-// is reports whether log and tree have no event in common after the difference. Where one event
-// differs from one other, nothing tells, and it is not.
+// is reports whether log and tree have no event in common after the difference. It returns false if
+// each has only one event there, because that may be a fork or an alteration.
 func (f *fork) is() bool {
 	for _, hash := range f.stored {
 		if f.log[hash] {

@@ -156,8 +156,7 @@ func Open(e events.Event, key *Key, stream string) (events.Event, error) {
 	return withPersonal(e, text, sealed)
 }
 
-// Erase returns an event with events.Erased in place of its personal data, whether the data is
-// sealed or not.
+// Erase returns an event whose personal data, sealed or not, is replaced with events.Erased.
 func Erase(e events.Event) events.Event {
 	if !HasPersonal(e) {
 		return e
@@ -174,7 +173,7 @@ func Erase(e events.Event) events.Event {
 	return event
 }
 
-// Lose returns an event with events.LostKey in place of its sealed personal data.
+// Lose returns an event whose sealed personal data is replaced with events.LostKey.
 func Lose(e events.Event) events.Event {
 	sealed := SealedOf(e)
 	if known, ok := e.(events.UserKnown); ok {

@@ -27,7 +27,7 @@ func Projection() projection.Definition {
 }
 
 // accountFold updates the tables of accounts, their keys and members, and of people. It holds the
-// accounts and people that a batch touches, as they are after the events applied so far.
+// state of the accounts and people that a batch touches, after the events applied so far.
 type accountFold struct {
 	rows    map[uuid.UUID]*readmodel.Account
 	keys    accountKeys

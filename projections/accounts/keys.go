@@ -13,7 +13,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountKeys are the working keys of the accounts that a batch touches, and those that it revokes.
+// accountKeys are the working keys of the accounts that a batch touches, and the keys that it
+// revokes.
 type accountKeys map[keyID]*changedKey
 
 type keyID struct {
@@ -44,7 +45,7 @@ func keysOf(batch []projection.Event) []string {
 	return ids
 }
 
-// read queues the query for the keys of accounts: those that work and those with the ids, or all.
+// read queues the query for keys of accounts: working keys and keys with the ids, or all keys.
 func (k accountKeys) read(
 	s *sqlbatch.Batch, accounts sqlbatch.UUIDs, ids []string, all bool,
 ) {

@@ -11,7 +11,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountMembers are the members of the accounts that a batch touches, and those that it removes.
+// accountMembers are the members of the accounts that a batch touches, and the members that it
+// removes.
 type accountMembers map[memberID]*changedMember
 
 type memberID struct{ account, user uuid.UUID }

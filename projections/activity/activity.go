@@ -34,11 +34,12 @@ func Projection() projection.Definition {
 	}
 }
 
-// fold updates the table of calls. It holds the calls that a batch of events belongs to, as they
-// are after the events applied so far.
+// fold updates the table of calls. It holds the state of the calls that a batch of events belongs
+// to, after the events applied so far.
 type fold struct {
 	calls map[uuid.UUID]*call
-	// decoded has the metadata so far. All events of a call have the same but for the causation.
+	// decoded has the metadata so far. All events of a call have the same metadata, except for the
+	// causation.
 	decoded map[callText]*metadata
 }
 
@@ -181,7 +182,7 @@ func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
 }
 
-// way returns the way by which the call came in.
+// way returns Metadata.Way of the call.
 func (m *metadata) way() string {
 	return storable(events.Metadata{Via: m.Via, Account: m.Account}.Way())
 }

@@ -1,3 +1,3 @@
-// Package activity is the projection of the calls that have changed something: who made each of
-// them, when, by which key, and what it changed.
+// Package activity is the projection of the calls that have changed something, with the caller,
+// time, API key and changes of each call.
 package activity

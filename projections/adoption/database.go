@@ -1,6 +1,6 @@
 package adoption
 
-// What the guard reads of a database and writes into it, over a connection that nobody uses yet.
+// The reads and writes of the guard in a database, over a connection that is not in use yet.
 
 import (
 	"context"

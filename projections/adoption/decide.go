@@ -48,12 +48,12 @@ const (
 	Adopt          // it may take the place of the one that was adopted last
 )
 
-// Decide returns what a node does with a database. Replace is the number of the adoption that an
+// Decide returns what a node does with a database. replace is the number of the adoption that an
 // operator lets any database replace, or 0.
 //
 // A database of another cluster or number without events in its read models is new, or was made of
-// a dump of the keys. There is nothing in it that could be old but the keys, which somebody has
-// just loaded, so it is adopted.
+// a dump of the keys. It contains nothing that could be old except the keys, which were just
+// loaded, so it is adopted.
 func Decide(serving Serving, found Found, replace int64) Verdict {
 	same := found.System == serving.System && found.Database == serving.Database
 	switch {
@@ -75,9 +75,9 @@ func Decide(serving Serving, found Found, replace int64) Verdict {
 // or its primary. A later token, which is not in the log, was given up.
 func (f Found) follows(token string) bool { return f.Token == token || f.Former == token }
 
-// pending reports whether the token was made for this very database after that of the log, and the
-// process ended before the log had it. A standby that was promoted since then makes its own: two of
-// them MUST NOT have the same.
+// pending reports whether the token was made for this very database after the token of the log, and
+// the process ended before the log had it. A standby that was promoted since then makes its own:
+// two of them MUST NOT have the same.
 func (f Found) pending(token string) bool {
 	return f.Token != "" && f.Token != token && f.Former == token && f.Made == f.Timeline
 }

@@ -264,8 +264,8 @@ func read(last eventstore.Recorded) (Serving, error) {
 }
 
 // Start lets the guard adopt databases. The caller then MUST replace the connections of before.
-// With replace the next database that is met may take the place of any other one, because the
-// caller has just made its keys.
+// With replace, the next database may replace any other one, because the caller has just made its
+// keys.
 func (g *Guard) Start(replace bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -24,7 +24,8 @@ func dayOf(at time.Time) Day {
 }
 
 // EachCounted calls count for each click of a batch that counts, with its link and day. Clicks of
-// robots do not count. A judgement says which they are; nil: those that were recorded as such.
+// robots do not count. The judgement decides whether a click is a robot's; if it is nil, the
+// recorded verdict does.
 func EachCounted(
 	batch events.ClicksRecorded, judgement *robots.Judgement,
 	count func(link uuid.UUID, click events.Click, on Day),
@@ -37,7 +38,7 @@ func EachCounted(
 		if err := projection.CheckTime(click.At); err != nil {
 			return fmt.Errorf("click %d: %w", i, err)
 		}
-		// Only a robot whose agent is otherwise that of a person has a system.
+		// A click of a robot has an OS only if LooksHuman is true for its agent.
 		if !judgement.IsRobot(click.At, click.Program, click.Bot, click.OS != "") {
 			count(link, click, dayOf(click.At))
 		}

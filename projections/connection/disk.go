@@ -19,8 +19,9 @@ import (
 // whose writes fail try again after 1.5 s at the latest.
 const diskDoubt = 3 * time.Second
 
-// fileAccess are the source files of PostgreSQL that read and write its files. A read-only file
-// system has the code of a missing right, and a used-up quota that of an internal error.
+// fileAccess are the source files of PostgreSQL that read and write its files. PostgreSQL reports a
+// read-only file system with the code of a missing right, and an exhausted quota with the code of
+// an internal error.
 var fileAccess = []string{"md.c", "fd.c", "xlog.c", "buffile.c", "slru.c"}
 
 // Disk knows whether the disk of PostgreSQL takes writes. It is safe for concurrent use.

@@ -74,7 +74,7 @@ func takeSettings(cfg *pgx.ConnConfig) map[string]string {
 	return given
 }
 
-// Set makes new connections of a configuration have settings, after those of earlier calls.
+// Set applies settings to new connections of a configuration, after the settings of earlier calls.
 func Set(cfg *pgx.ConnConfig, settings map[string]string) {
 	if len(settings) == 0 {
 		return

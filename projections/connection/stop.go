@@ -45,8 +45,8 @@ func (s *stopper) HandleCancel(context.Context) {
 	}()
 }
 
-// HandleUnwatchAfterCancel implements ctxwatch.Handler. A connection whose request has no answer is
-// left with the deadline in the past, so that nobody uses it again.
+// HandleUnwatchAfterCancel implements ctxwatch.Handler. If the request has no answer, the
+// connection keeps a deadline in the past and cannot be used again.
 func (s *stopper) HandleUnwatchAfterCancel() {
 	select {
 	case <-s.asked:

@@ -34,7 +34,7 @@ type Watch struct {
 
 	mu    sync.Mutex
 	tries []*pgconn.Config   // one for each host
-	ends  map[*socket]func() // of open connections and of those that are being made
+	ends  map[*socket]func() // of connections that are open or being made
 }
 
 // NewWatch returns a watch of no connections.
@@ -92,7 +92,7 @@ func (w *Watch) through(dial pgconn.DialFunc) pgconn.DialFunc {
 			return nil, w.explain(err)
 		}
 		s.Conn = conn
-		w.keep(s, func() { _ = conn.Close() }) // whoever waits sees the error
+		w.keep(s, func() { _ = conn.Close() }) // a waiting call sees the error
 		if lost := w.answers.Lost(); lost != nil {
 			return nil, errors.Join(lost, s.Close())
 		}
@@ -157,7 +157,7 @@ func ask(ctx context.Context, host *pgconn.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(ctx) }() // nobody uses it any more
+	defer func() { _ = conn.Close(ctx) }() // it is no longer used
 	return conn.Exec(ctx, "SELECT 1").Close()
 }
 

@@ -37,7 +37,7 @@ func (l *leaseholder) retry(ctx context.Context) {
 // retrySome tries the dead letters of the next streams after one, in the order of their names. It
 // returns the last of them, or the empty string if there are no more.
 //
-// deadletter.Retry ends the lease if it succeeds, so this process is elected again and goes on
+// deadletter.Retry ends the lease if it succeeds, so this process is elected again and continues
 // without these dead letters.
 func (l *leaseholder) retrySome(ctx context.Context, after string) (last string) {
 	failed := func(err error) string {

@@ -12,7 +12,7 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountHistory is an account as it is now, with the versions of it to write.
+// accountHistory is the current state of an account, with its versions to write.
 type accountHistory struct {
 	now      readmodel.Account
 	versions map[int64]readmodel.Account // by the moment from which they are valid

@@ -34,8 +34,9 @@ func Projection() projection.Definition {
 	}
 }
 
-// historyFold updates the versions of links, tags and accounts. It holds those that a batch
-// touches, as they are after the events applied so far, with the versions to write.
+// historyFold updates the versions of links, tags and accounts. It holds the state of the links,
+// tags and accounts that a batch touches, after the events applied so far, with the versions to
+// write.
 type historyFold struct {
 	clocks   map[uuid.UUID]*accountClock
 	links    map[uuid.UUID]*linkHistory

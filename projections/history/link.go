@@ -14,8 +14,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// linkHistory holds the latest version and search text of a link as they were before a batch, and
-// those that the batch adds.
+// linkHistory holds the latest version and search text of a link before a batch, and the versions
+// and texts that the batch adds.
 type linkHistory struct {
 	created  bool // by the batch: the tables have no row of the link
 	versions []*linkVersion
@@ -33,13 +33,13 @@ type linkVersion struct {
 	span
 }
 
-// searchText is the hash and the text by which queries find a live link.
+// searchText is the hash and the text of a live link for searches.
 type searchText struct {
 	span
 	hash, text string
 }
 
-// link returns a copy of the link as it is now, or nil if it does not exist.
+// link returns a copy of the current link, or nil if it does not exist.
 func (l *linkHistory) link() *readmodel.Link {
 	if l == nil {
 		return nil
@@ -137,7 +137,7 @@ func readLinks(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*link
 func writeLinks(s *sqlbatch.Batch, links map[uuid.UUID]*linkHistory) {
 	var newVersions, versions []*linkVersion
 	var newTexts, texts []*textVersion
-	// The order is that of the indexes.
+	// The indexes have this order.
 	inOrder := slices.SortedFunc(maps.Values(links), func(a, b *linkHistory) int {
 		x, y := a.versions[0], b.versions[0]
 		return cmp.Or(
@@ -176,7 +176,7 @@ func writeLinks(s *sqlbatch.Batch, links map[uuid.UUID]*linkHistory) {
 	}
 }
 
-// versionColumns are those of the table link_versions.
+// versionColumns are the columns of the table link_versions.
 var versionColumns = append(
 	sqlbatch.Within(
 		slices.Concat(linkrow.ID, linkrow.Mutable, linkrow.Owner, linkrow.Created),
@@ -198,7 +198,7 @@ type textVersion struct {
 	searchText
 }
 
-// textColumns are those of the table text_versions.
+// textColumns are the columns of the table text_versions.
 var textColumns = sqlbatch.Columns[textVersion]{
 	sqlbatch.UUIDColumn("link_id", func(t *textVersion) *uuid.UUID { return &t.link.ID }),
 	sqlbatch.BigintColumn("since", func(t *textVersion) *int64 { return &t.since }),

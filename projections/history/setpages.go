@@ -85,9 +85,9 @@ func (t *pageColumns) add(key setBlock, order int, changes []setChange) {
 }
 
 // Write queues one statement that adds each run of changes to the last page of its block, or to a
-// new page. It is one statement because the bits of a page are those of the page before it, with
-// the changes since then: it reads the last page in the table, and applies the runs of the batch to
-// it in their order with a window of XOR.
+// new page. One statement is necessary because the bits of a page are the bits of the previous page
+// with the changes since then. The statement reads the last page in the table, and applies the runs
+// of the batch to it in their order with XOR over a window.
 func (p pageFold) Write(s *sqlbatch.Batch) {
 	if len(p) == 0 {
 		return

@@ -74,8 +74,8 @@ func (k *Keys) EraseAccountKey(ctx context.Context, account string) error {
 	return nil
 }
 
-// execDurably executes a statement and returns once a crash of the database cannot undo it,
-// whatever the settings of the connection. What it changes is then in the copy, if there is one.
+// execDurably executes a statement and returns once a crash of the database cannot undo it, for any
+// settings of the connection. The changes are then in the copy, if there is one.
 func (k *Keys) execDurably(
 	ctx context.Context, changed change, statement string, args ...any,
 ) error {

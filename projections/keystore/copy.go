@@ -3,10 +3,9 @@ package keystore
 // The copy of the schema linkledger_keys that linkledger dev keeps beside its PostgreSQL, so that
 // the keys outlive a cluster that no installed PostgreSQL can read.
 //
-// A change is in the copy before it is committed, and so before anybody can use or answer it. A
-// lock makes the order of the copies that of the commits. A process that is killed in between
-// leaves a change in the copy that nobody has seen: a key that seals nothing, an erasure that the
-// log has.
+// A change is in the copy before it is committed, and so before a process can use or acknowledge
+// it. A lock keeps copies and commits in the same order. A process that is killed in between leaves
+// an unused change in the copy: a key that seals nothing, or an erasure that the log has.
 
 import (
 	"context"
@@ -142,9 +141,9 @@ func rowsOf(ctx context.Context, tx pgx.Tx, table string) ([]string, error) {
 	return pgx.CollectRows(found, pgx.RowTo[string])
 }
 
-// CopyAll brings the copy to the state of the database, whoever has changed it. Keys that only the
-// copy has come to the database, and keys that were erased in one of both are erased in the other.
-// It does nothing if the server names no copy.
+// CopyAll brings the copy to the state of the database, also after changes by other programs. It
+// adds keys that only the copy has to the database, and erases keys that were erased in either of
+// the two. It does nothing if the server names no copy.
 func (k *Keys) CopyAll(ctx context.Context) error {
 	return k.copyTables(ctx, append([]string{keyfile.AccountKeys}, keyfile.WholeTables()...))
 }

@@ -20,8 +20,8 @@ const lostKeys = "lost-keys"
 // are.
 const LostKeysQuery = "SELECT value FROM linkledger_keys.secrets WHERE name = '" + lostKeys + "'"
 
-// Lost says which keys are lost: those of before a time, and with them what they had sealed up to a
-// commit position of the log. The zero value says that none are.
+// Lost describes the lost keys: all keys from before At, and with them the data that they had
+// sealed up to the commit position UpTo of the log. The zero value means that no keys are lost.
 type Lost struct {
 	UpTo uint64
 	At   time.Time
@@ -36,8 +36,9 @@ func ParseLost(value []byte) (Lost, error) {
 	return Lost{UpTo: binary.BigEndian.Uint64(value), At: time.Unix(seconds, 0).UTC()}, nil
 }
 
-// CreateWithoutKeys is Create for a log that was written with keys that are lost: what they have
-// sealed up to a commit position stays unreadable, and is told from what was tampered with.
+// CreateWithoutKeys is Create for a log that was written with keys that are lost. The data that
+// they sealed up to a commit position stays unreadable, and counts as lost and not as tampered
+// with.
 func (k *Keys) CreateWithoutKeys(ctx context.Context, upTo uint64) error {
 	value := binary.BigEndian.AppendUint64(nil, upTo)
 	//nolint:gosec // not negative

@@ -65,8 +65,8 @@ func (k *Keys) Update(ctx context.Context) error {
 	return k.Create(ctx)
 }
 
-// haveTables reports whether the schema has the tables that each version has. Others are those of
-// later versions.
+// haveTables reports whether the schema has the tables that every version has. Only later versions
+// have the other tables.
 func (k *Keys) haveTables(ctx context.Context) (have bool, err error) {
 	const query = "SELECT to_regclass('linkledger_keys.account_keys') IS NOT NULL " +
 		"AND to_regclass('linkledger_keys.secrets') IS NOT NULL"
@@ -100,7 +100,7 @@ func (k *Keys) Create(ctx context.Context) error {
 	return nil
 }
 
-// explain returns ErrMissing in place of the error that a table does not exist.
+// explain replaces the error that a table does not exist with ErrMissing.
 func explain(err error) error {
 	const undefinedTable = "42P01"
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == undefinedTable {

@@ -1,5 +1,5 @@
-// Package level tells up to which position of the log read models have to be, so that what they do
-// not show is not there: it compares them with the log as it is now.
+// Package level finds the position of the log that a read model has to reach before a row that it
+// lacks is known not to exist. It compares the read model with the current log.
 //
 // A read model that lacks a link proves nothing by itself. The link may have been answered, and its
 // event not be applied yet: the projection may be paused, have no owner, or be unable to write. The
@@ -22,7 +22,7 @@ import (
 const (
 	// Timeout is how long a caller waits for the log.
 	Timeout = 1500 * time.Millisecond
-	// pause is the least time between two looks at the log, whoever asks for them.
+	// pause is the least time between two looks at the log, for all callers together.
 	pause = 4 * time.Millisecond
 )
 
@@ -42,7 +42,7 @@ type Log struct {
 	latest, seen eventstore.Position
 }
 
-// look is one look at the log, with those who wait for it.
+// look is one look at the log, with the result for the callers that wait for it.
 type look struct {
 	from   eventstore.Position // the highest checkpoint of a caller
 	done   chan struct{}       // closed when the rest is valid
@@ -113,7 +113,7 @@ func (l *Log) join(ctx context.Context, checkpoint eventstore.Position) *look {
 	return joined
 }
 
-// run looks at the log until nobody waits.
+// run looks at the log until no caller waits.
 func (l *Log) run(ctx context.Context) {
 	for {
 		l.mu.Lock()

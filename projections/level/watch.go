@@ -18,8 +18,8 @@ import (
 // watchInterval is how often a Watch compares the read models with the log.
 const watchInterval = time.Second
 
-// late is how old an event is that a read model lacks before callers are told. Clicks may wait for
-// two seconds to be counted together.
+// late is the age at which an event that a read model lacks is reported to callers. Clicks may wait
+// for two seconds to be counted together.
 const late = 3 * time.Second
 
 // Watch watches whether the read models that serve fit the log: whether the log has the events that

@@ -16,13 +16,13 @@ type Columns = sqlbatch.Columns[readmodel.Link]
 
 type link = readmodel.Link
 
-// The columns that the tables of links share. A setting of a link is a row of Mutable.
+// The columns that the tables of links share. Each setting of a link is a column in Mutable.
 var (
-	// ID is the key by which an update finds its row.
+	// ID is the key of a row for updates.
 	ID = Columns{
 		sqlbatch.UUIDColumn("id", func(l *link) *uuid.UUID { return &l.ID }),
 	}
-	// Owner says which link of which account a row is.
+	// Owner has the account of a link, and the number of the link in the account.
 	Owner = Columns{
 		sqlbatch.UUIDColumn("account_id", func(l *link) *uuid.UUID { return &l.AccountID }),
 		sqlbatch.IntegerColumn("number", func(l *link) *int { return &l.Number }),

@@ -18,7 +18,7 @@ const ToggleSets = `
 	ON CONFLICT (account_id, name, block) DO UPDATE SET bits =
 		CASE s.name WHEN 'visited' THEN s.bits | EXCLUDED.bits ELSE s.bits # EXCLUDED.bits END`
 
-// Toggled returns the names of the sets that are in exactly one of before and after.
+// Toggled returns the names of the sets that either before or after has, but not both.
 func Toggled(before, after []string) []string {
 	var names []string
 	for _, name := range before {

@@ -49,8 +49,8 @@ func outlasts(e events.Event) bool {
 	return events.IsErasure(e)
 }
 
-// linkFold updates the links and their clicks. It holds the links that a batch touches, as they are
-// after the events applied so far.
+// linkFold updates the links and their clicks. It holds the state of the links that a batch
+// touches, after the events applied so far.
 type linkFold struct {
 	loader *linkLoader // nil: the tables are not filled in bulk
 	rows   map[uuid.UUID]*readmodel.Link

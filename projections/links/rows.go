@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// columns are those of the table links.
+	// The columns of the table links.
 	columns = slices.Concat(linkrow.ID, linkrow.Mutable, linkrow.Owner, linkrow.Created,
 		linkrow.Columns{
 			sqlbatch.BigintColumn(

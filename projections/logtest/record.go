@@ -14,7 +14,7 @@ import (
 // WithNUL is a text as projections read it that v0.1.0 stored with NUL.
 const WithNUL = "nul:\ufffd"
 
-// Noon is the time of events of which the time does not matter.
+// Noon is the time of events whose time does not matter.
 var Noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
 // Stored returns the body of an event as former versions have stored it, with control characters.

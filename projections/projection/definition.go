@@ -42,8 +42,8 @@ type Given struct {
 	Judgement *robots.Judgement  // of clicks; nil: they keep their verdicts
 }
 
-// Folds creates the folds of one generation, one for each batch. It holds what they share, such as
-// the keys of accounts.
+// Folds creates the folds of one generation, one for each batch. It holds their shared state, such
+// as the keys of accounts.
 type Folds interface {
 	Next() Fold
 	// Loader returns the source of the folds for a bulk load. If it returns nil, Next is used.
@@ -73,7 +73,7 @@ func FoldsOf(of func() Fold) func(Given) Folds {
 	return FoldsGiven(func(Given) Fold { return of() })
 }
 
-// FoldsGiven is FoldsOf for folds that need what they are given.
+// FoldsGiven is FoldsOf for folds that need a Given.
 func FoldsGiven(of func(Given) Fold) func(Given) Folds {
 	return func(given Given) Folds { return independent(func() Fold { return of(given) }) }
 }

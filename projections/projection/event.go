@@ -62,7 +62,7 @@ func (p Definition) Detached(r eventstore.Recorded, index int) (Event, bool) {
 }
 
 // Independent reports whether the events of a stream do not depend on each other, so that the
-// others are applied if one is set aside. A stream of clicks has those of all accounts.
+// others are applied if one is set aside. A stream of clicks has the clicks of all accounts.
 func Independent(stream string) bool { return strings.HasPrefix(stream, events.StreamClicks) }
 
 // IsForeign reports whether Linkledger did not write an event although the name of its stream has

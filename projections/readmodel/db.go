@@ -33,8 +33,8 @@ type DB struct {
 	Keys *keystore.Keys
 }
 
-// Prepared runs a statement that is always the same but for its arguments. PostgreSQL plans it once
-// for each connection.
+// Prepared runs a statement whose text is always the same. PostgreSQL plans it once for each
+// connection.
 func (db *DB) Prepared(ctx context.Context, statement string, args ...any) (pgx.Rows, error) {
 	return db.Pool.Query(
 		ctx, statement, append([]any{pgx.QueryExecModeCacheStatement}, args...)...,
@@ -65,8 +65,8 @@ func (db *DB) Time(ctx context.Context) (at time.Time, err error) {
 	return at, nil
 }
 
-// Reset replaces the connections of the pools: at once those that nobody uses, the others after
-// their use.
+// Reset replaces the connections of the pools: idle connections at once, the others after their
+// use.
 func (db *DB) Reset() {
 	db.Pool.Reset()
 	db.Writers.Reset()

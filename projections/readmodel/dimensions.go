@@ -7,7 +7,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Dimensions by which clicks are counted.
+// The dimensions of click counts.
 const (
 	DimensionReferrer = "referrer" // host
 	DimensionCountry  = "country"  // ISO 3166-1 code of two letters

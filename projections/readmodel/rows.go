@@ -36,8 +36,8 @@ type Generation struct {
 	CreatedAt   time.Time `bun:"created_at,scanonly"`
 	BuiltAt     time.Time `bun:"built_at,scanonly,nullzero"` // zero: no build of it has ended
 	BuiltPos    int64     `bun:"built_pos,scanonly"`         // the commit position then
-	// Judgement is the number of the row of linkledger_keys.judgements by which clicks are judged.
-	// 0: none; nil: the newest, which is not chosen yet.
+	// Judgement is the number of the row of linkledger_keys.judgements that judges the clicks. 0:
+	// none; nil: the newest, which is not chosen yet.
 	Judgement *int64 `bun:"judgement"`
 }
 
@@ -79,7 +79,7 @@ type Link struct {
 	CreatedAt      time.Time   `bun:"created_at"`
 	ModifiedAt     time.Time   `bun:"modified_at"`
 	Position       int64       `bun:"position"` // commit position of the creation
-	// Revision is that of the last event of the link's stream that is in the row.
+	// Revision is the revision of the last event of the link's stream that is in the row.
 	Revision  int64     `bun:"revision"`
 	DeletedAt time.Time `bun:"deleted_at,nullzero"` // zero: live
 }
@@ -113,7 +113,7 @@ type Visitor struct {
 
 	URLID   uuid.UUID `bun:"url_id,pk,type:uuid"`
 	Visitor string    `bun:"visitor,pk"` // keyed hash
-	// Day is that of the first click, midnight, UTC; zero: the visitor is also stored under another
+	// Day is the day of the first click, midnight, UTC; zero: the visitor is also stored under another
 	// key.
 	Day time.Time `bun:"day,nullzero"`
 }
@@ -158,7 +158,7 @@ type AccountKey struct {
 	CreatedAt      time.Time  `bun:"created_at"`
 	RevokedAt      time.Time  `bun:"revoked_at,nullzero"` // zero: it is not revoked
 	Added          int64      `bun:"added"`               // commit position
-	Ended          int64      `bun:"ended"`               // that of the revocation; 0: none
+	Ended          int64      `bun:"ended"`               // commit position of the revocation; 0: none
 }
 
 // AccountMember is a row of account_members.
@@ -168,7 +168,7 @@ type AccountMember struct {
 	AccountID uuid.UUID `bun:"account_id,pk,type:uuid"`
 	UserID    uuid.UUID `bun:"user_id,pk,type:uuid"`
 	Role      string    `bun:"role"`
-	Group     string    `bun:"group_name"` // the group by which the person has the role
+	Group     string    `bun:"group_name"` // the group that gives the person the role
 	Since     time.Time `bun:"since"`
 	Changed   int64     `bun:"changed"`             // commit position of the last change
 	RemovedAt time.Time `bun:"removed_at,nullzero"` // zero: it is a member

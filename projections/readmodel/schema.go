@@ -16,7 +16,7 @@ import (
 // Channel is the NOTIFY channel on which every committed batch is announced as "<projection>
 // <commit position>". If readers may cache rows of the projection, the keys that the batch has
 // changed are announced before that: "<projection> changed <key> <key> ...", in as many
-// notifications as necessary. Keys of links are hashes, those of accounts are ids.
+// notifications as necessary. Keys of links are hashes, and keys of accounts are ids.
 const Channel = "linkledger"
 
 // Changed marks a notification that lists changed keys.

@@ -23,7 +23,7 @@ func Projection() projection.Definition {
 	}
 }
 
-// tagFold updates the table of tags. It holds the tags that a batch touches, as they are after the
+// tagFold updates the table of tags. It holds the state of the tags that a batch touches, after the
 // events applied so far. A deleted tag is nil.
 type tagFold struct {
 	rows map[uuid.UUID]*readmodel.Tag

@@ -29,8 +29,8 @@ func Projection() projection.Definition {
 	}
 }
 
-// treeFold appends to the Merkle tree over the log. It holds the last tile of each level, as it is
-// after the events applied so far.
+// treeFold appends to the Merkle tree over the log. It holds the last tile of each level after the
+// events applied so far.
 type treeFold struct {
 	hasher  leaf.Hasher
 	last    []*readmodel.TreeTile // by level

@@ -20,7 +20,7 @@ type Member struct {
 	Username string    `bun:"username"` // of the account
 	User     uuid.UUID `bun:"user_id"`
 	Role     string    `bun:"role"`
-	Group    string    `bun:"group_name"` // the group by which the person has the role; empty: none
+	Group    string    `bun:"group_name"` // the group that gives the person the role; empty: none
 	Since    time.Time `bun:"since"`      // when the role was given
 	Changed  int64     `bun:"changed"`    // commit position at which it was given
 }

@@ -14,13 +14,13 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Time is the time as of which a query sees the links. The zero value is now.
+// Time is the time at which a query sees the links. The zero value is now.
 type Time struct {
 	past bool  // false: now
 	at   int64 // as in the tables of the history
 }
 
-// Now is the time of queries that see the links as they are.
+// Now is the time of queries that see the current links.
 var Now = Time{}
 
 // At returns the time of a moment; the zero moment is now.

@@ -36,7 +36,7 @@ type lookupBatch struct {
 	err   error
 }
 
-// lookUp returns the login of a user name, or queries.ErrNotFound. The query goes on after ctx
+// lookUp returns the login of a user name, or queries.ErrNotFound. The query continues after ctx
 // ends, because other callers may wait for it.
 func (l *lookups) lookUp(ctx context.Context, username string) (accountlist.Login, error) {
 	if len(username) > maxUsername || !queries.Storable(username) {

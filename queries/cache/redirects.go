@@ -37,8 +37,8 @@ const (
 // for it. A progress.Waiter reports changes to it before it reports that a write has reached the
 // read models. So callers that have seen the answer to a write see its effect here.
 //
-// If a hash changes during its look-up, the result goes only to those that asked before the change,
-// and is not cached. Redirects is safe for concurrent use.
+// If a hash changes during its look-up, the result goes only to callers that asked before the
+// change, and is not cached. Redirects is safe for concurrent use.
 type Redirects struct {
 	find  func(ctx context.Context, hash string) (queries.Redirect, error)
 	cache *otter.Cache[string, *cachedRedirect]
@@ -96,7 +96,7 @@ func newRedirects(
 	return r, nil
 }
 
-// Find returns the redirect of a hash. Its errors are those of DB.Redirect.
+// Find returns the redirect of a hash. It returns the errors of DB.Redirect.
 func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, error) {
 	entry, ok := r.cache.GetIfPresent(hash)
 	if ok && r.current(entry) {
@@ -138,8 +138,8 @@ func (r *Redirects) renew(
 	return entry.redirect, entry.err
 }
 
-// Refresh returns the redirect of a hash as the database has it now: its look-up begins after the
-// call. Its errors are those of DB.Redirect.
+// Refresh returns the redirect of a hash from the database, in a look-up that begins after the
+// call. It returns the errors of DB.Redirect.
 func (r *Redirects) Refresh(ctx context.Context, hash string) (queries.Redirect, error) {
 	r.mu.Lock()
 	delete(r.lookups, hash) // it began before the call
@@ -153,8 +153,8 @@ func (r *Redirects) Away() bool {
 	return at != 0 && time.Now().UnixNano() < at
 }
 
-// lookUp waits for the look-up of a hash, or begins it. The look-up goes on after ctx ends, because
-// other callers may wait for it.
+// lookUp waits for the look-up of a hash, or begins it. The look-up continues after ctx ends,
+// because other callers may wait for it.
 func (r *Redirects) lookUp(ctx context.Context, hash string) (queries.Redirect, error) {
 	r.mu.Lock()
 	l, ok := r.lookups[hash]

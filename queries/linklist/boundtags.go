@@ -16,7 +16,7 @@ import (
 // models show in an old state because events are set aside.
 type boundTags struct {
 	tags []queries.Tag
-	// outdated means that the labels may be those of before: changes of the tags are set aside.
+	// outdated means that the labels may be old, because changes of the tags are set aside.
 	outdated bool
 	// links are the numbers of the links whose last changes are set aside, such as a new tag.
 	links []int

@@ -30,9 +30,9 @@ type UnknownTagError struct {
 // Error implements error.
 func (e *UnknownTagError) Error() string { return fmt.Sprintf("There is no tag %q", e.Label) }
 
-// tagged returns the query for the account's live links at a time, or for those that match an
-// expression. It returns an *UnknownTagError if the account did not have a tag of the expression
-// then.
+// tagged returns the query for the account's live links at a time that match an expression; nil
+// matches all links. It returns an *UnknownTagError if the account did not have a tag of the
+// expression then.
 func (r *Reader) tagged(
 	ctx context.Context, of Owner, expr *tagexpr.Expr, at asof.Time,
 ) (*linkset.Query, error) {
@@ -110,7 +110,7 @@ func matchesNothing(
 }
 
 // boundTagIDs returns a function that gives the id of each tag of a bound. A tag that does not
-// exist has the zero id, which is that of no link.
+// exist has the zero id, which matches no link.
 func boundTagIDs(bound *tagexpr.Expr, tags []queries.Tag) func(label string) uuid.UUID {
 	ids := labelled(tags, bound.Labels())
 	return func(label string) uuid.UUID { return ids[label] }
@@ -145,8 +145,8 @@ func labelled(tags []queries.Tag, labels []string) map[string]uuid.UUID {
 	return ids
 }
 
-// Tags returns the tags of the account in the order of their creation. Of a bound owner, it returns
-// those of the links that match the bound.
+// Tags returns the tags of the account in the order of their creation. If the owner is bound, it
+// returns only tags of links that match the bound.
 func (r *Reader) Tags(ctx context.Context, of Owner) ([]queries.Tag, error) {
 	return r.tags(ctx, of, asof.Now)
 }

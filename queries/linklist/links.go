@@ -16,7 +16,8 @@ import (
 	"linkledger/tagexpr"
 )
 
-// ErrNoPast means that the read models do not have the answer for a past moment.
+// ErrNoPast means that a list at a past moment is ordered or filtered by clicks. The read models
+// cannot answer that.
 var ErrNoPast = errors.New("of a past moment links are neither ordered nor chosen by their clicks")
 
 // Reader lists links from the read models. It is safe for concurrent use.

@@ -35,8 +35,9 @@ const (
 		(regexp_match(linkledger.utf8(text), E'^[^\n]*\n(.*)\n[^\n]*$'))[1]) > 0`
 )
 
-// search returns the selected links that match the search of a list. If they are many, it searches
-// a sample first to choose the cheapest way: if most links match, it reads those that do not.
+// search returns the selected links that match the search of a list. If many links are selected, it
+// searches a sample first to choose the cheapest way. If most links match, it reads the links that
+// do not match.
 func (r *Reader) search(
 	ctx context.Context, list Query, selected linkset.Set,
 ) (linkset.Set, error) {
@@ -67,7 +68,7 @@ func (r *Reader) search(
 		missed, err := selected.Matching(ctx, texts().Where(lacks, []byte(text)))
 		return selected.Minus(missed), err
 	}
-	// The index has the texts of all links, also of those that a bound hides.
+	// The index has the texts of all links, including links that a bound hides.
 	indexed := !at.Past() && hits <= maxRareHits && list.Bound == nil &&
 		utf8.RuneCountInString(text) >= minIndexedLength
 	search := texts()

@@ -24,7 +24,7 @@ type Query struct {
 	db   *readmodel.DB
 	sql  string
 	args []any
-	// without are links that are not of the set, whatever the read models say.
+	// without are links to leave out of the set, even if the read models have them in it.
 	without Set
 }
 

@@ -135,8 +135,8 @@ func signed(positions []uint64) []int64 {
 }
 
 // Hashes returns a reader of the tree's hashes for proofs. It fails with queries.ErrNotFound for a
-// hash that the tree lacks, so somebody has altered it. The hashes are as trustworthy as
-// PostgreSQL: callers MUST check the result against a signed tree head.
+// hash that is missing because the tree was altered. The hashes are as trustworthy as PostgreSQL:
+// callers MUST check the result against a signed tree head.
 func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		tiles, err := r.tiles(ctx, indexes)

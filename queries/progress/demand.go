@@ -21,8 +21,8 @@ type demandState struct {
 }
 
 // WaitUndelayed is WaitOwned for a projection whose projector delays events while no caller waits
-// for them. It announces to the projector, in whatever process, that a caller waits. Demands that
-// arrive while the projector is at work are announced together, as soon as it is done.
+// for them. It announces to the projector, which may run in another process, that a caller waits.
+// Demands that arrive while the projector is busy are announced together when it has finished.
 func (w *Waiter) WaitUndelayed(ctx context.Context, projection string, position uint64) error {
 	for {
 		announced, announce := w.registerDemand(projection, position)

@@ -14,8 +14,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// setAside is what is known of the events that a projection has set aside. It keeps writes from
-// asking the database as long as there are none.
+// setAside records whether a projection may have set events aside. Writes ask the database only
+// then.
 type setAside struct {
 	none  bool   // there are none, unless a notification says so
 	noted uint64 // how often notifications may have said so
@@ -26,17 +26,17 @@ func (s *setAside) note() {
 	s.noted++
 }
 
-// noteChanged records what changed keys say of events that are set aside. Those of a generation
-// that has taken over are not known.
+// noteChanged records that events may be set aside if changed keys say so. After a new generation
+// has taken over, this is unknown, so events may be set aside.
 func (s *setAside) noteChanged(keys []string) {
 	if slices.Contains(keys, readmodel.SetAside) || slices.Contains(keys, readmodel.Everything) {
 		s.note()
 	}
 }
 
-// SetAside returns those of the commit positions whose events a projection has passed without
-// applying them, because they are set aside. The deletion of a link is applied although it is set
-// aside. As long as no event is, SetAside does not ask the database.
+// SetAside returns the subset of the commit positions whose events a projection has set aside and
+// not applied. It leaves out deletions of links, which are applied although they are set aside.
+// While no event is set aside, SetAside does not ask the database.
 func (w *Waiter) SetAside(
 	ctx context.Context, projection string, positions ...uint64,
 ) (map[uint64]struct{}, error) {

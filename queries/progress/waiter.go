@@ -34,9 +34,9 @@ type Cache interface {
 	Missed()
 }
 
-// Waiter waits until the read models have caught up with a write. The projectors of this process
-// report their progress with Committed; those of other processes report it with PostgreSQL's
-// notifications. A waiting call needs no polling of its own. Waiter is safe for concurrent use.
+// Waiter waits until the read models have caught up with a write. Projectors of this process report
+// their progress with Committed, and projectors of other processes with PostgreSQL notifications. A
+// waiting call needs no polling of its own. Waiter is safe for concurrent use.
 type Waiter struct {
 	// OnError is called with the reason when the notifications are interrupted, before they are
 	// resumed; may be nil. It is set before Run.

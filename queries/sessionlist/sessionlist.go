@@ -1,4 +1,4 @@
-// Package sessionlist lists the sessions of browsers: those of an account, and for operators the
+// Package sessionlist lists browser sessions: the sessions of an account, and for operators the
 // sessions of operators and the sessions without an account.
 package sessionlist
 

@@ -34,9 +34,8 @@ var errUnauthenticated = status.Error(
 	codes.Unauthenticated, "wrong or missing user name and password",
 )
 
-// Access requires one user's name and password. It wraps the handlers under the names by which they
-// are registered, so different spellings of a path cannot bypass it. It does not read the message
-// of a refused call.
+// Access requires one user's name and password. It wraps the registered handlers, so different
+// spellings of a path cannot bypass it. It does not read the message of a refused call.
 type Access struct {
 	digest [sha256.Size]byte
 	log    *slog.Logger

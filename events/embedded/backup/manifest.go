@@ -124,9 +124,9 @@ func readFile(fsys vfs.FS, path string) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, maxManifest))
 }
 
-// Compare compares the files of a folder with a manifest, and returns what differs. A quick
-// comparison reads all but the tables, of which it takes the size: what the store finds there is
-// decided by the other files, and each block of a table has its own checksum.
+// Compare compares the files of a folder with the manifest and returns the differences. A quick
+// comparison checks only the size of tables and reads all other files. The other files determine
+// which tables the store reads, and each block of a table has its own checksum.
 func (m *Manifest) Compare(
 	ctx context.Context, fsys vfs.FS, dir string, quick bool,
 ) (problems []string, err error) {

@@ -12,13 +12,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Write makes a backup of a folder that nobody changes meanwhile, and gives it the path to. The
-// manifest says what the folder holds, without its files.
+// Write makes a backup of the folder from, which does not change meanwhile, at the path to. The
+// manifest m describes the folder, but does not list its files.
 //
-// The backup has its name once it is complete and durable. A backup that has the name already is
-// replaced then: the path has one of both, whenever the process is killed. Tables that an earlier
-// backup, at the path former, has already are shared with it: only what is new is read. Tables of
-// the same disk are shared with the store.
+// The backup gets its name once it is complete and durable, and then replaces an earlier backup of
+// that name: the path always has one of the two, even if the process is killed. The backup shares
+// tables with an earlier backup at the path former, and Write reads only new ones. It shares tables
+// with the store if both are on the same disk.
 func Write(ctx context.Context, from, to, former string, m Manifest) (Manifest, error) {
 	draft, err := Begin(to)
 	if err != nil {

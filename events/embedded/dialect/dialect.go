@@ -1,5 +1,5 @@
 // Package dialect has the errors that the store returns for malformed requests. A store can return
-// those of another server instead.
+// the errors of another server instead.
 package dialect
 
 import (

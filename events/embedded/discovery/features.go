@@ -1,5 +1,5 @@
-// Package discovery serves the calls by which clients find out which methods the server has and
-// which node of the cluster to call. The cluster has one node.
+// Package discovery serves the calls with which clients discover the methods of the server and the
+// node of the cluster to call. The cluster has one node.
 package discovery
 
 import (

@@ -17,12 +17,13 @@ import (
 // process has left there is removed when the folder is opened.
 const frozenFolder = "backup.tmp"
 
-// frozenBytes is the free space that Freeze demands, beside that of writes, for its copies of logs.
+// frozenBytes is the free space that Freeze needs for its copies of logs, in addition to the space
+// for writes.
 const frozenBytes = 3 * MemTableBytes
 
-// Freeze makes a folder with the state of now, with every event that was acknowledged before the
-// call. The tables in it are shared with the database, which remains in use. It returns the path of
-// the folder within the data folder. The caller MUST call Release with it.
+// Freeze makes a folder with the current state, including every event that was acknowledged before
+// the call. The tables in it are shared with the database, which remains in use. It returns the
+// path of the folder within the data folder. The caller MUST call Release with it.
 func (d *DB) Freeze() (name string, err error) {
 	if err := checkFree(d.fsys, d.dir, ReserveBytes+d.spare+frozenBytes); err != nil {
 		return "", err

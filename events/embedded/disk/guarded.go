@@ -46,8 +46,8 @@ func (fs guardedFS) ReuseForWrite(
 	})
 }
 
-// log returns the log that create makes. After a failure it returns a file in memory, which nobody
-// reads.
+// log returns the log that create makes. After a failure it returns a file in memory, which is
+// never read.
 func (fs guardedFS) log(create func() (vfs.File, error)) (vfs.File, error) {
 	fs.created.Store(true)
 	if fs.db.Err() == nil {

@@ -298,7 +298,7 @@ func writeFormat(dir string, fsys vfs.FS) error {
 	return replaceFormat(dir, fsys)
 }
 
-// replaceFormat writes the format file, whatever it is now.
+// replaceFormat writes the format file and replaces an existing one.
 func replaceFormat(dir string, fsys vfs.FS) error {
 	path, draft := fsys.PathJoin(dir, formatFile), fsys.PathJoin(dir, formatTempFile)
 	f, err := fsys.Create(draft, vfs.WriteCategoryUnspecified)

@@ -74,8 +74,8 @@ var errNotHTTP = errors.New("the client speaks neither HTTP/2 nor HTTP/1.1")
 
 func isNotMethodByte(r rune) bool { return r < 'A' || r > 'Z' }
 
-// refuseHTTP1 answers one request and closes the connection. It returns ErrConnDispatched, by which
-// the server knows that the connection was handled.
+// refuseHTTP1 answers one request and closes the connection. It returns ErrConnDispatched to tell
+// the server that the connection was handled.
 func refuseHTTP1(conn net.Conn, limit int64) error {
 	defer conn.Close() //nolint:errcheck // the client has its response, or has disconnected
 	request, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, limit)))

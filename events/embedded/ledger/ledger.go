@@ -14,9 +14,9 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// Ledger is the writer's view of the log: the committed writes and those of the current group. It
-// has no rollback, because the store accepts no writes after a group that cannot be committed. It
-// MUST be used by one goroutine at a time.
+// Ledger is the writer's view of the log: the committed writes and the writes of the current group.
+// It has no rollback, because the store accepts no writes after a group that cannot be committed.
+// It MUST be used by one goroutine at a time.
 type Ledger struct {
 	db       *pebble.DB
 	now      func() time.Time

@@ -49,7 +49,7 @@ func (l *Ledger) streamInfo(t writeTarget) revision.StreamInfo {
 type Outcome struct {
 	// Last is the number of the last event of the write, or of the stream if nothing was written.
 	Last int64
-	// Position is that of the last event of the write, or of the log if nothing was written.
+	// Position is the position of the last event of the write, or of the log if nothing was written.
 	Position uint64
 	Err      error
 }
@@ -87,8 +87,8 @@ func (l *Ledger) outcome(last *record.Event, err error) Outcome {
 	return Outcome{Last: last.Number, Position: last.Position}
 }
 
-// writeUndeleting appends to a soft-deleted stream. Directly after the new events it writes new
-// metadata, by which the stream begins at the first of them. It makes all reads, which can fail,
+// writeUndeleting appends to a soft-deleted stream. Directly after the new events it writes
+// metadata that makes the stream begin at the first new event. All reads, which can fail, come
 // before the first change.
 func (l *Ledger) writeUndeleting(t writeTarget, events []record.Proposed) Outcome {
 	meta, err := l.state(record.MetadataPrefix + t.stream)

@@ -18,7 +18,7 @@ const (
 // Versions returns the versions of the recorded servers.
 func Versions() []Version { return []Version{V2310, V2410} }
 
-// Dialects returns the dialect of the store and those of the recorded servers by their names.
+// Dialects returns the dialects of the store and of the recorded servers, by name.
 func Dialects() map[string]dialect.Dialect {
 	return map[string]dialect.Dialect{"embedded": nil, string(V2310): V2310, string(V2410): V2410}
 }

@@ -52,7 +52,7 @@ func BatchResponse(
 	return resp
 }
 
-// batchError returns the status of an error with the detail by which clients identify the error.
+// batchError returns the status of an error. Clients identify the error by the detail in it.
 func batchError(
 	err error, stream *shared.StreamIdentifier, expected int64, limit int,
 ) *rpcstatus.Status {

@@ -37,7 +37,7 @@ const (
 
 	fieldReadCommit = 3 // of ReadEvent
 
-	fieldID       = 1 // of RecordedEvent, like those that follow
+	fieldID       = 1 // of RecordedEvent, up to fieldData
 	fieldStream   = 2
 	fieldRevision = 3
 	fieldPrepare  = 4
@@ -55,9 +55,9 @@ const (
 	fieldValue      = 2
 )
 
-// EncodeEvent encodes the ReadResp of an event without a link. The bytes are those of the message
-// of RecordedEvent, except for the order of the map. scratch is a buffer that it uses and returns
-// for the next call.
+// EncodeEvent encodes the ReadResp of an event without a link. The bytes equal the encoded protobuf
+// message, except for the order of the map. EncodeEvent uses the buffer scratch, and returns it as
+// buf for the next call.
 func EncodeEvent(r *record.Event, stringIDs bool, scratch []byte) (message Encoded, buf []byte) {
 	body := appendID(scratch[:0], r, stringIDs)
 	body = protowire.AppendTag(body, fieldStream, protowire.BytesType)
@@ -82,7 +82,7 @@ func EncodeEvent(r *record.Event, stringIDs bool, scratch []byte) (message Encod
 		body = protowire.AppendBytes(body, r.Data)
 	}
 
-	// size is that of the ReadEvent.
+	// size is the size of the ReadEvent.
 	size := 1 + protowire.SizeBytes(len(body)) + 1 + protowire.SizeVarint(r.Position)
 	out := make([]byte, 0, 1+protowire.SizeBytes(size))
 	out = protowire.AppendTag(out, fieldEvent, protowire.BytesType)

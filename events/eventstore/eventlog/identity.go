@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Identity tells which event is at a position of the log. The zero Identity is that of no event.
+// Identity identifies the event at a position of the log. The zero Identity stands for no event.
 type Identity struct {
 	Position Position
 	// ID is derived from the id of the event and the time when it was recorded. A client that

@@ -38,8 +38,8 @@ func withOrigin(metadata []byte, from origin) ([]byte, error) {
 	return append(added, '}'), nil
 }
 
-// RestoreOrigin sets the metadata and time of a copied event to those of the original, and Origin
-// to its first position.
+// RestoreOrigin sets the metadata and time of a copied event to their original values, and Origin
+// to the first position of the event.
 func (r *Recorded) RestoreOrigin() {
 	if metadata, from, copied := cutOrigin(r.Metadata); copied {
 		r.Metadata, r.Time, r.Origin = metadata, from.Time, Position{

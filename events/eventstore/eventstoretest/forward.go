@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// Forward listens before a server until the test ends. For each connection it calls pass, which
-// returns what forwards the messages of the client and what forwards those of the server. They end
-// when the connections are closed, at the end of the test at the latest.
+// Forward listens in front of a server until the test ends. For each connection it calls pass,
+// which returns two functions: there forwards the messages of the client, and back forwards the
+// messages of the server. They end when the connections are closed, at the end of the test at the
+// latest.
 func Forward(
 	t testing.TB, network, address string, pass func(client, server net.Conn) (there, back func()),
 ) net.Listener {

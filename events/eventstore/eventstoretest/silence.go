@@ -24,7 +24,7 @@ func Silenced(t testing.TB, network, address string) *Silence {
 	s.Listener = Forward(t, network, address, func(client, server net.Conn) (there, back func()) {
 		return func() { s.carry(server, client, ended) }, func() { s.carry(client, server, ended) }
 	})
-	t.Cleanup(func() { close(ended) }) // before that of Forward, which waits for the connections
+	t.Cleanup(func() { close(ended) }) // before Forward's cleanup, which waits for the connections
 	return s
 }
 

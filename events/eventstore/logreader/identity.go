@@ -1,6 +1,6 @@
 package logreader
 
-// Readers compare what they know of the log with the log.
+// Readers check whether the log still has the events that they have read.
 
 import (
 	"context"

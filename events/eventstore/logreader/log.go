@@ -31,7 +31,7 @@ func (l *Reader) ReadLog(
 }
 
 // ReadWholeLog calls handle with the events of all streams after a position, in batches and in the
-// order of the log, up to and including the position upTo, for example that of Head. The zero
+// order of the log, up to and including the position upTo, for example the result of Head. The zero
 // position is the start of the log. During an outage it retries until the context ends, and it
 // passes no event twice. It returns the error of handle, ErrPositionInvalid if one of the positions
 // is not in the log, ErrDenied, or ErrUnavailable if the context ended.

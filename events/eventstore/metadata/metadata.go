@@ -24,12 +24,12 @@ func StreamOf(stream string) string { return metadataPrefix + stream }
 // metadata of another.
 func Of(stream string) (string, bool) { return strings.CutPrefix(stream, metadataPrefix) }
 
-// hidingKeys are the metadata keys by which the event store hides events from readers.
+// hidingKeys are the metadata keys that make the event store hide events from readers.
 var hidingKeys = []string{"$tb", "$maxCount", "$maxAge", "$acl"}
 
-// HiddenBy returns human-readable descriptions of what in the metadata of a stream hides its
-// events, or nothing if nothing does. Metadata that is not a JSON object counts as hiding, because
-// event stores treat it differently.
+// HiddenBy returns human-readable descriptions of the entries in the metadata of a stream that hide
+// its events. Metadata that is not a JSON object counts as hiding, because event stores treat it
+// differently.
 func HiddenBy(metadata []byte) []string {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(metadata, &fields); err != nil || fields == nil {

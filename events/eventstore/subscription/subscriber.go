@@ -39,8 +39,8 @@ const (
 	DefaultMinDelay = 10 * time.Millisecond
 	// DefaultMaxDelay is the default of Config.MaxDelay.
 	DefaultMaxDelay = 500 * time.Millisecond
-	// maxRetryInterval is the longest pause, give or take a half, after which a subscription that
-	// has failed is opened again: once an outage ends, or a disk has space, all goes on soon.
+	// maxRetryInterval is the longest pause, plus or minus a half, before a failed subscription is
+	// opened again. Subscriptions therefore resume soon after an outage or a full disk.
 	maxRetryInterval = time.Second
 	// maxBatchBytes is the size of the bodies that ends a batch, in addition to the number of its
 	// events.
@@ -92,10 +92,9 @@ type Config struct {
 	// events are delayed, so that many small batches become few large ones. The delay is chosen so
 	// that a tenth of the time is spent on them, but is at least MinDelay and at most MaxDelay.
 	Delayable func(eventstore.Recorded) bool
-	// NeverAwaited means that all events may be delayed. A subscription that has caught up is
-	// closed between batches: it ends if an event arrives before the delay is over, and is opened
-	// again after it. The event store then sends at once what it would otherwise send event by
-	// event.
+	// NeverAwaited means that all events may be delayed. A subscription that has caught up is closed
+	// if an event arrives before the delay is over, and opened again after the delay. The event store
+	// then sends all events at once instead of one by one.
 	NeverAwaited bool
 	// Demand delivers delayed events early. If nil, none are demanded.
 	Demand *Demand

@@ -89,7 +89,7 @@ func FromPosition(position eventlog.Position) *streams.ReadReq_Options_All {
 }
 
 // ApplyFilter makes a subscription deliver only the selected events. With the zero Filter it also
-// delivers those of the event store itself.
+// delivers events of the event store itself.
 func ApplyFilter(f eventlog.Filter, to *streams.ReadReq_Options) {
 	if len(f.Streams)+len(f.Types) == 0 {
 		to.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}}

@@ -1,6 +1,6 @@
 package leaf
 
-// Leaves are read as strictly as they are written.
+// The parser accepts only the exact form in which leaves are written.
 
 import (
 	"bytes"

@@ -37,7 +37,7 @@ const (
 	// Missing marks an event that does not have the next revision of its stream: events before it
 	// are missing.
 	Missing Kind = "missing"
-	// Hidden marks metadata by which the event store hides events of a stream from readers.
+	// Hidden marks metadata that makes the event store hide events of a stream from readers.
 	Hidden Kind = "hidden"
 	// Tombstoned marks a stream that can no longer be read.
 	Tombstoned Kind = "tombstoned"

@@ -105,7 +105,7 @@ func Of(
 	return letters, nil
 }
 
-// Stream is a stream of which a generation has set events aside.
+// Stream is a stream with events that a generation has set aside.
 type Stream struct {
 	Name       string    `bun:"name"` // of the projection
 	Generation int       `bun:"generation"`
@@ -117,8 +117,8 @@ type Stream struct {
 	ParkedAt   time.Time `bun:"parked_at"`
 }
 
-// Streams returns the streams of which a generation that serves has set events aside, at most limit
-// of them, the latest first. An empty name stands for all projections.
+// Streams returns the streams with events that a serving generation has set aside, at most limit
+// streams, the latest first. An empty name stands for all projections.
 func Streams(
 	ctx context.Context, db *readmodel.DB, name string, limit int,
 ) ([]Stream, error) {

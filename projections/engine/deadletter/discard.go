@@ -22,11 +22,12 @@ type Outcome struct {
 }
 
 // Discard gives up the first dead letter of each stream that a projection has set aside, and
-// applies what follows it in the stream, as far as it can be applied. If stream is not empty, it
-// does so for that stream only. In a stream of independent events, all dead letters are first ones.
+// applies the later events of the stream as far as possible. If stream is not empty, Discard does
+// so for that stream only. In a stream of independent events, every dead letter counts as a first
+// one.
 //
-// A discarded event stays left out: of the generation that serves, of those that are built or kept,
-// and of later ones, until Restore. It is still applied as far as it ends rights.
+// All generations leave out a discarded event until Restore: the serving one, generations that are
+// built or kept, and later ones. A discarded event is still applied as far as it ends rights.
 func Discard(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, stream string,
 ) (all Outcome, err error) {
@@ -172,7 +173,8 @@ func revokeLeases(
 // Discarded says which events of a projection an operator has given up.
 type Discarded map[place]struct{}
 
-// place names an event. Positions are those of one log, and ids are chosen by who appends.
+// place identifies an event by stream and revision, because a position is valid in one log only,
+// and the writer of an event chooses its id.
 type place struct {
 	stream   string
 	revision eventstore.Revision

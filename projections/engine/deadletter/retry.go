@@ -17,10 +17,10 @@ import (
 )
 
 // Retry applies the dead letters of a projection and returns how many it has applied. If streams
-// are given, it applies only those of these streams. It applies them in the order of the log, in
-// one transaction. If one cannot be applied, it applies those of each stream up to the first one
-// that cannot, as a rebuild does, and returns the first error. The error about an event is an
-// *EventError.
+// are given, it applies only dead letters of these streams. It applies them in the order of the
+// log, in one transaction. If a dead letter cannot be applied, Retry applies each stream up to its
+// first such dead letter, as a rebuild does, and returns the first error. The error about an event
+// is an *EventError.
 func Retry(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, streams ...string,
 ) (int, error) {
@@ -93,7 +93,7 @@ func retryAll(
 	return n, nil
 }
 
-// streamsOf returns the streams of which the generation that serves has set events aside.
+// streamsOf returns the streams with events that the serving generation has set aside.
 func streamsOf(ctx context.Context, db *readmodel.DB, name string) ([]string, error) {
 	serving, err := generation.Serving(ctx, db, name)
 	if err != nil {
@@ -104,8 +104,8 @@ func streamsOf(ctx context.Context, db *readmodel.DB, name string) ([]string, er
 }
 
 // retryStream applies the dead letters of a stream up to the first one that cannot be applied, and
-// after that one those that end rights, as the projector does. It returns how many are no dead
-// letters any more, and the error about the first one that stays.
+// of the later ones only events that end rights, as the projector does. It returns the number of
+// removed dead letters, and the error about the first remaining one.
 func retryStream(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, stream string,
 ) (n int, err error) {
@@ -144,8 +144,8 @@ func retryStream(
 	return n, refused
 }
 
-// applyPart applies the first n dead letters of a stream, as many as it can, and those of the
-// others that end rights. refused is the error about the first one of the others.
+// applyPart applies the first n dead letters of a stream, as many as it can, and of the others only
+// events that end rights. refused is the error about the first of the others.
 func applyPart(
 	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
 	at generation.Checkpoint, letters []eventstore.Recorded,

@@ -41,10 +41,10 @@ func OfEvent(err error) bool {
 	return false
 }
 
-// Transient reports whether an error is temporary, so that the same batch may succeed later. An
-// error that is about an event is not, and neither is one that PostgreSQL returns because of the
-// statement, such as that a table is missing. All other errors are temporary: those of the server
-// and of the connection, also of one through a pooler.
+// Transient reports whether an error is temporary, so that the same batch may succeed later. Errors
+// about an event are not temporary, and neither are errors of PostgreSQL about the statement, such
+// as a missing table. All other errors are temporary: errors of the server and of the connection,
+// also through a pooler.
 func Transient(err error) bool {
 	if OfEvent(err) {
 		return false

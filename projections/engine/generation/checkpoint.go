@@ -82,8 +82,8 @@ func (c Checkpoint) Fits(
 
 // Advance queues an update that moves the checkpoint from c.Position to another position, extends
 // the lease, and clears the last error, since the projection makes progress. witness is the event
-// there or before; zero: that of c. The update fails with ErrFenced if the checkpoint is elsewhere
-// or another process owns it. serving is set to whether readers see this generation.
+// at that position or before; zero: c.Witness. The update fails with ErrFenced if the checkpoint is
+// elsewhere or another process owns it. serving is set to whether readers see this generation.
 //
 // One statement checks the epoch, moves the checkpoint and extends the lease, so that a former
 // owner cannot move a checkpoint that another process owns. The statement locks the row: it waits

@@ -1,8 +1,8 @@
 package generation
 
-// By which words the clicks of a generation count. They are stored in the schema that the log
-// cannot rebuild. So each later generation counts by the same words until an operator gives others,
-// also in a database that is built anew.
+// Judgements have the words that decide which clicks of a generation count. They are stored in the
+// schema that the log cannot rebuild. So each later generation counts by the same words until an
+// operator gives others, also in a database that is built anew.
 
 import (
 	"context"
@@ -69,8 +69,8 @@ func JudgementOf(
 }
 
 // CreateJudged is CreateBeside for several projections, which judge all clicks up to now by words.
-// It goes on with builds that were begun with the same words, and fails with ErrOtherWords if one
-// was begun with others.
+// It continues builds that were begun with the same words, and fails with ErrOtherWords if a build
+// was begun with other words.
 func CreateJudged(
 	ctx context.Context, db *readmodel.DB, names []string, owner string, words *robots.Table,
 ) (created []readmodel.Generation, err error) {

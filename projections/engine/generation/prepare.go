@@ -119,7 +119,7 @@ func CreateBeside(
 }
 
 // StartOver empties a generation that is being built, so that its next owner reads the log from the
-// start. It does nothing if the generation has served, or has another owner than that of at.
+// start. It does nothing if the generation has served, or if its owner has changed since at.
 func StartOver(ctx context.Context, db *readmodel.DB, at Checkpoint) error {
 	err := db.Locked(ctx, func(ctx context.Context) error {
 		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
@@ -151,8 +151,8 @@ func StartOver(ctx context.Context, db *readmodel.DB, at Checkpoint) error {
 	return nil
 }
 
-// createBeside does what CreateBeside does. A generation that it begins has a judgement; nil: that
-// of the one that serves.
+// createBeside does what CreateBeside does. A generation that it begins has the judgement; nil: the
+// judgement of the serving generation.
 func createBeside(
 	ctx context.Context, tx bun.Tx, name, owner string, judgement *int64,
 ) (g readmodel.Generation, begun bool, err error) {

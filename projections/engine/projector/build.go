@@ -8,7 +8,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// phase is how far a generation is. It only ever goes on to the next phase.
+// phase is the progress of a generation. It only ever advances.
 type phase int
 
 const (

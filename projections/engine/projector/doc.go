@@ -3,7 +3,7 @@
 //
 // A batch is one transaction of two round trips. The checkpoint moves by compare-and-swap, the
 // events are folded in memory to one row per key, each table is written by one statement, and a
-// notification is sent with the commit. So each event counts exactly once, whatever crashes.
+// notification is sent with the commit. So each event counts exactly once, even after a crash.
 //
 // A generation that no reader sees yet is filled in bulk. Batches are folded into one transaction
 // while PostgreSQL writes the previous one, recently changed rows are cached, and the tables have

@@ -167,7 +167,7 @@ func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	defer p.mu.Unlock()
 	recorded := p.unapplied(batch.Events)
 	if len(batch.Events) == 0 && batch.Position.After(p.at.Position) && p.cfg.Identify != nil {
-		// Without an answer the event before remains that by which the log is recognized.
+		// Without an answer, the witness of the checkpoint stays the same.
 		p.identified, _ = p.cfg.Identify(ctx, batch.Position)
 	}
 	if len(recorded) > 0 || batch.Position.After(p.at.Position) {
@@ -218,8 +218,8 @@ func (p *Projector) applyParts(
 	return nil
 }
 
-// applyPart applies events, or adds them to the pending batch. Held events and those of a build are
-// committed later: no reader waits for them. Settle commits them at once.
+// applyPart applies events, or adds them to the pending batch. Held events and events of a build
+// are committed later, because no reader waits for them. Settle commits them at once.
 func (p *Projector) applyPart(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {

@@ -1,3 +1,3 @@
-// Package rebuild builds new generations of projections beside those that serve, rolls back to
-// earlier ones, and prunes them.
+// Package rebuild builds new generations of projections while the current ones serve, rolls back to
+// earlier generations, and prunes them.
 package rebuild

@@ -72,7 +72,7 @@ func Run(
 }
 
 // Begin begins to build the next generation of a projection, and does not wait for it: the running
-// services build it. If a build was begun earlier, it goes on, unless it has stopped: then Begin
+// services build it. A build that was begun earlier continues. If that build has stopped, Begin
 // fails with ErrStopped. The caller MUST have made sure that the database belongs to the log.
 func Begin(
 	ctx context.Context, projections projection.Set, db *readmodel.DB, name string,

@@ -46,7 +46,7 @@ type Overview struct {
 	Generation int
 	Serving    bool
 	Built      bool // it serves or has served
-	Current    bool // its tables are those of this version of the program
+	Current    bool // its tables fit this version of the program
 	Position   eventstore.Position
 	Witness    eventlog.Identity // see generation.Checkpoint
 	LagEvents  int               // not applied yet; an estimate above maxCounted

@@ -23,7 +23,7 @@ type Difference struct {
 	Replayed json.RawMessage `json:"replayed"` // the expected row; nil: none
 }
 
-// compare compares the tables of the generation with those of the replay.
+// compare compares the tables of the generation with the tables of the replay.
 func (r *replay) compare(ctx context.Context, tx bun.Tx) (Result, error) {
 	found := Result{
 		Name: r.projection.Name, Generation: r.to.Generation, Position: r.to.Position,

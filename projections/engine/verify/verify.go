@@ -20,9 +20,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrDisturbed means that a dead letter was retried or discarded during the replay, so that the
-// replayed events are no longer those of the projection, or that a generation took over that judges
-// clicks by other words. Verify again.
+// ErrDisturbed means that the replay no longer matches the projection: a dead letter was retried or
+// discarded meanwhile, or a generation took over that judges clicks by other words. Verify again.
 var ErrDisturbed = errors.New("dead letters were retried or discarded meanwhile, or clicks are " +
 	"judged anew: verify again")
 
@@ -96,7 +95,7 @@ type replay struct {
 	began      time.Time
 	master     *keyfile.MasterKey
 	folds      projection.Folds
-	judgement  int64 // number of that of the folds
+	judgement  int64 // number of the judgement of the folds
 
 	scratch bun.Conn // owns the temporary tables
 
@@ -223,7 +222,7 @@ func (r *replay) readTarget(ctx context.Context, db bun.IDB) error {
 }
 
 // readJudgement makes the folds, which judge clicks as the serving generation does. It fails with
-// ErrDisturbed if the folds of before judged them by other words.
+// ErrDisturbed if existing folds judge clicks by other words.
 func (r *replay) readJudgement(ctx context.Context, db bun.IDB, at generation.Checkpoint) error {
 	judgement, number, err := generation.JudgementOf(ctx, db, at)
 	switch {

@@ -143,15 +143,15 @@ func (c *Copy) Shards() ([]string, error) {
 	return names, nil
 }
 
-// allShards returns the names of the files of account_keys: those that are there, and those that
-// were there once, which the caller then misses.
+// allShards returns the names of the files of account_keys: existing files, and lost files, so that
+// the caller notices the loss.
 func (c *Copy) allShards() ([]string, error) {
 	names, err := c.Shards()
 	if err != nil {
 		return nil, err
 	}
 	listed, err := c.Read(shardsFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a copy of before has no list
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // an older copy has no list
 		return nil, err
 	}
 	for _, quoted := range listed {
@@ -277,7 +277,7 @@ func (c *Copy) Has(name string) bool {
 	return err == nil
 }
 
-// Sync makes the names of the files durable, also those that a killed process has changed.
+// Sync makes the names of the files durable, also names that a killed process has changed.
 func (c *Copy) Sync() error {
 	folder, err := os.Open(c.folder)
 	if err != nil {
@@ -300,7 +300,7 @@ func ParseKey(row string) (key KeyRow, err error) {
 
 // Restored counts what Restore has brought back.
 type Restored struct {
-	Keys     int // of accounts and people, also those that are erased
+	Keys     int // of accounts and people, also erased ones
 	Sessions int
 }
 

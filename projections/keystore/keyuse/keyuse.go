@@ -59,7 +59,7 @@ func (u *Uses) Used(account uuid.UUID, key string) {
 	u.used[of] = use{before.first, now}
 }
 
-// Run stores the uses until ctx ends, and then those that are left.
+// Run stores the uses until ctx ends, and then the remaining uses.
 func (u *Uses) Run(ctx context.Context) error {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()

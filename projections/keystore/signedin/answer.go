@@ -17,10 +17,10 @@ const maxAnswers = 100
 // sealAnswers is the purpose of the cipher of answers.
 const sealAnswers = "linkledger answer"
 
-// ClaimAnswer begins the answer of a form: of several requests for one name, one gets claimed at a
-// time, and makes the answer. Others get the answer once it is stored, or neither while it is being
-// made. A claim ends after lease, so that a process that is killed keeps nobody from trying again.
-// An answer that was stored as open can be claimed again.
+// ClaimAnswer begins the answer of a form. Of several requests for one name, one at a time gets
+// claimed, and makes the answer. Other requests get the answer once it is stored, and nothing while
+// it is being made. A claim ends after lease, so that a request can try again after a process was
+// killed. An answer that was stored as open can be claimed again.
 //
 // The name MUST be a secret of the browser that sends the form. It is not stored.
 func (k *Store) ClaimAnswer(

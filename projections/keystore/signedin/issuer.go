@@ -20,8 +20,9 @@ const maxIDToken = 4096
 // sealIDTokens is the purpose of the cipher of ID tokens.
 const sealIDTokens = "linkledger ID token"
 
-// sealer returns a cipher for a purpose. Its key comes from a secret that the browser alone has,
-// such as that of the session: nobody reads what is sealed in the database or in a backup of it.
+// sealer returns a cipher for a purpose. Its key is derived from a secret that only the browser
+// has, such as the secret of the session. The database and its backups are therefore not enough to
+// open sealed data.
 func sealer(secret, purpose string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
 	if err != nil {
@@ -71,18 +72,17 @@ func (k *Store) IDToken(ctx context.Context, id uuid.UUID, secret string) (strin
 	return string(token), nil
 }
 
-// SignOut is what an issuer says of a session that has ended there.
+// SignOut is the message of an issuer that a session has ended there.
 type SignOut struct {
 	Token     []byte    // keyed hash of the id of the token that says so
-	Expires   time.Time // from then on nobody takes the token any more
+	Expires   time.Time // the token is invalid from then on
 	IssuerSID []byte    // keyed hash of the session at the issuer; nil: all of the person
 	User      uuid.UUID // the person; zero: not said, or not known here
 }
 
 // EndAtIssuer ends the sessions that an issuer has ended. It returns false, and ends none, if the
 // token was used before. When it returns, no node accepts the sessions any more, and a crash of the
-// database does not bring them back. It also ends sessions of the person that do not know that of
-// the issuer.
+// database does not bring them back. It also ends sessions of the person that have no IssuerSID.
 func (k *Store) EndAtIssuer(ctx context.Context, s SignOut, now time.Time) (fresh bool, err error) {
 	err = k.schema.Durably(ctx, []string{signOuts, sessions}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `

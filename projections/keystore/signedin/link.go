@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// AddSignInLink stores whom a one-time link signs in until it expires, and returns its secret,
-// which is not stored. Links that have expired are deleted.
+// AddSignInLink stores a one-time link and the session that it starts, and returns the secret of
+// the link, which is not stored. It deletes expired links.
 func (k *Store) AddSignInLink(
 	ctx context.Context, s Session, now, expires time.Time,
 ) (secret string, err error) {
@@ -34,8 +34,8 @@ func (k *Store) AddSignInLink(
 	return secret, nil
 }
 
-// UseSignInLink returns whom a one-time link signs in, or false if the link does not exist, was
-// used before, or has expired. From then on the link works no more, also after a crash of the
+// UseSignInLink returns the session that a one-time link starts, or false if the link does not
+// exist, was used before, or has expired. The link then no longer works, also after a crash of the
 // database.
 func (k *Store) UseSignInLink(
 	ctx context.Context, secret string, now time.Time,

@@ -20,19 +20,19 @@ const (
 	sessionUsed = time.Minute
 )
 
-// maxSessions bounds the sessions of one person, of one key, and those that are of neither. A
-// further one ends the oldest.
+// maxSessions bounds the sessions of one person, of one key, and the sessions without person and
+// key. A further session ends the oldest one.
 const maxSessions = 100
 
 // Session is who signed in with a browser.
 type Session struct {
 	ID       uuid.UUID
 	Account  uuid.UUID // zero: none
-	Key      string    // id of the API key that signed in; empty: a person did
-	User     uuid.UUID // the person who signed in; zero: a key did
+	Key      string    // id of the API key that signed in; empty: none did
+	User     uuid.UUID // the person who signed in; zero: none did
 	MemberAt int64     // commit position of the person's role in the account
 	Operator bool      // the person is an operator of the installation
-	// KeepOperator makes the session that of an operator if another one of the person is.
+	// KeepOperator makes the session take Operator from the other sessions of the person.
 	KeepOperator bool
 	Address      string // keyed hash of the address that signed in
 	Agent        string // browser and system
@@ -56,9 +56,8 @@ func HashSession(secret string) []byte {
 }
 
 // StartSession stores a session under a new id, and returns the id and the secret that the browser
-// gets. The secret is not stored. The other sessions of its person become those of an operator or
-// of none, as this one is. When it returns, that holds on all nodes, also after a crash of the
-// database.
+// gets. The secret is not stored. All sessions of the person then have the same Operator. When
+// StartSession returns, that holds on all nodes, also after a crash of the database.
 func (k *Store) StartSession(
 	ctx context.Context, s Session, now time.Time,
 ) (id uuid.UUID, secret string, err error) {
@@ -88,8 +87,8 @@ func (k *Store) StartSession(
 	return id, secret, nil
 }
 
-// decideOperator sets whether a new session is that of an operator, and makes the other sessions of
-// its person the same.
+// decideOperator makes Operator the same in all sessions of the person: with KeepOperator the new
+// session takes it from the other sessions, and otherwise they take it from the new one.
 func decideOperator(ctx context.Context, tx pgx.Tx, s *Session, now time.Time) error {
 	if s.User == uuid.Nil {
 		return nil
@@ -114,7 +113,7 @@ func lockPerson(ctx context.Context, tx pgx.Tx, user uuid.UUID) error {
 	return err
 }
 
-// setOperator makes all sessions of a person those of an operator, or of none.
+// setOperator sets Operator in all sessions of a person.
 func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) error {
 	if err := lockPerson(ctx, tx, user); err != nil {
 		return err
@@ -137,8 +136,8 @@ func (k *Store) EndOperator(ctx context.Context, user uuid.UUID) error {
 	return nil
 }
 
-// trimSessions deletes the oldest sessions of somebody who has too many, and some of those that are
-// over. Other transactions may delete the same ones, so it skips what they have locked.
+// trimSessions deletes the oldest sessions beyond maxSessions, and some sessions that are over.
+// Other transactions may delete the same sessions, so it skips locked rows.
 func (k *Store) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now time.Time) error {
 	const oldest = `ORDER BY created_at DESC, id OFFSET $2 FOR UPDATE SKIP LOCKED`
 	var err error

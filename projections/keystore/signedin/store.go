@@ -20,7 +20,7 @@ type Schema struct {
 	// Durably does a change of tables. When it returns, the change is on the disk, and in the copy
 	// of the schema if there is one.
 	Durably func(ctx context.Context, tables []string, do func(pgx.Tx) error) error
-	// Explain returns a plain error in place of the one of PostgreSQL if the schema is missing.
+	// Explain replaces the error of PostgreSQL about a missing schema with a plain one.
 	Explain func(error) error
 }
 

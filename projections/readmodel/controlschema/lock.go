@@ -94,7 +94,8 @@ func takeSchemaLock(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// whyLocked returns an error that says who holds the lock of the schemas, or nil if nobody does.
+// whyLocked returns an error that names the holders of the lock of the schemas, or nil if the lock
+// is free.
 func (s *Schema) whyLocked(ctx context.Context) error {
 	var holders []struct {
 		PID         int       `bun:"pid"`
