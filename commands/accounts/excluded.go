@@ -21,9 +21,9 @@ import (
 //
 //   - A command that renames or deletes a tag reads the tags, then checks that no key excludes the
 //     label, then appends at the revision of the tags that it has read.
-//   - A command that adds a key then rewrites the excluded tags unchanged. If another command renames
-//     a tag at the same time, either the rewrite finds the new label, and the key is withheld, or the
-//     renaming finds another revision, reads again, and finds the key.
+//   - A command that adds a key then rewrites the excluded tags unchanged. If another command
+//     renames a tag at the same time, either the rewrite misses the label and the key is withheld,
+//     or the renaming finds another revision, reads again, and finds the key.
 //
 // If no tag has the excluded label all the same, as in older logs, the bound matches nothing.
 
