@@ -130,7 +130,7 @@ func (l *Links) find(ctx context.Context, hash string) (Link, error) {
 		}
 	}
 	if !found {
-		// The claim that cannot be decoded may belong to a link.
+		// A claim that cannot be decoded may belong to a link.
 		if err := claims.Err(); err != nil {
 			return Link{}, err
 		}

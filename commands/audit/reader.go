@@ -59,7 +59,7 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		return History{}, err
 	}
 	links := hashes.Claimants(loaded.Events, of.Account)
-	// The link of an event that cannot be decoded is unknown, so only accounts that had the hash
+	// The account of an event that cannot be decoded is unknown, so only accounts that had the hash
 	// get the error.
 	if err != nil && (len(links) > 0 || of.Account == "") {
 		return History{}, err

@@ -13,8 +13,8 @@ import (
 	"linkledger/events/proof/leaf"
 )
 
-// Tree reads the stored Merkle tree over the log. In the service it is a logtree.Reader. What it
-// returns need not be trusted: each proof is checked before it is written.
+// Tree reads the stored Merkle tree over the log. In the service it is a logtree.Reader. Its
+// results need not be trusted: each proof is checked before it is written.
 type Tree interface {
 	// Size returns the number of leaves.
 	Size(ctx context.Context) (int64, error)

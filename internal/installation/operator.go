@@ -234,8 +234,8 @@ func (o Operator) AwaitProjection(
 	}
 }
 
-// await waits until a projection has a change, so that a new key, for instance, works as soon as it
-// is printed. If only the event store is given, it cannot wait and returns at once.
+// await waits until a projection has a change. So a new key, for instance, works when it is
+// printed. If only the event store is given, await cannot wait and returns at once.
 func (o Operator) await(
 	ctx context.Context, projection string, position eventstore.Position,
 ) error {
