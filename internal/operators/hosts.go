@@ -11,7 +11,7 @@ import (
 // always use localhost and IP addresses.
 //
 // In a DNS rebinding attack, a foreign site points its own name at this machine, so the browser
-// sends that name. No site can make a browser send localhost or an IP address.
+// sends that name. It never sends localhost or an IP address for such a site.
 type Hosts []string
 
 // Knows reports whether the value of a Host header is one of the hosts.
