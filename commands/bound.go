@@ -24,8 +24,8 @@ func (h *Handler) boundTags(
 	return tags, tags.Lacks(r.Bound.Excluded()), nil
 }
 
-// createsWithin refuses to create a link outside the bound of the caller. tags are those of
-// boundTags: a label of the bound and one of the item may mean the same tag or two of them.
+// createsWithin refuses to create a link outside the bound of the caller. tags are the result of
+// boundTags. A label of the bound and a label of the item may mean the same tag or two tags.
 func (h *Handler) createsWithin(r domain.Request, item CreateURL, tags domain.Tags) error {
 	if r.Bound == nil {
 		return nil

@@ -172,8 +172,8 @@ func (h *Handler) tryCreateURL(
 	return created, err
 }
 
-// create reserves the link and creates it. A chosen hash is claimed before. The stream of a
-// generated hash becomes that of its link, so one append claims the hash and creates the link.
+// create reserves the link, claims a chosen hash, and creates the link. A generated hash and its
+// link share one stream, so one append claims the hash and creates the link.
 func (h *Handler) create(
 	ctx context.Context, r domain.Request, link newLink, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,

@@ -9,8 +9,8 @@ import (
 )
 
 // DeleteURLs deletes links of the account concurrently. It refuses with URLNotFound and
-// URLProtected. A link whose stream has events that cannot be decoded is deleted all the same:
-// whatever they say, the link is gone after them.
+// URLProtected. It also deletes a link whose stream has events that cannot be decoded: a deletion
+// does not depend on them.
 func (h *Handler) DeleteURLs(
 	ctx context.Context, r domain.Request, refs []linkwrite.Ref,
 ) []linkwrite.Outcome {

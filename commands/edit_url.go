@@ -13,7 +13,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// EditURL is a change of a link of the account. Nil fields stay as they are.
+// EditURL is a change of a link of the account. Nil fields change nothing.
 type EditURL struct {
 	linkwrite.Ref
 	CustomHash *string // the new hash
@@ -55,9 +55,9 @@ func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditUR
 	return outcome
 }
 
-// tagsToEdit returns the tags of the account, with those that the edits attach. Only edits that
-// change the tags of links depend on all events of the tags. For others the tags are what answers
-// show, so an event that cannot be decoded is left out.
+// tagsToEdit returns the tags of the account, including the tags that the edits attach. Only edits
+// that change the tags of links depend on all events of the tags. Other edits need the tags only
+// for their answers, so an event that cannot be decoded is left out.
 func (h *Handler) tagsToEdit(
 	ctx context.Context, r domain.Request, edits []EditURL, attach [][]string,
 ) (domain.Tags, []error, eventstore.Position, error) {
@@ -123,7 +123,8 @@ func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	return domain.CheckLabels(attach)
 }
 
-// TagInstructions returns the labels that the tags of an edit attach, and those that they detach.
+// TagInstructions returns the labels that the tags of an edit attach, and the labels that they
+// detach.
 func TagInstructions(instructions []string) (attach, detach []string) {
 	for _, instruction := range instructions {
 		instruction = strings.TrimSpace(instruction)

@@ -17,7 +17,7 @@ func (h *Handler) withinTagBound(
 	if len(attach) == 0 || len(u.Tags)+len(attach)-len(detach) <= domain.MaxLinkTags {
 		return c, nil
 	}
-	// tags may lack those that were created since, so this is a lower bound.
+	// tags may lack tags that were created since, so this is a lower bound.
 	if _, least := u.WithoutDeleted(c, tags); least > domain.MaxLinkTags {
 		return domain.LinkChange{}, domain.ErrTooManyTags(least)
 	}

@@ -26,7 +26,7 @@ func (b *bench) redirects(ctx context.Context, s *installation.Service) ([]repor
 	if err != nil {
 		return nil, err
 	}
-	bare := hashes // the control redirects whatever is asked for
+	bare := hashes // the control redirects every path
 	if b.former != nil {
 		former := caller.New(b.former.Base, 1, b.former.Client)
 		defer former.Close()

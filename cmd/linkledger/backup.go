@@ -16,7 +16,7 @@ type backupCommand struct {
 	Keep   int    `help:"${backup_keep}" default:"24" validate:"min=1,max=100000"`
 }
 
-// Run makes the backup and prints what it has.
+// Run makes the backup and prints its contents.
 func (c *backupCommand) Run(ctx context.Context, p *command.Process) error {
 	if err := config.Validate(c); err != nil {
 		return err
@@ -33,7 +33,7 @@ type restoreCommand struct {
 	Events string `help:"${restore_events}" placeholder:"DIR"`
 }
 
-// Run restores the backup and prints what it has brought.
+// Run restores the backup and prints the restored contents.
 func (c *restoreCommand) Run(ctx context.Context, p *command.Process) error {
 	if err := config.Validate(c); err != nil {
 		return err

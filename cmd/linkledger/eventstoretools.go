@@ -74,7 +74,7 @@ type eventstoreBackup struct {
 	To string `arg:"" help:"${backup_to}"`
 }
 
-// Run creates or replaces the copy and prints what it holds.
+// Run creates or replaces the copy and prints its contents.
 func (c *eventstoreBackup) Run(ctx context.Context, p *command.Process) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {

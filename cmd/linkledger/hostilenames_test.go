@@ -105,7 +105,7 @@ func newHostileLog(t *testing.T) *hostileLog {
 	return h
 }
 
-// append writes events as another program can, whatever this program would refuse.
+// append writes events as another program can, also events that this program would refuse.
 func (h *hostileLog) append(stream string, written ...events.Event) {
 	h.t.Helper()
 	metadata, err := json.Marshal(events.Metadata{

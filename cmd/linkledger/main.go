@@ -44,7 +44,7 @@ func runProcess() int {
 
 // printError prints the error with which the program ends. Errors have texts of servers and logs.
 func printError(stderr io.Writer, err error) {
-	_, _ = io.WriteString(stderr, "linkledger: "+console.Error(err)+"\n") // closed: nobody reads it
+	_, _ = io.WriteString(stderr, "linkledger: "+console.Error(err)+"\n") // fails if closed
 }
 
 func exitCode(err error) int {

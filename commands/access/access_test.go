@@ -83,8 +83,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestWithin checks Within against its meaning: whatever a key within another may do, at any day
-// and from any address, the other may do too.
+// TestWithin checks Within against its meaning: if a key is within another, the other may do everything that the key
+// may do, at any day and from any address.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,7 +20,8 @@ const (
 // Roles returns all roles.
 func Roles() []Role { return []Role{Owner, Editor, Viewer, Auditor} }
 
-// scopesOfRoles are the scopes of each role. An owner has all, also those of later versions.
+// scopesOfRoles are the scopes of each role. An owner has all scopes, also the scopes of later
+// versions.
 var scopesOfRoles = map[Role]Scopes{
 	Owner: All,
 	Editor: LinksRead | LinksCreate | LinksWrite | StatsRead | StatsReset | TagsWrite |

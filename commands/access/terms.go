@@ -18,8 +18,8 @@ const (
 	MaxNetworks = 50
 )
 
-// Checked returns terms as they are stored: each scope and each network once, in a fixed order. It
-// refuses with InvalidValue and InvalidDate.
+// Checked returns terms in their stored form: each scope and each network once, in a fixed order.
+// It refuses with InvalidValue and InvalidDate.
 func Checked(terms events.KeyTerms) (events.KeyTerms, error) {
 	terms.Name = strings.TrimSpace(terms.Name)
 	if utf8.RuneCountInString(terms.Name) > MaxName {
@@ -162,7 +162,7 @@ func Excluded(terms, was events.KeyTerms) []string {
 	return bound.Excluded()
 }
 
-// TermsChange is a change of the terms of a key. Nil fields stay as they are.
+// TermsChange is a change of the terms of a key. Nil fields change nothing.
 type TermsChange struct {
 	Name     *string
 	Scopes   *[]string

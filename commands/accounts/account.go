@@ -69,7 +69,7 @@ func fold(history []events.Event) Account {
 	return a
 }
 
-// Change is a change of an account. Nil fields stay as they are.
+// Change is a change of an account. Nil fields change nothing.
 type Change struct {
 	Plan           *string
 	ExpirationDate *string // YYYY-MM-DD, the last day of its use, UTC; empty: never

@@ -26,7 +26,7 @@ type Accounts struct {
 	ending loader
 }
 
-// New returns Accounts. keys are those of sealed notes; if nil, no account can be erased.
+// New returns Accounts. keys encrypt the sealed notes; if nil, no account can be erased.
 func New(streams *streams.Streams, keys streams.SealingKeys) *Accounts {
 	return &Accounts{
 		streams: streams, keys: keys, whole: streams.Load, ending: streams.LoadReadable,
@@ -76,7 +76,7 @@ func (s *Accounts) Open(
 	}, nil
 }
 
-// claimUsername returns the account id that a user name belongs to: a new one, or that of an
+// claimUsername returns the account id that a user name belongs to: a new id, or the id of an
 // earlier claim, whose account may never have been opened.
 func (s *Accounts) claimUsername(
 	ctx context.Context, r domain.Request, username string,

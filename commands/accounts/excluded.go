@@ -14,21 +14,21 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// The bound of a key may exclude the links of a tag, which it names by the label. Were the tag
-// renamed or deleted, the key would see these links. So as long as the key works, the label stays
-// that of the tag. The key is in the stream of the account and the tag in another one, so each side
-// looks at the other:
+// The bound of a key may exclude the links of a tag, which it names by the label. If the tag were
+// renamed or deleted, the key would see these links. So the tag keeps its label as long as the key
+// works. The key is in the stream of the account and the tag is in another stream, so each command
+// checks the other stream:
 //
-//   - A tag is renamed or deleted at the revision of the tags at which it had the label, and after
-//     that revision was read, no key excluded the label.
-//   - A key is added, then the tags that it excludes are written anew as they are. If a tag is
-//     renamed at the same time, either that write finds it renamed, and the key is not given out,
-//     or the renaming finds another revision, and then the key.
+//   - A command that renames or deletes a tag reads the tags, then checks that no key excludes the
+//     label, then appends at the revision of the tags that it has read.
+//   - A command that adds a key then rewrites the excluded tags unchanged. If another command
+//     renames a tag at the same time, either the rewrite misses the label and the key is withheld,
+//     or the renaming finds another revision, reads again, and finds the key.
 //
-// Where a label is that of no tag all the same, as in logs of before, the bound matches nothing.
+// If no tag has the excluded label all the same, as in older logs, the bound matches nothing.
 
-// MayLose refuses with AccessDenied that the tag with a label gets another one or is deleted if a
-// working key excludes it. It names the keys to callers who may list them.
+// MayLose refuses with AccessDenied to rename or delete the tag with a label if a working key
+// excludes the label. It names the keys to callers who may list keys.
 func (a *Account) MayLose(r domain.Request, label string) error {
 	var names []string
 	for _, key := range a.Keys {
@@ -85,8 +85,8 @@ func needTags(
 	return found, loaded, nil
 }
 
-// holdTags writes tags anew as they are: concurrent commands that rename or delete them look
-// at the keys again then. It refuses as needTags does.
+// holdTags rewrites tags unchanged, so that concurrent commands that rename or delete them look at
+// the keys again. It refuses as needTags does.
 func (s *Accounts) holdTags(
 	ctx context.Context, r domain.Request, account string, labels []string,
 ) error {

@@ -21,7 +21,7 @@ type KeyOutcome struct {
 	Position eventstore.Position
 }
 
-// AddKey adds an API key to an account. A caller can only give what it has. If an
+// AddKey adds an API key to an account. A caller can only give rights that the caller has. If an
 // earlier call of the same command added the key, the outcome has no secret. AddKey refuses with
 // InvalidValue, InvalidDate and AccessDenied.
 func (s *Accounts) AddKey(
@@ -48,7 +48,7 @@ func (s *Accounts) AddKey(
 		return KeyOutcome{}, err
 	}
 	ctx = permit.Without(ctx)                                    // for what completes the addition
-	if err := s.holdTags(ctx, r, account, leftOut); err != nil { // the key is given to nobody
+	if err := s.holdTags(ctx, r, account, leftOut); err != nil { // the key is withheld
 		r.Command, r.Repeated = uuid.New(), false
 		_, revoking := s.RevokeKey(ctx, r, account, key.ID)
 		return KeyOutcome{}, cmp.Or(revoking, err)
@@ -60,8 +60,9 @@ func (s *Accounts) AddKey(
 	return added, nil
 }
 
-// ChangeKey changes the terms of an API key. A caller can only give what it has, and only change a
-// key that may do no more. It refuses with KeyNotFound, InvalidValue, InvalidDate and AccessDenied.
+// ChangeKey changes the terms of an API key. A caller can only give rights that the caller has, and
+// only change a key that may do no more than the caller. It refuses with KeyNotFound, InvalidValue,
+// InvalidDate and AccessDenied.
 func (s *Accounts) ChangeKey(
 	ctx context.Context, r domain.Request, account, id string, change access.TermsChange,
 ) (KeyOutcome, error) {

@@ -10,8 +10,8 @@ import (
 	"linkledger/events"
 )
 
-// nameMakers says of each key who made it, by the metadata of the events that added keys. Metadata
-// that cannot be decoded names nobody.
+// nameMakers sets the maker of each key from the metadata of the events that added keys. A key
+// whose metadata cannot be decoded gets no maker.
 func (a *Account) nameMakers(loaded streams.History) {
 	for i, recorded := range loaded.Recorded {
 		added, ok := loaded.Events[i].(events.KeyAdded)

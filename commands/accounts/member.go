@@ -16,7 +16,7 @@ const MaxMembers = 1000
 type Member struct {
 	User string // id
 	Role access.Role
-	// Group is the group of the issuer by which the person has the role; empty: someone gave it.
+	// Group is the group of the issuer that gives the person the role; empty: someone gave it.
 	Group string
 }
 

@@ -11,9 +11,9 @@ import (
 
 // SetMember gives a person a role in an account. The person MUST exist. A caller can only give a
 // role that may do no more than the caller, and only change a member who may do no more. A person
-// cannot give themselves a role that stays, in place of one by a group or of none, and neither can
-// a key that they made: only somebody else decides that they stay. SetMember refuses with
-// InvalidValue, AccessDenied and AccountGone.
+// who has no role, or has it by a group, cannot give themselves a role that stays, and neither can
+// a key that they made: only another caller can give it. SetMember refuses with InvalidValue,
+// AccessDenied and AccountGone.
 func (s *Accounts) SetMember(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (eventstore.Position, error) {

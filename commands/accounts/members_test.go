@@ -113,8 +113,8 @@ func TestCallerByTheLog(t *testing.T) {
 	}
 }
 
-// TestRemovedMembersAddNobody removes an owner who gives roles all the time. Nobody gets a role by
-// that person afterwards.
+// TestRemovedMembersAddNobody removes an owner who gives roles all the time. After the removal, no role comes from that
+// person.
 func TestRemovedMembersAddNobody(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -142,7 +142,7 @@ func TestRemovedMembersAddNobody(t *testing.T) {
 	}
 }
 
-// TestGroupRoles checks that roles by groups come and go, and that those that someone gave stay.
+// TestGroupRoles checks that roles by groups come and go, and that roles that someone gave stay.
 func TestGroupRoles(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

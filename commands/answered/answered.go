@@ -1,5 +1,5 @@
-// Package answered finds the link of a hash in the log, for visitors and owners whom the read
-// models cannot answer: a link is in the log before its creation is answered. It writes nothing.
+// Package answered finds the link of a hash in the log when the read models cannot answer a visitor
+// or an owner: a link is in the log before its creation is answered. It writes nothing.
 package answered
 
 import (
@@ -21,8 +21,8 @@ import (
 const (
 	// maxLookUps is how many look-ups of a node run at once.
 	maxLookUps = 16
-	// maxMisses is how many look-ups in a second may find no link that works, so that whoever tries
-	// hashes costs the event store little.
+	// maxMisses is how many look-ups in a second may find no link that works, so that clients that
+	// guess hashes cost the event store little.
 	maxMisses = 1000
 	// waitTimeout bounds how long a look-up waits for its turn, and lookUpTimeout the look-up.
 	waitTimeout   = time.Second
@@ -130,7 +130,7 @@ func (l *Links) find(ctx context.Context, hash string) (Link, error) {
 		}
 	}
 	if !found {
-		// A claim that cannot be decoded may be that of a link.
+		// A claim that cannot be decoded may belong to a link.
 		if err := claims.Err(); err != nil {
 			return Link{}, err
 		}

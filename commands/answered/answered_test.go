@@ -84,8 +84,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUnknownHashesAreBounded tries more hashes than may be unknown in a second. Those that are too many are refused
-// as such, and not as unknown.
+// TestUnknownHashesAreBounded looks up more unknown hashes in a second than maxMisses allows. The excess look-ups fail
+// with ErrBusy.
 func TestUnknownHashesAreBounded(t *testing.T) {
 	t.Parallel()
 	links := New(streams.New(streams.Config{Store: eventstoretest.New(t)}))

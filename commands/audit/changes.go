@@ -39,8 +39,8 @@ func recordOf(u domain.Link) linkRecord {
 	}
 }
 
-// changes returns the differences between two records of a link; addTags adds those of its tags.
-// For a new link it returns the fields that differ from their defaults.
+// changes returns the differences between two records of a link; addTags adds the differences of
+// its tags. For a new link it returns the fields that differ from their defaults.
 func (before linkRecord) changes(after linkRecord, addTags func(*difference)) []FieldChange {
 	d := difference{created: !before.exists}
 	compare(&d, "hash", before.hash, after.hash)

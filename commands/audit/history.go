@@ -13,10 +13,11 @@ import (
 )
 
 // History is all events of a hash and of the links that ever lived under it, also under their other
-// hashes. Its JSON, and that of its parts, is the output of the API and of the command line.
+// hashes. Its JSON, including the JSON of its parts, is the output of the API and of the command
+// line.
 type History struct {
 	Hash string `json:"hash"`
-	// Links are those that lived under the hash, in the order of their first claims.
+	// Links are the links that lived under the hash, in the order of their first claims.
 	Links []LinkLife `json:"links"`
 	// MoreLinks counts the links before the first of Links that were left out, see
 	// HistoryQuery.MaxLinks.
@@ -24,7 +25,7 @@ type History struct {
 	// Entries are the events in the order of HistoryQuery.NewestFirst. An event that changed
 	// several of the links has an entry for each.
 	Entries []Entry `json:"events"`
-	// Total counts all entries, also those that HistoryQuery.Limit left out.
+	// Total counts all entries, including the ones that HistoryQuery.Limit left out.
 	Total int `json:"-"`
 }
 
@@ -45,7 +46,7 @@ type entryKey struct {
 
 func (e Entry) key() entryKey { return entryKey{e.Position, e.Link} }
 
-// Entry is an event, who caused it, and what it changed.
+// Entry is an event, its actor and its changes.
 type Entry struct {
 	Position eventstore.Position `json:"-"`
 	Commit   uint64              `json:"position"` // of Position
@@ -73,7 +74,7 @@ type Actor struct {
 	// their mail address if they have none, as their issuer gave it last.
 	User     string `json:"user,omitempty"`
 	UserName string `json:"user_name,omitempty"`
-	// Via is the way by which the change came in: api, cli or console.
+	// Via is the source of the change: api, cli or console.
 	Via string `json:"via,omitempty"`
 	// Address is a keyed hash of the caller's address, never the address
 	Address string `json:"address,omitempty"`

@@ -59,8 +59,8 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 		return History{}, err
 	}
 	links := hashes.Claimants(loaded.Events, of.Account)
-	// Whose the events are that cannot be decoded is unknown, so only accounts that had the hash
-	// are told of them.
+	// The account of an event that cannot be decoded is unknown, so only accounts that had the hash
+	// get the error.
 	if err != nil && (len(links) > 0 || of.Account == "") {
 		return History{}, err
 	}
@@ -101,8 +101,8 @@ type historyReader struct {
 	all  []streams.RecordedEvent
 }
 
-// nameActors adds the names of keys of the links' accounts, and those of persons, to entries. Of a
-// person whose details cannot be read it adds no name, because the history does not depend on it.
+// nameActors adds the names of keys and persons to entries. If the details of a person cannot be
+// read, it adds no name, because the history does not depend on it.
 func (r *historyReader) nameActors(ctx context.Context, entries []Entry) error {
 	names := make(map[string]string) // of persons, by id
 	for i := range entries {
@@ -129,7 +129,7 @@ func (r *historyReader) nameActors(ctx context.Context, entries []Entry) error {
 }
 
 // read fills in the links and the requested page. It reads all links to find the keys of the
-// entries, then once more those that have entries of the page.
+// entries, then reads the links with entries on the page again.
 func (r *historyReader) read(
 	ctx context.Context, history *History, of HistoryQuery, claimed []Entry, links []string,
 ) error {
@@ -304,7 +304,7 @@ func accountAndTags(history []events.Event) (account string, tags []string) {
 	return account, tags
 }
 
-// withoutNotes erases the notes in the events of a link, also those that were never sealed.
+// withoutNotes erases the notes in the events of a link, also notes that were never sealed.
 func withoutNotes(all []streams.RecordedEvent) []streams.RecordedEvent {
 	for i := range all {
 		all[i].Body = sealing.Erase(all[i].Body)

@@ -62,8 +62,8 @@ func (c *Recorder) drain(ctx context.Context) {
 	}
 }
 
-// drainOldest repeats the oldest appends: those of one stream in order, several streams at a time.
-// If one fails, all of them stay in the spool.
+// drainOldest repeats the oldest appends: several streams at a time, each stream in order. If an
+// append fails, all of them stay in the spool.
 func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 	oldest, err := c.cfg.Spool.Oldest(bytes)
 	if err != nil {

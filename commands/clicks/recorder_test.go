@@ -53,7 +53,7 @@ func count(t testing.TB, store *eventstore.Store, folder string, cfg Config, lim
 	return c
 }
 
-// end stops the node and leaves the spool as it is.
+// end stops the node and leaves the spool unchanged.
 func (c *counter) end() {
 	c.t.Helper()
 	if c.stop == nil {

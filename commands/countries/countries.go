@@ -17,8 +17,8 @@ import (
 // maxSize bounds the file of a DB, in bytes. The largest files with countries have about 130 MB.
 const maxSize = 256 << 20
 
-// DB maps IP addresses to countries. Its file has the MaxMind DB format, with records as those of
-// GeoLite2-Country. The file is held in memory. Run reads it again when it has changed. It is safe
+// DB maps IP addresses to countries. Its file has the MaxMind DB format with the record layout of
+// GeoLite2-Country. The file is held in memory. Run reads it again when it has changed. DB is safe
 // for concurrent use.
 type DB struct {
 	path  string

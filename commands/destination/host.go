@@ -41,8 +41,8 @@ func (s site) shortHost() string {
 	return s.host
 }
 
-// readSite reads a URL as browsers do, by the URL Standard of WHATWG. It refuses what browsers
-// refuse, what they repair (missing and superfluous slashes), and what they read differently.
+// readSite reads a URL as browsers do, by the URL Standard of WHATWG. It refuses URLs that browsers
+// refuse, repair (missing and superfluous slashes) or read in different ways.
 func readSite(address string) (site, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	if scheme != "https" && scheme != "http" {
@@ -211,7 +211,7 @@ func canonicalIPv6(bracketed string) (string, error) {
 	return canonicalIP(address).String(), nil
 }
 
-// translated are the IPv6 addresses by which networks without IPv4 reach IPv4 addresses (RFC 6052).
+// translated are the IPv6 addresses that map to IPv4 addresses in networks without IPv4 (RFC 6052).
 var translated = netip.MustParsePrefix("64:ff9b::/96")
 
 // canonicalIP returns the IPv4 address that an IPv6 address maps to, or the address itself.
@@ -235,7 +235,7 @@ func isIPv4Number(part string) bool {
 	return ok
 }
 
-// parseIPv4 reads an IPv4 address of one to four numbers, of which the last one fills the remaining
+// parseIPv4 reads an IPv4 address of one to four numbers. The last number fills the remaining
 // bytes.
 func parseIPv4(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")

@@ -20,9 +20,9 @@ func Trim(long string) string {
 	return lineEnds.Replace(long)
 }
 
-// Location returns a destination as it is sent to visitors: in ASCII, as a header is. What is not
-// ASCII and blanks are percent-encoded as browsers do it, a host becomes that of IDNA, and all else
-// stays byte for byte. So does most of a destination that a link of before has and Check refuses.
+// Location returns a destination for the Location header, in ASCII. Blanks and characters outside
+// ASCII are percent-encoded as browsers do, a host gets its IDNA form, and everything else stays
+// byte for byte. Most of an older destination that Check refuses now stays byte for byte too.
 func Location(long string) string {
 	if isPrintable(long) {
 		return long

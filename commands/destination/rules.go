@@ -28,9 +28,9 @@ type Rules struct {
 	Blocked func(host string) bool
 }
 
-// Check refuses destinations that are not absolute http or https URLs with InvalidURL, and those
-// that are not allowed with URLNotAllowed. It reads the host as browsers do. The URL MUST be in the
-// form of Trim. shortHost is a further one of ShortHosts; empty: none.
+// Check refuses destinations that are not absolute http or https URLs with InvalidURL, and
+// forbidden destinations with URLNotAllowed. It reads the host as browsers do. The URL MUST be in
+// the form of Trim. shortHost is a further one of ShortHosts; empty: none.
 func (r Rules) Check(long, shortHost string) error {
 	if n := utf8.RuneCountInString(long); n < minLongURL || n > maxLongURL {
 		return domain.Refuse(

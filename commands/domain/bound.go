@@ -22,7 +22,7 @@ func (u *Link) Matches(expr *tagexpr.Expr, has func(label string) bool) bool {
 	})
 }
 
-// ErrLeavesBound refuses a change by which a link would no longer match the bound of the caller.
+// ErrLeavesBound refuses a change after which a link would not match the bound of the caller.
 var ErrLeavesBound = &Error{
 	Kind: AccessDenied,
 	Details: "The key of this call is bound to tags, and the link would not match them: give it " +

@@ -19,7 +19,7 @@ var autotags = []string{"archived", "visited", "ping", "email_stats", "protected
 // PlainLabel returns the same text for all labels that are the same: see typed.Fold.
 func PlainLabel(label string) string { return typed.Fold(strings.TrimSpace(label)) }
 
-// DistinctLabels returns labels as they are stored, each once in its first spelling.
+// DistinctLabels returns labels in their stored form, each once in its first spelling.
 func DistinctLabels(labels []string) []string {
 	distinct := make([]string, 0, len(labels))
 	seen := make(map[string]bool, len(labels))
@@ -32,8 +32,8 @@ func DistinctLabels(labels []string) []string {
 	return distinct
 }
 
-// storedLabel returns a label as it is stored: trimmed, with one kind of blanks, and in the normal
-// form in which letters and their marks are composed.
+// storedLabel returns the stored form of a label: trimmed, with one kind of blanks, and in the
+// normal form that composes letters and their marks (NFC).
 func storedLabel(label string) string {
 	label = strings.TrimSpace(label)
 	if typed.IsASCII(label) {

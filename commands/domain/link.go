@@ -134,8 +134,8 @@ func revision(stored uint64) events.Revision {
 	return events.Revision(stored)
 }
 
-// LinkChange is an edit with checked values and, if it has a hash, a claimed one. Nil fields stay
-// as they are.
+// LinkChange is an edit with checked values and, if it has a hash, a claimed hash. Nil fields
+// change nothing.
 type LinkChange struct {
 	Hash     *string
 	Claim    events.Revision // of hash

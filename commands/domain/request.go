@@ -15,13 +15,13 @@ type Request struct {
 	Account string // id of the acting account; empty for an operator
 	Key     string // id of the API key; empty: a person or an operator calls
 	User    string // id of the person who calls, or who signed in for the call; empty: none
-	Via     string // way by which the call came in, see events.Metadata
+	Via     string // source of the call, see events.Metadata
 	Address string // keyed hash of the caller's address
 	ID      string // request id
 	Batch   string // id shared by all events of one call
 	Plan    Plan   // of the account
-	// ShortHost is the host by which the caller reached the service; links must not lead to it. It
-	// is set only if no base URL is configured. See destination.Rules.
+	// ShortHost is the host that the caller requested; links must not lead to it. It is set only if
+	// no base URL is configured. See destination.Rules.
 	ShortHost string
 
 	// Bound is the expression of the links that the caller sees; nil: all of the account.
@@ -77,15 +77,15 @@ func (r Request) Creating(hash string, at time.Time) Request {
 	return r
 }
 
-// Undone says which events an undo takes back: those of a call, or those of an API key since a
-// time.
+// Undone selects the events that an undo takes back: all events of a call, or all events of an API
+// key since a time.
 type Undone struct {
 	Batch string
 	Key   string
 	Since time.Time // by the clock of the event store
 
-	// SkipChanged leaves the fields as they are that others have changed since, in place of a
-	// refusal, and takes back the rest.
+	// SkipChanged keeps fields that others have changed since and takes back the rest. Otherwise
+	// such fields cause a refusal.
 	SkipChanged bool
 }
 

@@ -19,7 +19,7 @@ const (
 )
 
 // Create returns the creations of the tags that the items of a batch name and the account lacks.
-// The first items come first; those that exceed a bound are refused, at their index.
+// The first items come first. An item that exceeds a bound is refused: its error is at its index.
 func (t Tags) Create(
 	account string, items [][]string, command uuid.UUID, at time.Time,
 ) ([]events.Event, []error) {
@@ -105,7 +105,8 @@ func (u Link) WithoutDeleted(c LinkChange, tags Tags) (LinkChange, int) {
 	return c, len(u.Tags) + len(attach) - len(detach)
 }
 
-// Retagging returns the tags that a change adds to the link, and those that it removes, each once.
+// Retagging returns the tags that a change adds to the link, and the tags that it removes, each
+// once.
 func (u Link) Retagging(c LinkChange) (attach, detach []string) {
 	if len(c.Attach) == 0 && len(c.Detach) == 0 {
 		return nil, nil

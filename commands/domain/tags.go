@@ -21,8 +21,8 @@ type Tag struct {
 // not depend on their number.
 type Tags struct {
 	byID map[string]Tag
-	// byLabel has the ids of tags by PlainLabel, in the order of creation. They are several only if
-	// the tags are from before labels were compared as they are now.
+	// byLabel has the ids of tags by PlainLabel, in the order of creation. A label has several ids
+	// only if the tags are older than the present comparison of labels.
 	byLabel map[string][]string
 	created int
 }
@@ -118,7 +118,7 @@ func (t Tags) ByLabel(label string) (Tag, bool) {
 	return t.byID[ids[meant]], true
 }
 
-// Lacks reports whether one of the labels is that of no tag.
+// Lacks reports whether one of the labels belongs to no tag.
 func (t Tags) Lacks(labels []string) bool {
 	return slices.ContainsFunc(labels, func(label string) bool {
 		_, ok := t.ByLabel(label)

@@ -116,8 +116,8 @@ func (c *Claims) checkFree(
 	return ErrTaken
 }
 
-// OrTaken returns ErrTaken in place of an error about an event that cannot be decoded: what has the
-// hash is unknown, and anybody may ask for it.
+// OrTaken returns ErrTaken for an error about an event that cannot be decoded, and other errors
+// unchanged: the owner of the hash is unknown, and the caller may be anyone.
 func OrTaken(err error) error {
 	if eventlog.IsUndecoded(err) {
 		return ErrTaken

@@ -21,11 +21,12 @@ var reserved = []string{
 }
 
 // Served reports whether the service itself answers the paths that begin with a hash. Case counts,
-// as it does in paths: links of before may have another spelling of such a name.
+// as it does in paths: older links may have another spelling of such a name.
 func Served(hash string) bool { return slices.Contains(served, hash) }
 
-// Reserved reports whether no link may get a hash, in any case: paths that begin with it are
-// served, will be in a later version of the API, or look so. A link that has such a hash keeps it.
+// Reserved reports whether no link may get a hash, in any case: paths that begin with the hash are
+// served, will be served in a later version of the API, or look so. An existing link keeps such a
+// hash.
 func Reserved(hash string) bool {
 	hash = strings.ToLower(hash)
 	return Served(hash) || slices.Contains(reserved, hash) || isVersion(hash)

@@ -156,7 +156,7 @@ func Had(u domain.Link, hash string) bool {
 }
 
 // Claimants returns the links that claimed a hash, each once, in the order of their first claims.
-// If reader is not empty, those of other accounts are left out.
+// If reader is not empty, it leaves out links of other accounts.
 func Claimants(history []events.Event, reader string) []string {
 	var links []string
 	seen := make(map[string]bool)

@@ -48,12 +48,12 @@ type quota struct {
 	month      string
 	monthTaken int64
 	pending    []events.PendingLink
-	// last is at or after the time of every reservation so far, but for those far ahead.
+	// last is at or after the time of every reservation so far, except for times far ahead.
 	last time.Time
 }
 
-// foldQuota returns the quota after an event. Times far ahead of now are of a clock that was wrong,
-// and are left out: later ones would otherwise follow them.
+// foldQuota returns the quota after an event. It leaves out times far ahead of now, which come from
+// a wrong clock: later times would otherwise follow them.
 func foldQuota(e events.QuotaChanged, now time.Time) quota {
 	q := quota{
 		taken: e.Taken, month: e.Month, monthTaken: e.MonthTaken, pending: e.Pending,
@@ -105,8 +105,8 @@ func (q quota) nextTime(now time.Time) time.Time {
 	return now
 }
 
-// change returns the event that adds reservations, returns those of failed links, and drops those
-// of created links from the pending ones. Only pending reservations are returned, so each is
+// change returns the event that adds reservations, returns the reservations of failed links, and
+// removes created links from the pending ones. Only pending reservations are returned, so each is
 // returned at most once.
 func (q quota) change(
 	reserved []events.PendingLink, failed, created reservationSet, at time.Time,

@@ -23,8 +23,8 @@ const (
 // Config of Quotas.
 type Config struct {
 	Store *eventstore.Store
-	// Existing counts an account's links in the read model, and those of the month of now. In the
-	// service this is queries.DB.LinkTotals.
+	// Existing counts an account's links in the read model, in total and in the month of now. In
+	// the service this is queries.DB.LinkTotals.
 	Existing func(ctx context.Context, account string, now time.Time) (Existing, error)
 	Now      func() time.Time // nil: time.Now
 }

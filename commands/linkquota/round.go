@@ -28,8 +28,8 @@ type accountQuota struct {
 	failed  reservationSet // pending links whose reservations are to be returned
 }
 
-// serve reserves links and refuses those for whom there certainly is no reservation. The others
-// stay: a pending link may still fail, or the read model may count a deletion.
+// serve reserves links and refuses links that certainly get no reservation. The others stay: a
+// pending link may still fail, or the read model may count a deletion.
 func (a *accountQuota) serve(ctx context.Context, requests []*request) error {
 	var waiting []*request
 	for _, q := range requests {
@@ -229,8 +229,7 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 	return outcomeFailed, nil
 }
 
-// refuse refuses the links for whom there certainly is no reservation, or who have waited for
-// readModelTimeout.
+// refuse refuses links that certainly get no reservation or have waited for readModelTimeout.
 func (r *round) refuse(ctx context.Context, short []*request) error {
 	before := r.quota.withExisting(r.existing, r.now())
 	// One answer serves all links, because their heads of the log were read before.

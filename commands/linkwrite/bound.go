@@ -42,7 +42,7 @@ func (a *Attempt) readTags(ctx context.Context) error {
 	return nil
 }
 
-// StaysWithin refuses a change by which a link would leave the bound of the caller.
+// StaysWithin refuses a change after which a link would leave the bound of the caller.
 func (a *Attempt) StaysWithin(
 	ctx context.Context, u domain.Link, change func() []events.Event,
 ) error {

@@ -64,9 +64,10 @@ func (a *Attempt) UnderHash(
 	return domain.Link{}, streams.History{}, missing
 }
 
-// found returns a loaded link if it is one of the account that the caller sees, and that is meant
-// or was left by this command. err is that of loading it. Of a link whose state is unknown, the
-// account is told so, and nobody else.
+// found returns a loaded link if the account of the caller has it, the caller may see it, and
+// either meant accepts it or this command has an event in its stream. err is the error of loading
+// the link. If err leaves the state of the link unknown, only the account of the link gets the
+// error.
 func (a *Attempt) found(
 	ctx context.Context, read Reading, id string, loaded streams.History, err, missing error,
 	meant func(domain.Link) bool,

@@ -1,6 +1,6 @@
 package linkwrite
 
-// Which link a command is about, and what it returns of it.
+// Which link a command is about, and the outcome of the command.
 
 import (
 	"linkledger/commands/batch"

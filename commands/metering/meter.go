@@ -20,7 +20,7 @@ import (
 
 const (
 	// meteringInterval is how often a node reports the calls of accounts with a limit to the log,
-	// and reads those of other nodes.
+	// and reads the calls of other nodes.
 	meteringInterval = time.Second
 	// unlimitedRounds is how many intervals the calls of an account without a limit wait. No call
 	// is refused because of them, and fewer reports keep the log small.
@@ -112,9 +112,9 @@ func (c *Meter) Count(account string, limit int64) bool {
 	return true
 }
 
-// Today returns how many calls of an account were counted today: those that all nodes have
-// reported, and those of this node. If the event store does not answer, it returns the counts in
-// memory.
+// Today returns how many calls of an account were counted today: the calls that all nodes have
+// reported, and the unreported calls of this node. If the event store does not answer, it returns
+// the counts in memory.
 func (c *Meter) Today(ctx context.Context, account string) int64 {
 	key := c.today(account)
 	c.mu.Lock()
@@ -142,7 +142,7 @@ func (d *usage) exclusively(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Run reports the calls to the log until ctx ends, and then those that are left.
+// Run reports the calls to the log until ctx ends, and then the remaining calls.
 func (c *Meter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(meteringInterval)
 	defer ticker.Stop()
@@ -258,8 +258,7 @@ func (c *Meter) send(ctx context.Context, key usageKey, d *usage) error {
 // refresh reads the calls that all nodes have reported.
 func (c *Meter) refresh(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
-		// Whether the reported calls include those of the open write is unknown, so reported stays
-		// as it is.
+		// The reported calls may include the open write or not, so reported does not change.
 		return nil
 	}
 	d.stream.Forget()
@@ -283,8 +282,8 @@ func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 }
 
 // nextEvent returns the event that adds calls of a day to the last event. If the last event is of a
-// later day, the calls count on that day: a day that is over does not change. A day far ahead is
-// that of a clock that was wrong. The calls then count on their own day, again from the first.
+// later day, the calls count on that day: a day that is over does not change. A day far ahead comes
+// from a wrong clock. The calls then count on their own day, again from the first.
 func nextEvent(
 	last events.CallsMetered, day string, calls int64, at time.Time,
 ) events.CallsMetered {

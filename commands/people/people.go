@@ -63,9 +63,9 @@ type Outcome struct {
 	Position eventstore.Position
 }
 
-// identityStream returns the n-th stream of an identity. Its name is a keyed hash, so the log does
-// not reveal whether somebody whose subject is known has signed in, nor that a person who was
-// erased and the one who signed in again are the same.
+// identityStream returns the n-th stream of an identity. Its name is a keyed hash. So the log does
+// not reveal whether a person with a known subject has signed in, nor that an erased person and a
+// person who signed in later are the same.
 func (p *People) identityStream(of events.Details, n int) string {
 	mac := hmac.New(sha256.New, p.secret)
 	mac.Write(fmt.Appendf(nil, "%d\n%s\n%s", n, of.Issuer, of.Subject))
@@ -110,7 +110,7 @@ func (p *People) Known(
 	})
 }
 
-// Find returns the id of the person with an identity, or an empty text if nobody has it.
+// Find returns the id of the person with an identity, or an empty text if no person has it.
 func (p *People) Find(ctx context.Context, issuer, subject string) (string, error) {
 	if len(p.secret) == 0 {
 		return "", nil
@@ -122,8 +122,8 @@ func (p *People) Find(ctx context.Context, issuer, subject string) (string, erro
 // maxClaims bounds how often one identity can be erased and sign in again.
 const maxClaims = 1000
 
-// claim returns the user id of an identity: that of its first claim whose user is not erased, or a
-// new one.
+// claim returns the user id of an identity: the user of its first claim who is not erased, or a new
+// id.
 func (p *People) claim(
 	ctx context.Context, r domain.Request, details events.Details,
 ) (string, error) {

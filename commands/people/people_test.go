@@ -114,8 +114,8 @@ func TestFirstSignInsTogether(t *testing.T) {
 	}
 }
 
-// TestErasedPerson checks that nobody reads the details of an erased person, in another process and
-// after an interruption, and that the person who signs in again is another one.
+// TestErasedPerson checks that the details of an erased person are unreadable, in another process and after an
+// interruption, and that the person who signs in again is another one.
 func TestErasedPerson(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
@@ -192,8 +192,8 @@ func TestLostKey(t *testing.T) {
 	}
 }
 
-// TestErasureDuringSignIns erases a person who signs in all the time. Whoever is known in the end has
-// a key of their own.
+// TestErasureDuringSignIns erases a person who signs in all the time. The person known in the end has a key of their
+// own.
 func TestErasureDuringSignIns(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)

@@ -12,7 +12,7 @@ import (
 
 // Exported is a file of exported events that is as its manifest says.
 type Exported struct {
-	Account string // id of the account whose events it has; empty: those of all
+	Account string // id of the account whose events it has; empty: all accounts
 	Events  int64
 	Last    uint64 // commit position of the last event
 	Root    string // hash of the Merkle tree over the events, in base64
@@ -31,8 +31,8 @@ func IsExport(file string) bool {
 	return strings.HasPrefix(strings.TrimPrefix(file, "# "), `{"export":`)
 }
 
-// ReadExport reads a file of exported events. It returns an error of which IsUnproven is true if
-// the file is not as its manifest says.
+// ReadExport reads a file of exported events. If the file differs from its manifest, IsUnproven is
+// true for the returned error.
 func ReadExport(file string) (Exported, error) {
 	var leaves []treeLeaf
 	header, sum, err := archive.CheckEach(

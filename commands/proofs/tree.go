@@ -13,8 +13,8 @@ import (
 	"linkledger/events/proof/leaf"
 )
 
-// Tree reads the stored Merkle tree over the log. In the service it is a logtree.Reader. What it
-// returns need not be trusted: each proof is checked before it is written.
+// Tree reads the stored Merkle tree over the log. In the service it is a logtree.Reader. Its
+// results need not be trusted: each proof is checked before it is written.
 type Tree interface {
 	// Size returns the number of leaves.
 	Size(ctx context.Context) (int64, error)
@@ -96,7 +96,7 @@ func indexesOf(
 	return tree.LeafIndexes(ctx, commit, prepare, leaves)
 }
 
-// prefetched reads the hashes of a tree, those of many proofs at once.
+// prefetched reads the hashes of a tree, for many proofs at once.
 type prefetched struct {
 	tree  tlog.HashReader
 	known map[int64]tlog.Hash
@@ -115,8 +115,8 @@ func (p *prefetched) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// prefetch reads the hashes that the proofs of leaves in a tree of size leaves need. It forgets
-// those that it has read before.
+// prefetch reads the hashes that the proofs of leaves in a tree of size leaves need. It forgets the
+// hashes of the previous call.
 func (p *prefetched) prefetch(size int64, leaves []int64) error {
 	needed := make(map[int64]bool)
 	note := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {

@@ -14,15 +14,14 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// Undo takes back changes of the links with these ids, concurrently: those of one call, or of one
-// API key since a time, as r.Undoes says. Links that were created are deleted. Links that were
-// deleted are restored under their hashes. Fields and tags get their values from before, and the
-// clicks from before a stats reset count again.
+// Undo takes back changes of the links with these ids, concurrently: the changes of one call, or of
+// one API key since a time, as r.Undoes says. Created links are deleted. Deleted links are restored
+// under their hashes. Fields and tags get their earlier values, and the clicks before a stats reset
+// count again.
 //
-// A link is refused with URLChanged and the names of the fields if others have changed them since,
-// unless r.Undoes skips these fields.
-// A field that already has its value from before needs no event, so Undo may be repeated. It also
-// refuses as commands.Handler.DeleteURLs and RestoreURL do.
+// Undo refuses a link with URLChanged and the names of the fields if others have changed these
+// fields since, unless r.Undoes skips them. A field that already has its earlier value needs no
+// event, so Undo may be repeated. It also refuses as commands.Handler.DeleteURLs and RestoreURL do.
 func (s *Restorer) Undo(ctx context.Context, r domain.Request, ids []string) []linkwrite.Outcome {
 	refs := make([]linkwrite.Ref, len(ids))
 	for i, id := range ids {

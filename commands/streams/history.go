@@ -31,8 +31,8 @@ func (h History) Err() error {
 	return h.Undecoded[0]
 }
 
-// Last returns the events after the last one that cannot be decoded. What they say holds whatever
-// that one says.
+// Last returns the events after the last event that cannot be decoded. Facts in these events hold
+// regardless of the undecoded event.
 func (h History) Last() []events.Event {
 	if len(h.Undecoded) == 0 {
 		return h.Events

@@ -48,7 +48,7 @@ func (s *Streams) ReadFromLog(ctx context.Context, wanted map[string]bool, into 
 	})
 }
 
-// WithLogged returns Streams that reads these streams instead of those of the event store.
+// WithLogged returns Streams that reads these streams instead of the streams of the event store.
 func (s *Streams) WithLogged(logged Logged) *Streams {
 	from := *s
 	from.logged = logged

@@ -98,8 +98,8 @@ func (k *cachedStream) first(n int) History {
 	return k.loaded.first(n)
 }
 
-// addAt adds events from an index on, without those that are cached already. It returns false if
-// none is new.
+// addAt adds events from an index on, except for events that are already cached. It returns false
+// if no event is new.
 func (k *cachedStream) addAt(index int, further History) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -77,8 +77,8 @@ func TestLongStreamIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestLongStreamUnderConcurrency checks that readers get a complete prefix of a stream while others
-// append to it, and that what they got does not change.
+// TestLongStreamUnderConcurrency checks that readers get a complete prefix of a stream while others append to it, and
+// that this prefix does not change.
 func TestLongStreamUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	store, stream := eventstoretest.New(t), events.StreamTags+"a"

@@ -25,7 +25,7 @@ type Config struct {
 }
 
 // Streams reads and writes the streams that commands decide on. It is safe for concurrent use. It
-// remembers keys for a minute at most, and what it has read of long streams.
+// caches keys for a minute at most, and the events of long streams.
 type Streams struct {
 	cfg      Config
 	personal *personalCipher
@@ -51,9 +51,9 @@ func (s *Streams) Now() time.Time { return s.cfg.Now().UTC().Truncate(time.Micro
 // Seals reports whether Append seals personal data.
 func (s *Streams) Seals() bool { return s.cfg.Seal }
 
-// Append appends the events of a command to a stream whose last event has the expected revision,
-// if the caller still may, see permit.Check. Personal data is sealed. Append refuses a text with
-// control characters with InvalidValue. Its other errors are those of eventstore.Store.Append and
+// Append appends the events of a command to a stream whose last event has the expected revision, if
+// the caller still may, see permit.Check. Personal data is sealed. Append refuses a text with
+// control characters with InvalidValue. It also returns the errors of eventstore.Store.Append and
 // permit.Check, and ErrNoKey.
 func (s *Streams) Append(
 	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
@@ -106,7 +106,7 @@ func (s *Streams) LoadReadable(ctx context.Context, stream string) (History, err
 	return s.long.load(ctx, stream)
 }
 
-// LoadSealed is Load with the personal data as it is stored, so it needs no keys.
+// LoadSealed is Load without opening the personal data, so it needs no keys.
 func (s *Streams) LoadSealed(ctx context.Context, stream string) (History, error) {
 	loaded, err := s.LoadReadable(ctx, stream)
 	if err == nil {

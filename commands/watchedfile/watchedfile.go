@@ -31,7 +31,7 @@ type File struct {
 	version version // of the last attempt to read it
 }
 
-// version is what tells versions of a file apart. The zero version is that of a missing file.
+// version distinguishes versions of a file. A missing file has the zero version.
 type version struct {
 	modified time.Time
 	size     int64

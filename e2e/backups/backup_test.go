@@ -377,7 +377,7 @@ func killBackups(t *testing.T, kept, folder string) {
 	}
 }
 
-// wantScheduled waits for the backup that a service makes by itself, and checks what it says of it.
+// wantScheduled waits for the backup that a service makes by itself, and checks its health, its metric and its folder.
 func wantScheduled(t *testing.T, d *e2etest.Dev, folder string) {
 	t.Helper()
 	late := time.After(e2etest.StartTimeout)

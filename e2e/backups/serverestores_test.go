@@ -194,7 +194,7 @@ func TestLogThatWasWrittenOn(t *testing.T) {
 	}
 }
 
-// signedHead signs the log as it is now with the key in a file.
+// signedHead signs the present log with the key in a file.
 func signedHead(i *installtest.Installation, key string) string {
 	i.T.Helper()
 	text, err := os.ReadFile(key)

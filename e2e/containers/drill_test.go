@@ -94,7 +94,7 @@ func drill(t *testing.T, heading string) (steps []string) {
 	return steps
 }
 
-// run runs commands as somebody types them in the folder of the project, and returns what they print.
+// run runs shell commands in the folder of the project, as a user types them, and returns their output.
 func run(t *testing.T, commands string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patient)

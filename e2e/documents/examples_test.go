@@ -123,7 +123,7 @@ func changedProgram(t *testing.T) string {
 	return binary
 }
 
-// copyChanged copies the files that a diff changes, except those that an earlier diff has changed.
+// copyChanged copies the files that a diff changes, except for files that an earlier diff has changed.
 func copyChanged(t *testing.T, root, to, diff string) {
 	t.Helper()
 	text, err := os.ReadFile(diff)

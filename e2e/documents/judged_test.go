@@ -13,8 +13,8 @@ import (
 	"linkledger/projections"
 )
 
-// TestClicksAreJudgedAnew follows links with agents of people and robots, gives other words to a
-// rebuild, and checks that the numbers of before follow them and those of later do not.
+// TestClicksAreJudgedAnew follows links with agents of people and robots, gives other words to a rebuild, and checks
+// that the words change the numbers of earlier clicks and not the numbers of later clicks.
 func TestClicksAreJudgedAnew(t *testing.T) {
 	t.Parallel()
 	const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 " +

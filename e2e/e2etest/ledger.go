@@ -1,4 +1,4 @@
-// This file puts load on a dev, and keeps what it confirmed.
+// This file puts load on a dev, and records the confirmed creations and redirects.
 
 package e2etest
 

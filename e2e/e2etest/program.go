@@ -298,7 +298,7 @@ func AnswerThrough(client *http.Client, request *http.Request) (map[string]any, 
 	return answer, nil
 }
 
-// NoRedirects is a client that returns a redirect in place of following it.
+// NoRedirects is a client that returns a redirect instead of following it.
 var NoRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }

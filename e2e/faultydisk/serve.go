@@ -18,7 +18,7 @@ import (
 // argument is the first argument of the process of a disk. Its two folders follow.
 const argument = "serve-a-faulty-disk"
 
-// Serve serves a disk and ends the process, if the process is that of a disk. Otherwise it returns.
+// Serve serves a disk and ends the process if its arguments ask for a disk. Otherwise it returns.
 func Serve() {
 	if len(os.Args) != 4 || os.Args[1] != argument {
 		return

@@ -1,4 +1,4 @@
-// This file has clients that check what they read.
+// This file has clients that check the notes that they read.
 
 package installtest
 
@@ -12,7 +12,7 @@ import (
 	"linkledger/e2e/e2etest"
 )
 
-// Client creates, edits and reads links, and records what it has read.
+// Client creates, edits and reads links, and records the notes that it has read.
 type Client struct {
 	*Installation
 	Name string

@@ -35,7 +35,7 @@ type Installation struct {
 	Database *pgserver.Server
 	Flags    []string // of the service, in addition to the flags that every service needs
 
-	Environment []string // of services, in addition to that of the test
+	Environment []string // of services, in addition to the environment of the test
 
 	// dsn is how the services and commands reach the database. If empty, they connect directly.
 	DSN string
@@ -88,7 +88,7 @@ func StartChildIn(t *testing.T, environment []string, program string, args ...st
 const MostSaid = 2000
 
 // watch reads the peak memory of the process until it ends. The peak that the system reports after
-// the end includes the memory of the test, of which the process was a copy before it started the
+// the end includes the memory of the test: the process was a copy of the test before it started the
 // program.
 func (c *Child) watch() {
 	for {

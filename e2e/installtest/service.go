@@ -71,7 +71,7 @@ func (l *Lines) Await(parts ...string) string {
 	}
 }
 
-// NotStarted is an installation of which no part runs. Its database exists.
+// NotStarted returns an installation without running services. Its database exists.
 func NotStarted(t *testing.T) *Installation {
 	t.Helper()
 	i := &Installation{

@@ -212,8 +212,8 @@ func TestSignalsOfStore(t *testing.T) {
 	checkRedirects(t, i.Base, hashes)
 }
 
-// TestLogThatCannotBeWritten starts services whose standard error nobody reads any more, is on a full disk, and takes
-// no more lines. They serve, and count what is lost.
+// TestLogThatCannotBeWritten starts services with a standard error that has no reader, is on a full disk, or takes no
+// more lines. They serve, and count the lost lines.
 func TestLogThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	i := installtest.Install(t)

@@ -244,8 +244,8 @@ func TestInsecureStoreWarns(t *testing.T) {
 	}
 }
 
-// TestStoreFolderIsClosed checks that other users can neither request a backup nor read the events,
-// whatever the umask is and however the folder was created.
+// TestStoreFolderIsClosed checks that other users can neither request a backup nor read the events, also with umask 0
+// and a folder that was open to all.
 func TestStoreFolderIsClosed(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "events")

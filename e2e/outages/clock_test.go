@@ -1,4 +1,4 @@
-// A node whose clock differs from that of the database.
+// A node whose clock differs from the clock of the database.
 
 package outages_test
 
@@ -22,12 +22,12 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// otherClock is a network before PostgreSQL through which its clock seems to be one of another year. All else is
-// forwarded as it is.
+// otherClock is a network before PostgreSQL that makes its clock seem to be in another year. It forwards everything
+// else unchanged.
 type otherClock struct {
 	net.Listener
 
-	years atomic.Int64 // by which the clock seems ahead
+	years atomic.Int64 // that the clock seems ahead
 }
 
 // throughClock starts the network until the test ends.
@@ -76,8 +76,8 @@ func forward(to, from net.Conn, change func([]byte) []byte) {
 	_, _ = to.Close(), from.Close()
 }
 
-// TestWrongClock starts a node whose clock differs from that of the database by years, beside one whose clock is right.
-// It serves nothing and says why, and serves as soon as its clock is right.
+// TestWrongClock starts a node whose clock differs by years from the clock of the database, beside a node with a right
+// clock. The node serves nothing and says why, and serves as soon as its clock is right.
 func TestWrongClock(t *testing.T) {
 	t.Parallel()
 	i := installtest.Install(t)

@@ -13,7 +13,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// readyFor returns the status of a probe, and what it says.
+// readyFor returns the status and the text of a probe.
 func readyFor(i *installtest.Installation, work string) (status int, said string) {
 	i.T.Helper()
 	response, err := http.Get(i.Admin + "/health/ready" + work)
@@ -50,8 +50,8 @@ func answersTo(i *installtest.Installation, method, path, body string) (status i
 }
 
 // TestCutOff cuts a node off from its stores, one after the other: packets are dropped. Calls that need the store are
-// refused at once after the first ones, with the reason, those that do not need it are answered, visitors are
-// redirected, and the probes say what the node can do.
+// refused with the reason, and at once after the first ones. Other calls are answered, visitors are redirected, and the
+// probes say what the node can do.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	i := &installtest.Installation{

@@ -34,8 +34,8 @@ type promises struct {
 	slowest  time.Duration
 }
 
-// keepPromises makes links, visits each as soon as it is answered on both nodes, and older ones all the time, until
-// stop is called. prefix is that of the hashes.
+// keepPromises makes links with hashes that begin with prefix. It visits each link on both nodes as soon as its
+// creation is answered, and older links all the time, until stop is called.
 func keepPromises(i *installtest.Installation, prefix string, known []string, nodes ...string) *promises {
 	ctx, stop := context.WithCancel(i.T.Context())
 	p := &promises{

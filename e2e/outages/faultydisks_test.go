@@ -180,8 +180,8 @@ func well(t *testing.T, nodes []string) bool {
 	return true
 }
 
-// holdsAll checks that all links redirect, that the visits of the first ones are counted, and that the tables are those of
-// the log.
+// holdsAll checks that all links redirect, that the visits of the first ones are counted, and that the tables agree
+// with the log.
 func holdsAll(i *installtest.Installation, made []string, visits int64, links int) {
 	i.T.Helper()
 	i.Eventually("all visits are counted", func() bool {

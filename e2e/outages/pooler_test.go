@@ -54,10 +54,10 @@ func TestSharingPooler(t *testing.T) {
 	}
 }
 
-// TestPooler runs the service behind PgBouncer with its defaults, but for the size of its pool, which
-// has to hold the connections of a service and of a command. The load is creates, edits, reads, lists and
-// redirects while all projections are rebuilt, then a kill and a restart under load, while a
-// rebuild is killed too. Nothing may be refused while the service runs, and nothing be lost.
+// TestPooler runs the service behind PgBouncer with its defaults, except for the size of its pool, which has to hold
+// the connections of a service and of a command. The load is creates, edits, reads, lists and redirects while all
+// projections are rebuilt, then a kill and a restart under load, while a rebuild is killed too. The running service may
+// refuse nothing, and nothing may be lost.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	i := behindPooler(t, "default_pool_size = 60")
@@ -139,8 +139,8 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// TestSmallPool starts the service behind PgBouncer with a pool that others use up. The start must
-// say what it waits for, and go on when there is room.
+// TestSmallPool starts the service behind PgBouncer with a pool that others use up. The start must name the reason for
+// its wait, and continue when there is room.
 func TestSmallPool(t *testing.T) {
 	t.Parallel()
 	i := behindPooler(t, "default_pool_size = 6")

@@ -12,8 +12,8 @@ import (
 	"linkledger/e2e/installtest"
 )
 
-// TestKeysOfAccounts adds, uses, lists and revokes a key by the command line, and asks the history
-// for what it did.
+// TestKeysOfAccounts adds, uses, lists and revokes a key by the command line, and checks the changes of the key in the
+// history.
 func TestKeysOfAccounts(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

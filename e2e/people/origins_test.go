@@ -8,8 +8,8 @@ import (
 	"linkledger/e2e/e2etest"
 )
 
-// TestOrigins checks that dev by default allows requests from pages of all origins, with a list
-// only those of the listed origins, and with an empty list none.
+// TestOrigins checks that dev allows requests from pages of all origins by default, only from the listed origins with a
+// list, and from no page with an empty list.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

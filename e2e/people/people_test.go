@@ -503,7 +503,7 @@ func eraseAccount(s *sitetest.Site) {
 		s.T.Errorf("the members of the other account are %+v", members)
 	}
 	runOperator(s, "account", "erase", "guild")
-	// Whatever the answer is, the read models must be able to follow.
+	// The read models must be able to follow after any answer.
 	_, _, _ = s.Operate("account", "member", "remove", "--username", "guild", only.ID, siteMaster)
 	if again := s.SignIn(mona); again.ID == only.ID || again.Session["account"] != nil {
 		s.T.Errorf("the erased member is %s again, with the session %v", again.ID, again.Session)

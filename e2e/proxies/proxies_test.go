@@ -29,7 +29,7 @@ import (
 // unpackedProxies is where .ci/proxies unpacks the proxies.
 const unpackedProxies = "../../.tools/proxies"
 
-// proxyPorts are in place of the ports of the examples.
+// proxyPorts replaces the ports of the examples.
 var proxyPorts = strings.NewReplacer("8080", "9580", "8081", "9581", "8443", "9543")
 
 // proxied is an installation of two nodes with all proxies before it, each with its example in docker/. Only addresses,

@@ -46,7 +46,7 @@ type Site struct {
 	Opened *atomic.Uint32 // browsers
 }
 
-// Browser keeps cookies. Each has an address of its own, because those who sign in are throttled by
+// Browser keeps cookies. Each browser has an address of its own, because sign-ins are throttled by
 // address.
 type Browser struct {
 	*Site
@@ -118,7 +118,7 @@ func (s *Site) SignIn(person openidtest.Person) SignedIn {
 	return in
 }
 
-// Person returns somebody in groups of the issuer.
+// Person returns a person in groups of the issuer.
 func Person(subject, name string, groups ...string) openidtest.Person {
 	return openidtest.Person{Subject: subject, Name: name, Mail: subject + "@example.com", Groups: groups}
 }

@@ -26,14 +26,14 @@ import (
 	"linkledger/internal/pgserver/postgrestest"
 )
 
-// replaced is the data of a dev whose PostgreSQL is replaced, and what it answered.
+// replaced is the data of a dev whose PostgreSQL is replaced, and the answers of that dev.
 type replaced struct {
 	upgraded
 
 	site   *sitetest.Site // has people and their sessions only
 	folder string
 	at     string
-	agents []string // flags by which the visitors are people
+	agents []string // flags that make the visitors people
 	before answers
 	people []answeredCall // calls on people and sessions
 	kept   sitetest.SignedIn
@@ -69,7 +69,7 @@ func (r *replaced) copied(t *testing.T) *replaced {
 	return r.on(t, folder)
 }
 
-// arguments are those of a dev on the data.
+// arguments returns the arguments of a dev on the data.
 func (r *replaced) arguments(flags ...string) []string {
 	return append([]string{
 		"dev", "--data", r.folder, "--listen", r.at, "--admin-listen", strings.TrimPrefix(r.admin, "http://"),
@@ -173,7 +173,7 @@ func (r *replaced) open(username string) {
 	r.keys[username] = opened.APIKey
 }
 
-// answersOfPeople returns what the program answers to those who are signed in, and of them.
+// answersOfPeople returns the answers of the program to signed-in persons, and the answers about them.
 func (r *replaced) answersOfPeople() (all []answeredCall) {
 	r.t.Helper()
 	for _, path := range []string{"/session", "/urls?order_by=hash", "/urls/kims/history"} {

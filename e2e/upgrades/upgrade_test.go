@@ -1,5 +1,5 @@
-// This file starts the program on the data of each released version, and of commits that have not
-// been released, and compares what it answers with what that version answered.
+// This file starts the program on the data of each released version, and of commits that have not been released, and
+// compares its answers with the answers of that version.
 
 package upgrades_test
 

@@ -1,5 +1,5 @@
-// This file writes the data that TestUpgrade starts from: what a released version of the program
-// has left, and what it answered. make upgrade-data calls it once for each release.
+// This file writes the data that TestUpgrade starts from: the data of a released version of the program, and its
+// answers. make upgrade-data calls it once for each release.
 
 package upgrades_test
 
@@ -382,7 +382,7 @@ func (f *filler) operate(args ...string) string {
 	return string(out)
 }
 
-// known are the hashes that fill makes, with those that links have left.
+// known are the hashes that fill makes, including the former hashes of links.
 var known = []string{"go", "pg", "postgres", "once", "past", "deleted", "back", "undone", "ada", "gone", "never"}
 
 // answers returns what the program answers.

@@ -17,8 +17,8 @@ import (
 	"linkledger/queries/cache"
 )
 
-// change runs a command on an account and prints the account after it. is reports whether the
-// account is shown as the command was to leave it.
+// change runs a command on an account and prints the changed account. is reports whether an account
+// of the read models shows the change.
 func change(
 	ctx context.Context, o installation.Operator, does effect.Kind,
 	is func(accountlist.Account) bool,
@@ -30,7 +30,7 @@ func change(
 	)
 }
 
-// changeTo is change for a command of which left says what it has left.
+// changeTo is change with another check: left returns the change to look for in the read models.
 func changeTo(
 	ctx context.Context, o installation.Operator, does effect.Kind,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
@@ -50,7 +50,7 @@ func changeTo(
 	return printOutcome(o, outcome)
 }
 
-// run runs a command on accounts, waits until the read models have what it has left, and checks
+// run runs a command on accounts, waits until the read models have applied its change, and checks
 // that they show it.
 func run(
 	ctx context.Context, o installation.Operator, does effect.Kind,
@@ -100,8 +100,8 @@ func runOn(
 	return errors.Join(effect.Check(ctx, db, does, left), db.Close())
 }
 
-// awaited returns when no node accepts any more what a command has ended: nodes use for a moment
-// what they have cached. It returns at once if the command has failed.
+// awaited returns when every node refuses the rights that a command has ended: nodes use cached
+// rights for a moment. It returns at once if the command has failed.
 func awaited(ctx context.Context, err error) error {
 	if err == nil {
 		awaitNodes(ctx)
@@ -109,8 +109,7 @@ func awaited(ctx context.Context, err error) error {
 	return err
 }
 
-// awaitNodes waits until nodes use what they have cached no more, and calls that began before have
-// stopped.
+// awaitNodes waits until all nodes have renewed their caches and all earlier calls have ended.
 func awaitNodes(ctx context.Context) {
 	select {
 	case <-time.After(cache.TrustedFor + permit.EndsWithin):

@@ -159,8 +159,8 @@ func (e *eraser) members(ctx context.Context, of accounts.Account) error {
 	return errors.Join(failed...)
 }
 
-// member erases a person, unless they are a member of an account or are not known. An id that is no
-// UUID is that of nobody: another program has written it.
+// member erases a person, unless they are a member of an account or are unknown. An id that is no
+// UUID belongs to no person: another program has written it.
 func (e *eraser) member(ctx context.Context, user string) error {
 	id, err := uuid.Parse(user)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 // KeyTerms are what a new API key is for.
 type KeyTerms = events.KeyTerms
 
-// printedKey is an API key as it is printed.
+// printedKey is the printed form of an API key.
 type printedKey struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`

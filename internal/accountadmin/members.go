@@ -17,13 +17,13 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// printedMember is a member of an account as it is printed.
+// printedMember is the printed form of a member of an account.
 type printedMember struct {
 	ID    string    `json:"id"`
 	Name  string    `json:"name"`
 	Mail  string    `json:"mail"`
 	Role  string    `json:"role"`
-	Group string    `json:"group"` // by which the person has the role; empty: someone gave it
+	Group string    `json:"group"` // that gives the person the role; empty: someone gave it
 	Since time.Time `json:"since"`
 }
 

@@ -12,7 +12,7 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// printedPerson is a person as it is printed.
+// printedPerson is the printed form of a person.
 type printedPerson struct {
 	ID      string    `json:"id"`
 	Issuer  string    `json:"issuer"`

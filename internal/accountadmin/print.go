@@ -18,7 +18,7 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// printedAccount is an account as it is printed.
+// printedAccount is the printed form of an account.
 type printedAccount struct {
 	ID       string `json:"id"`
 	Username string `json:"username"`
@@ -118,7 +118,7 @@ func List(ctx context.Context, o installation.Operator) error {
 	return console.Drawn(o.Stdout, heading, rows)
 }
 
-// printedUsage is an account with its usage as it is printed.
+// printedUsage is the printed form of an account with its usage.
 type printedUsage struct {
 	printedAccount
 	URLs          int64 `json:"urls"`

@@ -284,7 +284,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestSignInNeedsAMasterKey checks that nobody signs in where their details could not be sealed.
+// TestSignInNeedsAMasterKey checks that a service with an issuer does not start without a master key.
 func TestSignInNeedsAMasterKey(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t)

@@ -29,7 +29,7 @@ func ServePublic(listener net.Listener, roles []config.Role, logger *slog.Logger
 	redirects := slices.Contains(roles, config.RoleRedirect)
 	if !redirects && !slices.Contains(roles, config.RoleAPI) {
 		ctx := context.Background()
-		_ = listener.Close() // nobody has used it
+		_ = listener.Close() // never used
 		return &Public{
 			gate: httpapi.NewGate(ctx, logger), ctx: ctx, closing: func() error { return nil },
 		}

@@ -68,7 +68,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 	return err
 }
 
-// openGate lets the service answer requests, once what they are held for is there.
+// openGate waits for held, if set, and lets the service answer requests.
 func (s *Service) openGate(ctx context.Context, public *Public) error {
 	if s.held != nil {
 		if err := s.held(ctx); err != nil {

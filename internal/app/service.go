@@ -32,7 +32,7 @@ import (
 )
 
 const (
-	// stopTimeout bounds the end of the parts after the last request, and then that of their
+	// stopTimeout bounds the end of the parts after the last request, and then the end of their
 	// connections.
 	stopTimeout    = 20 * time.Second
 	visitorKeySize = 32 // bytes

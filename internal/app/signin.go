@@ -40,7 +40,7 @@ func (s *Service) identities(ctx context.Context) ([]byte, error) {
 	return secret, err
 }
 
-// signIn returns how people sign in, or nil if nobody can.
+// signIn returns the configuration of sign-ins, or nil if no issuer is configured.
 func (s *Service) signIn(ctx context.Context) (*httpapi.SignIn, error) {
 	signIn := s.cfg.Public()
 	if signIn == nil {
@@ -51,8 +51,8 @@ func (s *Service) signIn(ctx context.Context) (*httpapi.SignIn, error) {
 	return signIn, err
 }
 
-// operatorsURL returns scheme and host by which operators reach their console: by the first name
-// that is given for it, which a proxy with TLS has, or on the machine of the service.
+// operatorsURL returns scheme and host of the operators' console: the first configured name, which
+// belongs to a proxy with TLS, or else the listen address on this machine.
 func (s *Service) operatorsURL() string {
 	if len(s.cfg.AdminHosts) > 0 {
 		return "https://" + s.cfg.AdminHosts[0]
@@ -67,8 +67,8 @@ func (s *Service) operatorsURL() string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// operatorsConsole returns the console of operators. Its sessions are those of the owners' console,
-// at another address and with its cookies.
+// operatorsConsole returns the console of operators. It shares the sessions of the owners' console,
+// at another address and with its own cookies.
 func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error) {
 	return operators.New(operators.Config{
 		DB: s.db, Store: s.Store, Queries: s.Reads.Queries,

@@ -236,7 +236,7 @@ func TestAlteredLog(t *testing.T) {
 	found("log", heads)
 	i.Run(prove(attestation.ProofRequest{Hash: "two", Checkpoint: heads, PublicKey: key.public})).Fails("was altered")
 	i.Rebuild("tree")
-	i.Run(verify("")).Has("signed heads that fit: 0") // the new tree is that of the altered log
+	i.Run(verify("")).Has("signed heads that fit: 0") // the new tree belongs to the altered log
 	found("log", heads)
 }
 

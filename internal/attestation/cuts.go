@@ -12,14 +12,14 @@ import (
 	"linkledger/internal/console"
 )
 
-// maxComparedStreams bounds the streams with findings of which the log is compared with what
+// maxComparedStreams bounds the streams with findings whose log is compared with the events that
 // readers get.
 const maxComparedStreams = 100
 
-// printedCuts are the findings that keep readers from events of the log, as they are printed.
+// printedCuts is the printed form of the findings that keep readers from events of the log.
 type printedCuts struct {
 	Cuts     []printedCut `json:"cuts"`
-	MoreCuts int64        `json:"more_cuts"` // those that Cuts lacks
+	MoreCuts int64        `json:"more_cuts"` // findings that Cuts lacks
 	// Notices are the streams of the event store that set the rights of readers in general.
 	Notices []string `json:"notices"`
 }

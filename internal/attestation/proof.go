@@ -29,8 +29,8 @@ import (
 
 // ProofRequest says what to prove, and with which keys.
 type ProofRequest struct {
-	// Hash is that of the links whose events are proved, without clicks: all links that ever used
-	// it. If empty, no events are proved.
+	// Hash selects the events to prove, without clicks: the events of all links that ever used it.
+	// If empty, no events are proved.
 	Hash string
 	// Checkpoint is a file of heads. The proofs rest on the last one. If empty, a new head is
 	// signed.
@@ -99,7 +99,8 @@ func (r ProofRequest) base(
 }
 
 // recordedOf returns the stored events of a hash and of the links that ever used it. If some of
-// them are hidden from readers or missing, cut says which, and recorded has those that the log has.
+// them are hidden from readers or missing, cut names them, and recorded has the events that the log
+// has.
 func recordedOf(
 	ctx context.Context, reader *audit.Reader, store *eventstore.Store, hash string,
 ) (recorded []eventstore.Recorded, cut, err error) {
@@ -164,7 +165,7 @@ func altered(err error) error {
 	return err
 }
 
-// VerifyProof verifies a file of proofs with the public key of its head, and prints what it proves.
+// VerifyProof verifies a file of proofs with the public key of its head, and prints the result.
 func VerifyProof(name, publicKey string, stdout io.Writer) error {
 	if publicKey == "" {
 		return usage.Errorf(

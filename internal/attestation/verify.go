@@ -90,7 +90,7 @@ func auditLog(
 	return found, streams, err
 }
 
-// printedFindings is the result of an audit as it is printed.
+// printedFindings is the printed form of the result of an audit.
 type printedFindings struct {
 	Events   int64  `json:"events"`
 	Position uint64 `json:"position"` // position of the last event

@@ -35,7 +35,7 @@ func LinkAt(
 	})
 }
 
-// printedLink is a link at a time as it is printed.
+// printedLink is the printed form of a link at a time.
 type printedLink struct {
 	ID      string `json:"id"`
 	Account string `json:"account"`

@@ -152,7 +152,7 @@ func TestHistoryOfSomebody(t *testing.T) {
 	}
 }
 
-// TestLinkAt prints a link before an edit and as it is.
+// TestLinkAt prints a link before an edit and now.
 func TestLinkAt(t *testing.T) {
 	t.Parallel()
 	i, _ := renamed(t)

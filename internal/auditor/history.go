@@ -94,7 +94,7 @@ func usernames(ctx context.Context, all *accounts.Accounts) func(account string)
 	}
 }
 
-// printedHistory is a history with the clicks per day, as it is printed.
+// printedHistory is the printed form of a history with the clicks per day.
 type printedHistory struct {
 	audit.History
 

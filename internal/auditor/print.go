@@ -144,7 +144,7 @@ func (p historyPrinter) table(printed printedHistory, all entries) error {
 	return errors.Join(err, out.Flush())
 }
 
-// heading returns the line above the events of one call: what they have in common.
+// heading returns the line above the events of one call: actor, batch and link.
 func (p historyPrinter) heading(e audit.Entry, severalLinks bool) (string, error) {
 	by, err := p.actor(e.Actor)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 // undoPortion is how many links of a batch are undone at a time.
 const undoPortion = 500
 
-// Restore undoes the deletion of a link. If a revision is given, it returns the link to its state
-// right after that event of its stream. No link may lead to the address of the service. An empty
-// address is that of dev.
+// Restore undoes the deletion of a link. If a revision is given, Restore returns the link to its
+// state right after that event of its stream. No link may lead to the address of the service. If
+// address is empty, Restore uses the address of dev.
 func Restore(
 	ctx context.Context, o installation.Operator, hash string, revision *int64, address string,
 ) error {
@@ -56,7 +56,7 @@ func Restore(
 	})
 }
 
-// printedRestore is a restored link as it is printed.
+// printedRestore is the printed form of a restored link.
 type printedRestore struct {
 	ID       string   `json:"id"`
 	Account  string   `json:"account"`
@@ -66,8 +66,8 @@ type printedRestore struct {
 	Position uint64   `json:"position"` // position in the log
 }
 
-// Undo undoes all changes of one API call, except for links that were changed since. The address is
-// that of Restore.
+// Undo undoes all changes of one API call, except for links that were changed since. The address
+// has the same meaning as in Restore.
 func Undo(
 	ctx context.Context, o installation.Operator, batch uuid.UUID, address string,
 ) error {
@@ -99,7 +99,7 @@ func Undo(
 	})
 }
 
-// printedUndo is an undone batch as it is printed.
+// printedUndo is the printed form of an undone batch.
 type printedUndo struct {
 	Batch string `json:"batch"`
 	// By is the batch of the undo itself, which can be undone. It is empty if nothing changed.
@@ -157,7 +157,7 @@ func undoBatch(
 	}
 }
 
-// printUndone prints what was undone. It fails if links were left as they are.
+// printUndone prints an undone batch. It fails if the undo refused links.
 func printUndone(o installation.Operator, view printedUndo) error {
 	var err error
 	if o.JSON {

@@ -290,8 +290,8 @@ func TestRestoreFindsEachCut(t *testing.T) {
 	}
 }
 
-// TestFailedBackupsKeepTheLast ends backups in the middle. The last whole one can be restored, and
-// what they leave does not hinder the next.
+// TestFailedBackupsKeepTheLast interrupts backups. The last whole one can be restored, and the remains of interrupted
+// ones do not hinder the next.
 func TestFailedBackupsKeepTheLast(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, sealing)

@@ -17,11 +17,11 @@ import (
 // Wanted says what linkledger backup is to back up.
 type Wanted struct {
 	Folder string // of the backups
-	Events string // folder of the embedded event store; empty: that of a running dev
+	Events string // folder of the embedded event store; empty: the folder of a running dev
 	Keep   int
 }
 
-// Command makes a backup of the installation of an operator, and prints what it has.
+// Command makes a backup of the installation of an operator, and prints its contents.
 func Command(ctx context.Context, o installation.Operator, w Wanted) error {
 	source := Source{Events: w.Events, Version: o.Program}
 	if w.Events == "" {
@@ -72,8 +72,9 @@ func withDatabase(
 	return errors.Join(use(db), db.Close())
 }
 
-// RestoreCommand restores a backup to the new data folder of dev, or, if the new folder of an event
-// store is given, to that and to an empty database. It prints what it has brought.
+// RestoreCommand restores a backup and prints the restored contents. It restores to the new data
+// folder of dev or, if events names a new folder of an event store, to that folder and to an empty
+// database.
 func RestoreCommand(ctx context.Context, o installation.Operator, from, events string) error {
 	var restored Restored
 	var err error

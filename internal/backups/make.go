@@ -18,7 +18,7 @@ import (
 	"linkledger/projections/keystore/keyfile"
 )
 
-// Source is an installation of which a backup is made.
+// Source is an installation to back up.
 type Source struct {
 	Events     string         // folder of the embedded event store
 	Keys       *keystore.Keys // with the master key, if there is one

@@ -50,7 +50,7 @@ func NewSchedule(cfg ScheduleConfig) *Schedule {
 	)}
 }
 
-// Run makes backups until ctx ends. The keys are those of the database that serves.
+// Run makes backups until ctx ends. The keys belong to the database of the service.
 func (s *Schedule) Run(ctx context.Context, keys *keystore.Keys) error {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()

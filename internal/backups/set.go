@@ -94,8 +94,8 @@ func Newest(folder string) (string, *Manifest, error) {
 	return newest, m, err
 }
 
-// find returns the backup that a path names: a backup, or a folder of backups, of which it is the
-// newest one. If that is damaged, an older one is not taken without being named.
+// find returns the backup at a path, or the newest backup if the path is a folder of backups. If
+// the newest one is damaged, it returns an error: the caller must name an older backup.
 func find(path string) (string, *Manifest, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

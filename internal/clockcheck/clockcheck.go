@@ -1,6 +1,6 @@
-// Package clockcheck compares the clock of this machine with those of the event store and of the
-// database. A node whose clock is wrong would write times that others follow, and count clicks and
-// quotas on days that they do not belong to.
+// Package clockcheck compares the clock of this machine with the clocks of the event store and of
+// the database. A node with a wrong clock would write times that others follow, and count clicks
+// and quotas on wrong days.
 package clockcheck
 
 import (

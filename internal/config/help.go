@@ -15,9 +15,9 @@ var Placeholders = kong.Vars{"esdb": "esdb://HOST:2113?tls=false", "postgres": "
 // text as ${NAME}.
 type HelpTexts map[string]string
 
-// Option returns an option of kong that puts the texts of t and of this package in place of their
-// names. Variables of kong could do this too, but kong evaluates each variable anew for each flag,
-// which took three quarters of the program's start.
+// Option returns an option of kong that replaces the names of help texts with the texts of t and of
+// this package. Variables of kong could do this too, but kong evaluates each variable anew for each
+// flag, which took three quarters of the program's start.
 func (t HelpTexts) Option() kong.Option {
 	texts := maps.Clone(helpTexts)
 	maps.Copy(texts, t)

@@ -18,7 +18,7 @@ type SignIn struct {
 	OIDCGroups      GroupRoles `help:"${oidc_groups}" placeholder:"ROLES"`
 }
 
-// Public returns the configuration of the public listener, or nil if nobody can sign in.
+// Public returns the configuration of the public listener, or nil if no issuer is configured.
 func (s SignIn) Public() *httpapi.SignIn {
 	if s.OIDCIssuer == "" {
 		return nil

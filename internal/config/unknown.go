@@ -21,9 +21,9 @@ var ofServices = regexp.MustCompile(
 		`PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)|NAME|ENV_.+)$`,
 )
 
-// CheckVariables returns an error that names a variable of environ that begins with LINKLEDGER_ and
-// belongs to no command of the program, and the one that may be meant. environ is that of
-// os.Environ.
+// CheckVariables returns an error if a variable of environ begins with LINKLEDGER_ and belongs to
+// no command of the program. The error suggests a similar variable if there is one. environ has the
+// form of os.Environ.
 func CheckVariables(program *kong.Application, environ []string) error {
 	prefix := usage.Env("")
 	known := make(map[string]bool)

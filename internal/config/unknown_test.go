@@ -27,7 +27,8 @@ func parser(t *testing.T, program any, options ...kong.Option) *kong.Kong {
 	return built
 }
 
-// TestUnknownVariables checks variables that no command knows, those of another command, and those of others.
+// TestUnknownVariables checks variables that no command knows, variables of another command, and variables of other
+// programs.
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	for variable, want := range map[string]string{

@@ -153,8 +153,8 @@ func fileOf(w io.Writer) io.Writer {
 	return w
 }
 
-// Exact returns a writer for data of which every byte counts, such as an export. It escapes only
-// for a terminal.
+// Exact returns a writer for data that must stay exact to the byte, such as an export. It escapes
+// only for a terminal.
 func Exact(w io.Writer) io.Writer {
 	if IsTerminal(w) {
 		return w
@@ -162,6 +162,6 @@ func Exact(w io.Writer) io.Writer {
 	return exactly(w)
 }
 
-// Controls returns a writer for control characters of this program, such as those of a progress
-// bar. Texts of others MUST NOT be written to it.
+// Controls returns a writer for control characters of this program, for example of a progress bar.
+// Texts of others MUST NOT be written to it.
 func Controls(terminal io.Writer) io.Writer { return exactly(terminal) }

@@ -27,7 +27,7 @@ var hostile = map[string]string{
 	"two\nlines\tand a tab":      `two\nlines\tand a tab`,
 }
 
-// harmless are texts that are shown as they are.
+// harmless are texts that are shown unchanged.
 var harmless = []string{
 	"", "url-x, \"ü\" 漢 \\ a", `"acl" and \u001b`, "👩\u200d👩\u200d👧", "e\u0301", "\U0001f3f4\U000e0067\U000e007f",
 	"नम\u200cस्ते", "\u00a0", "\ufffd",
@@ -68,8 +68,8 @@ func TestPrintedLines(t *testing.T) {
 	}
 }
 
-// TestDrawnTablesAlign checks that the lines of a drawn table are equally wide whatever its cells
-// have, and that only a list makes lines.
+// TestDrawnTablesAlign checks that the lines of a drawn table are equally wide with any text in its cells, and that
+// only a list makes lines.
 func TestDrawnTablesAlign(t *testing.T) {
 	t.Parallel()
 	rows := []Row{{"list", []string{"one", "two\nthree"}}}
@@ -191,7 +191,7 @@ func TestLogsAreEscaped(t *testing.T) {
 	}
 }
 
-// TestExactBytes checks that data that must not change reaches a file as it is.
+// TestExactBytes checks that exact data reaches a file unchanged.
 func TestExactBytes(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -14,9 +14,9 @@ const (
 	closeTimeout = time.Second
 )
 
-// Output is an output of a service, such as its log. Its writes never fail and never wait: they are
-// queued, and written by a goroutine. What cannot be written, because nobody reads it, the disk is
-// full or the queue is, is counted and left out. It is safe for concurrent use.
+// Output is an output of a service, such as its log. Its writes never fail and never wait: a
+// goroutine writes them from a queue. Output drops and counts a write if its file has no reader,
+// the disk is full or the queue is full. It is safe for concurrent use.
 type Output struct {
 	to      io.Writer
 	lost    atomic.Uint64

@@ -19,14 +19,16 @@ var ending = []os.Signal{
 // others are the signals that would end a process and change nothing in a service. All further
 // signals do nothing in a Go program, or stop it until SIGCONT.
 //
-// Without a handler of SIGPIPE, a write to an output that nobody reads ends the process.
+// Without a handler of SIGPIPE, a write to standard output or standard error without a reader ends
+// the process.
 var others = []os.Signal{syscall.SIGHUP, syscall.SIGPIPE}
 
 // urgentKey is the key of a context's value: the context that ends with the second signal.
 type urgentKey struct{}
 
-// Signals returns a context that ends with ctx, and when a signal asks the process to end. Urgent
-// tells of further such signals. Only SIGKILL ends the process at once. stop removes the handlers.
+// Signals returns a context that ends with ctx, or when a signal asks the process to end. The
+// context of Urgent ends with a second such signal. Only SIGKILL ends the process at once. stop
+// removes the handlers.
 func Signals(ctx context.Context, logger *slog.Logger) (running context.Context, stop func()) {
 	urgent, hurry := context.WithCancel(context.WithoutCancel(ctx))
 	running, end := context.WithCancel(context.WithValue(ctx, urgentKey{}, urgent))

@@ -175,7 +175,8 @@ func PrintedStoreURL(data, address string) string {
 		"?tls=true&tlsCaFile=" + folder + "/" + caFile + `"`
 }
 
-// StoreNames returns the names by which clients reach a listener that was opened for an address.
+// StoreNames returns the host names of a listener that was opened for an address, as clients use
+// them.
 func StoreNames(listener net.Listener, address string) []string {
 	names := []string{"localhost", "127.0.0.1", "::1"}
 	host, _, err := net.SplitHostPort(listener.Addr().String())

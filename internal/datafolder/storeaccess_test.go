@@ -74,8 +74,8 @@ func TestStoreAccessIsKept(t *testing.T) {
 	}
 }
 
-// TestStoreAccessIsMadeOnce checks that of processes that start at the same time the first one
-// creates the files and the others use them.
+// TestStoreAccessIsMadeOnce starts processes at the same time and checks that the first one creates the files and the
+// others use them.
 func TestStoreAccessIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

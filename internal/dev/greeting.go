@@ -2,9 +2,9 @@ package dev
 
 import "text/template"
 
-// greeting is the text that dev prints when everything is ready. A test runs its curl lines as they
-// are printed. What signs in is printed to a terminal only: other output may be kept, such as in a
-// journal, and be read by others.
+// greeting is the text that dev prints when everything is ready. A test runs its curl lines
+// unchanged. Secrets for signing in are printed to a terminal only: other output may be kept, such
+// as in a journal, and be read by others.
 var greeting = template.Must(template.New("greeting").Parse(`
 Linkledger is ready.
 

@@ -45,8 +45,8 @@ func ServeFast(
 }
 
 // Serve serves until ctx ends, then lets the requests in flight finish. A connection that was
-// accepted before may still send a request, for leaveTimeout at most: whoever has just connected
-// does not know of the end.
+// accepted before may still send a request, for leaveTimeout at most: its client does not know of
+// the end yet.
 func Serve(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener,
 	logger *slog.Logger,

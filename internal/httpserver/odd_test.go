@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestOddRequestsAreRefused sends what is hardly HTTP. No answer says that the node cannot serve: all are 4xx, but for
-// the two by which HTTP itself says that it does not know a transfer coding (501) or a version (505). They are about the
-// request, and no proxy sends such requests on.
+// TestOddRequestsAreRefused sends requests that are hardly HTTP. No answer says that the node cannot serve: the answers
+// are 4xx, except for 501 (unknown transfer coding) and 505 (unknown HTTP version). These two are about the request,
+// and no proxy sends such requests on.
 func TestOddRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -156,8 +156,8 @@ func (o Operator) Query(
 	return errors.Join(query(ctx, queries.New(db)), db.Close())
 }
 
-// Handler returns a handler of commands on links, with the rules of a service at an address. An
-// empty address is that of a running dev, if there is one.
+// Handler returns a handler of commands on links, with the rules of a service at an address. If the
+// address is empty, Handler uses the address of a running dev, if there is one.
 func (o Operator) Handler(store *eventstore.Store, baseURL string) (*commands.Handler, error) {
 	rules, err := wiring.Destinations(cmp.Or(baseURL, o.ConsoleURL), "", o.Logger)
 	if err != nil {
@@ -177,8 +177,8 @@ func (o Operator) People(store *eventstore.Store) *people.People { return o.onDe
 // Auditor returns a reader of the histories of links.
 func (o Operator) Auditor(store *eventstore.Store) *audit.Reader { return o.onDemand(store).Audit }
 
-// With returns the accounts and the persons of the installation, whose keys are those of an open
-// database. It is for commands on many of them.
+// With returns the accounts and the persons of the installation, with the keys of an open database.
+// It is for commands on many accounts or persons.
 func (o Operator) With(
 	store *eventstore.Store, db *readmodel.DB,
 ) (*accounts.Accounts, *people.People) {
@@ -234,8 +234,8 @@ func (o Operator) AwaitProjection(
 	}
 }
 
-// await waits until a projection has a change, so that a new key, for instance, works as soon as it
-// is printed. If only the event store is given, it cannot wait and returns at once.
+// await waits until a projection has a change. So a new key, for instance, works when it is
+// printed. If only the event store is given, await cannot wait and returns at once.
 func (o Operator) await(
 	ctx context.Context, projection string, position eventstore.Position,
 ) error {

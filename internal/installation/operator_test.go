@@ -84,7 +84,7 @@ func TestHandlerHasTheRulesOfTheService(t *testing.T) {
 	}
 }
 
-// TestNothingIsErasedWithoutAMasterKey checks what an operator without the key of the service is told.
+// TestNothingIsErasedWithoutAMasterKey checks the error for an operator without the key of the service.
 func TestNothingIsErasedWithoutAMasterKey(t *testing.T) {
 	t.Parallel()
 	o := operator(t, eventstoretest.Serve(t).URL())

@@ -15,7 +15,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// printedDeadLetter is a dead letter as it is printed.
+// printedDeadLetter is the printed form of a dead letter.
 type printedDeadLetter struct {
 	Projection string    `json:"projection"`
 	Generation int       `json:"generation"`
@@ -91,8 +91,8 @@ type DeadLetterSelection struct {
 	Stream     string // empty for all streams
 }
 
-// RetryDeadLetters applies dead letters in the order of the log: all, or those of each stream up to
-// the first one that cannot be applied.
+// RetryDeadLetters applies dead letters in the order of the log. In each stream it stops at the
+// first dead letter that cannot be applied.
 func RetryDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {

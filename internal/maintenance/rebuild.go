@@ -38,7 +38,7 @@ type RebuildConfig struct {
 	Connections int // that all builds together hold at most
 }
 
-// Rebuild builds the next generations beside those that serve, and switches readers to them.
+// Rebuild builds the next generations beside the serving ones, and switches readers to them.
 func Rebuild(ctx context.Context, o installation.Operator, cfg RebuildConfig) error {
 	names := namesOrAll(cfg.Names)
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
@@ -121,7 +121,7 @@ type progressPrinter struct {
 	reported time.Time
 }
 
-// printedProgress is the progress of one projection as it is printed.
+// printedProgress is the printed form of the progress of one projection.
 type printedProgress struct {
 	Name       string  `json:"name"`
 	Generation int     `json:"generation"`

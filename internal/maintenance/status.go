@@ -14,7 +14,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// printedGeneration is a generation as it is printed.
+// printedGeneration is the printed form of a generation.
 type printedGeneration struct {
 	Name       string       `json:"name"`
 	Generation int          `json:"generation"`

@@ -15,7 +15,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// printedVerification is the result of a verification as it is printed.
+// printedVerification is the printed form of the result of a verification.
 type printedVerification struct {
 	Name        string              `json:"name"`
 	Generation  int                 `json:"generation"`

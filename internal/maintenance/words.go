@@ -9,8 +9,8 @@ import (
 	"linkledger/robots"
 )
 
-// ReadWords returns the words by which a rebuild judges clicks anew: those of the program with the
-// changes of a file, or those of the program alone, or nil if neither is chosen.
+// ReadWords returns the words for a rebuild that judges clicks anew: the words of the program with
+// the changes of a file, or only the words of the program, or nil if neither is chosen.
 func ReadWords(file string, builtIn bool) (*robots.Table, error) {
 	switch {
 	case file != "" && builtIn:
@@ -27,8 +27,8 @@ func ReadWords(file string, builtIn bool) (*robots.Table, error) {
 	return words, nil
 }
 
-// Judging returns the projections that are built when clicks are judged anew, of which a user may
-// have named one.
+// Judging returns the projections that are built together when clicks are judged anew. If name is
+// not empty, it must be one of them.
 func Judging(name string) ([]string, error) {
 	judging := projections.Judging()
 	if name != "" && !slices.Contains(judging, name) {

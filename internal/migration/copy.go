@@ -17,7 +17,7 @@ import (
 // reportInterval is how often a copy logs its progress.
 const reportInterval = 10 * time.Second
 
-// printedCopy is a finished copy as it is printed.
+// printedCopy is the printed form of a finished copy.
 type printedCopy struct {
 	Events int64  `json:"events"`
 	New    int64  `json:"new"`

@@ -12,7 +12,7 @@ import (
 	"linkledger/internal/usage"
 )
 
-// printedGrant is a grant as it is printed.
+// printedGrant is the printed form of a grant.
 type printedGrant struct {
 	Stream  string   `json:"stream"`
 	Right   string   `json:"right"`

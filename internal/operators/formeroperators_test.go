@@ -178,7 +178,7 @@ func TestOperatorsByAKeyObeyTheKey(t *testing.T) {
 	}
 }
 
-// TestOwnersByAGroupStayWithTheGroup checks that nobody makes the role that a group gives them a lasting one.
+// TestOwnersByAGroupStayWithTheGroup checks that a person cannot make the role of a group a lasting one.
 func TestOwnersByAGroupStayWithTheGroup(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "bosses=acme:owner")
@@ -209,6 +209,6 @@ func TestOwnersByAGroupStayWithTheGroup(t *testing.T) {
 	httpapitest.Equal(t, "members", groups(), "owner bosses, editor")
 	acme.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"owner"}`)
 	ada, _ = s.SignIn(t, person)
-	ada.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`) // a role that somebody gave is hers
+	ada.Must("PUT", "/v3/members", `{"id":"`+id+`","role":"viewer"}`) // she has a role that someone gave
 	httpapitest.Equal(t, "members", groups(), "owner bosses, viewer")
 }

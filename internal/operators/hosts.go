@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Hosts are names by which operators reach the internal address, such as that of a proxy, besides
-// localhost and IP addresses.
+// Hosts are further names of the internal address, such as the name of a proxy. Operators can
+// always use localhost and IP addresses.
 //
-// A page of others that gives its own name an address of this machine (DNS rebinding) has the
-// browser send that name. No such page can make it send localhost or an address.
+// In a DNS rebinding attack, a foreign site points its own name at this machine, so the browser
+// sends that name. It never sends localhost or an IP address for such a site.
 type Hosts []string
 
 // Knows reports whether the value of a Host header is one of the hosts.

@@ -6,7 +6,7 @@ import (
 	"linkledger/internal/operators"
 )
 
-// TestHosts checks by which names the console is opened: names that no page of others can have.
+// TestHosts checks the host names that open the console: names that no foreign page can have.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	hosts := operators.Hosts{"ops.example"}

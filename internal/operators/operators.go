@@ -39,7 +39,7 @@ const (
 	processesPath   = root + "/processes"
 )
 
-// Config of the console. All fields are required, but for Hosts, Patience and Interval.
+// Config of the console. All fields are required, except for Hosts, Patience and Interval.
 type Config struct {
 	DB       *readmodel.DB
 	Store    *eventstore.Store
@@ -48,7 +48,7 @@ type Config struct {
 	Process  Process
 	Hosts    Hosts
 	Patience time.Duration // how long a page waits for the event store; 0: 2 s
-	Interval time.Duration // between samples of the projections while nobody looks; 0: 20 s
+	Interval time.Duration // between samples of the projections while no page is open; 0: 20 s
 	Logger   *slog.Logger
 }
 

@@ -188,7 +188,7 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 			}
 		}
 	}
-	operator.Shows("/console", "Nothing needs attention") // nobody has paused anything
+	operator.Shows("/console", "Nothing needs attention") // no projection is paused
 }
 
 // TestOperatorsSample looks at a projection until its page has more samples than it was looked at.

@@ -11,7 +11,7 @@ import (
 	"linkledger/projections/engine/deadletter"
 )
 
-// functions are those that only the templates of operators call.
+// functions are the functions that only the templates of operators call.
 var functions = template.FuncMap{
 	"rate": func(perSecond float64) string {
 		return words.Number(int64(math.Round(perSecond)))

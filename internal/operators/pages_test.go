@@ -40,7 +40,7 @@ func TestOperatorsFormsAreDoneOnce(t *testing.T) {
 // programs matches lists, values and durations as Go prints them.
 var programs = regexp.MustCompile(`\[[a-z]+( [a-z]+)*\]|\b\d+(h\d+m|m\d)[\d.]*s\b|<nil>|%!|\{\{`)
 
-// TestPagesOfOperatorsReadPlainly opens every page of operators, with and without what it is about.
+// TestPagesOfOperatorsReadPlainly opens every page of operators, with and without its subject.
 func TestPagesOfOperatorsReadPlainly(t *testing.T) {
 	t.Parallel()
 	s, h := operatorstest.New(t, httpapitest.Timeout)

@@ -24,7 +24,7 @@ type shownSession struct {
 	sessionlist.Session
 
 	Who     string
-	Current bool // it is that of the browser that asks
+	Current bool // the session of the browser that asks
 }
 
 // sessions lists the sessions of operators and those without an account.

@@ -17,8 +17,8 @@ import (
 	"linkledger/queries/sessionlist"
 )
 
-// TestOperatorsEndSessions lists the sessions of operators and those without an account, and ends them. No list has
-// those that only an account has, or that have ended.
+// TestOperatorsEndSessions lists the sessions of operators and sessions without an account, and ends them. No list has
+// sessions that only an account has, or ended sessions.
 func TestOperatorsEndSessions(t *testing.T) {
 	t.Parallel()
 	s := browsertest.NewSite(t, "ops=operator")

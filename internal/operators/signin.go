@@ -4,7 +4,7 @@ import "linkledger/httpapi/console/page"
 
 // signInData is what the page for signing in shows.
 type signInData struct {
-	Link  bool // the page is that of a one-time link
+	Link  bool // the page is for a one-time link
 	Base  string
 	Ended bool // the session of the browser has ended
 }

@@ -71,7 +71,7 @@ func serverArgs(f *folder, cfg Config) []string {
 		"log_line_prefix=",
 		"log_min_error_statement=panic", // statements contain data of users
 		"lc_messages=C",                 // serverLog parses the levels
-		// One call before a recovery, in place of a sync of each of a thousand files.
+		// One call before a recovery, instead of a sync of each of a thousand files.
 		"recovery_init_sync_method=syncfs",
 	}
 	if cfg.Restart {

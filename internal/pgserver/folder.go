@@ -129,7 +129,7 @@ func (f *folder) prepare(inst binaries.Installation) error {
 	return nil
 }
 
-// serverPath returns the path by which the server reaches a path in the folder.
+// serverPath returns a path in the folder as the server has to open it.
 func (f *folder) serverPath(path string) string {
 	within, ok := strings.CutPrefix(path, f.path+"/")
 	if f.openDir == nil || !ok {

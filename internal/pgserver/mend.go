@@ -12,9 +12,9 @@ import (
 // maxMode is the widest mode of a cluster that PostgreSQL accepts.
 const maxMode = 0o750
 
-// mend gives a cluster that was copied back to the server's user, and closes it to other users: cp
-// -r makes all files those of who copies. PostgreSQL refuses such a cluster. A cluster that is a
-// link is left as it is.
+// mend gives a copied cluster back to the server's user and closes it to other users: cp -r gives
+// all files to the user who runs it, and PostgreSQL refuses such a cluster. mend does not touch a
+// cluster that is a link.
 func (f *folder) mend() error {
 	info, err := os.Lstat(f.cluster())
 	if errors.Is(err, os.ErrNotExist) {

@@ -193,7 +193,7 @@ func (s *Server) run(started chan<- error) {
 			break
 		}
 		cause := fmt.Errorf("PostgreSQL ended by itself (%s)%s", exitText(err), s.log.tail())
-		// Somebody has stopped a server that ends without an error.
+		// A server that ends without an error was stopped on purpose.
 		if err == nil || !s.restart || !s.ready.Load() {
 			s.err = cause
 			break

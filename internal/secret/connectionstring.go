@@ -164,7 +164,7 @@ func redactWords(text string) (string, bool) {
 	return strings.Join(words, " "), true
 }
 
-// redactSetting returns a setting as it is given if it is not secret.
+// redactSetting returns a setting unchanged if it is known and not secret, and hides it otherwise.
 func redactSetting(key, value string, decode func(string) (string, error)) string {
 	name, err := url.QueryUnescape(key)
 	name = strings.ToLower(name)

@@ -91,8 +91,7 @@ func TestConnectionWithoutSecrets(t *testing.T) {
 	}
 }
 
-// secretLetters are the letters of passwords. Those that are no ordinary letters have a meaning in
-// some connection string.
+// secretLetters are the letters of passwords. The special characters have a meaning in some connection string.
 const secretLetters = `abcXYZ019-._~@/?#:&=%+ '"\,;[]!$*(){}<>|^` + "`\t\né"
 
 // aSecret returns a password with a part that is found wherever it is printed. Around and within
@@ -109,8 +108,8 @@ func aSecret(random *rand.Rand, letters string) string {
 	return some() + "hunter2" + some() + "hunter2" + some()
 }
 
-// TestNoConnectionPrintsItsSecret checks that no part of a password is printed, whatever letters it
-// has, whether or not it is encoded, and wherever it is in the connection string.
+// TestNoConnectionPrintsItsSecret checks that no part of a password is printed, with any letters, encoded or not, and
+// at any place in the connection string.
 func TestNoConnectionPrintsItsSecret(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -16,7 +16,7 @@ import (
 	"linkledger/queries/sessionlist"
 )
 
-// printedSession is a session as it is printed.
+// printedSession is the printed form of a session.
 type printedSession struct {
 	ID       string    `json:"id"`
 	Operator bool      `json:"operator"`

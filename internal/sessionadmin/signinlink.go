@@ -15,8 +15,8 @@ import (
 	"linkledger/queries"
 )
 
-// MakeSignInLink prints a one-time link that signs a browser in to the console at an address. An
-// empty address is that of dev.
+// MakeSignInLink prints a one-time link that signs a browser in to the console at an address. If
+// the address is empty, it uses the address of dev.
 func MakeSignInLink(
 	ctx context.Context, o installation.Operator, wanted signinlink.Wanted, base string,
 ) error {

@@ -1,5 +1,5 @@
-// Package signinlink makes one-time links that sign a browser in to the console. Whoever runs the
-// program may make them, because they could also make a key.
+// Package signinlink makes one-time links that sign a browser in to the console. Every user who can
+// run the program may make them, because they could also make a key.
 package signinlink
 
 import (

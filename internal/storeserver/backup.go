@@ -77,8 +77,8 @@ type Wanted struct {
 	Version string // of the program
 }
 
-// Backup makes a backup of the store in a folder, which may run. It replaces an earlier one in the
-// same place, with which it shares what it has already.
+// Backup makes a backup of a store, which may be running. It replaces an earlier backup at the same
+// path and shares its files.
 func Backup(ctx context.Context, w Wanted) (made backup.Manifest, err error) {
 	source, end, err := frozenState(ctx, w.Folder)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// fill writes events to the store in a folder, of which some are in tables.
+// fill writes events to the store in a folder. Some of the events are in tables.
 func fill(t testing.TB, dir, name string, streams int) {
 	t.Helper()
 	s, err := storage.Open(storage.Config{Dir: dir})

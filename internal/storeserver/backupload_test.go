@@ -42,8 +42,8 @@ func fillQuickly(t testing.TB, dir, name string, events int) {
 	}
 }
 
-// backupEvents is how many events TestBackupBesideLoad backs up. With manyEvents it judges what they take: fewer say
-// nothing, because a backup of them ends before a load notices it.
+// backupEvents is how many events TestBackupBesideLoad backs up. It judges the times only from manyEvents on: a smaller
+// backup ends before a load notices it.
 var backupEvents = flag.Int(
 	"backup-events", 200_000, "how many events TestBackupBesideLoad backs up; make backups does 10,000,000",
 )

@@ -66,8 +66,8 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 	return r, nil
 }
 
-// restrictFolder removes all rights of other users from the folder of a store. It leaves those of
-// the owner and the group. A new folder has none of these rights.
+// restrictFolder removes all rights of other users from the folder of a store. It keeps the rights
+// of the owner and the group. A new folder has no rights of other users.
 func restrictFolder(folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {

@@ -23,7 +23,7 @@ import (
 // folder can connect.
 const socketName = "admin.sock"
 
-// Stat is the state of a store as it is printed.
+// Stat is the printed form of the state of a store.
 type Stat struct {
 	Running       bool   `json:"running"`
 	Events        uint64 `json:"events"`
@@ -86,8 +86,8 @@ func serveSocket(
 	return a, nil
 }
 
-// ownerOnlySocket gives a Unix socket, before it appears, a mode with which only its owner can
-// connect, whatever the umask is.
+// ownerOnlySocket gives a Unix socket, before it appears, a mode that lets only its owner connect,
+// independent of the umask.
 func ownerOnlySocket(_, _ string, connection syscall.RawConn) error {
 	var failed error
 	err := connection.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), 0o600) })

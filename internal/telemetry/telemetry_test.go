@@ -118,7 +118,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestBackupAge checks that the age of a backup is told if there is one.
+// TestBackupAge checks that the metrics have the age of a backup if there is one.
 func TestBackupAge(t *testing.T) {
 	t.Parallel()
 	i := installationtest.New(t)

@@ -69,7 +69,7 @@ func (t Traces) Tracer() trace.Tracer {
 	return t.provider.Tracer("linkledger")
 }
 
-// Close sends the remaining spans. The error handler logs those that cannot be sent.
+// Close sends the remaining spans. The error handler logs the spans that cannot be sent.
 func (t Traces) Close() {
 	if t.provider == nil {
 		return

@@ -23,8 +23,8 @@ type LogConfig struct {
 	Store *eventstore.Store
 	// Keys opens what is sealed.
 	Keys streams.SealingKeys
-	// Seal is true if there is a master key. Without one notes are written in plain text, nobody
-	// signs in and nothing is erased.
+	// Seal is true if there is a master key. Without a master key, notes are written in plain text,
+	// no person can sign in and nothing is erased.
 	Seal bool
 	// Identities keys the hashes of identities. If nil, no person can be recorded.
 	Identities []byte
@@ -35,12 +35,12 @@ type LogConfig struct {
 	Logger       *slog.Logger
 }
 
-// ExistingLinks counts the links of an account, and those of the month of now.
+// ExistingLinks counts the links of an account, in total and in the month of now.
 type ExistingLinks = func(
 	ctx context.Context, account string, now time.Time,
 ) (linkquota.Existing, error)
 
-// Log has the parts that write and read the log. They need no read model but for the limits of
+// Log has the parts that write and read the log. They need read models only for the limits of
 // accounts.
 type Log struct {
 	Streams  *streams.Streams

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FuzzReadRecord checks that reading a segment ends with its end or with damage, whatever a crash
-// left in it, and that the records read are the records written.
+// FuzzReadRecord checks that reading a segment with any content ends with its end or with damage, and that the records
+// read are the records written.
 func FuzzReadRecord(f *testing.F) {
 	whole := append(
 		record{at: time.Unix(1, 2), items: 3, body: []byte("one")}.encode(), record{body: []byte{}}.encode()...,

@@ -72,8 +72,8 @@ func TestFileStays(t *testing.T) {
 	}
 }
 
-// TestSegmentIsGone checks that a segment which is lost while the queue is in use is told once, and
-// stops no other.
+// TestSegmentIsGone checks that a segment which is lost while the queue is in use causes one error, and stops no other
+// segment.
 func TestSegmentIsGone(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -161,7 +161,7 @@ func TestRefusedRecordIsCutOff(t *testing.T) {
 	next(t, s, "one")
 }
 
-// TestIdleTrouble checks that a queue that nobody uses tells that its disk has failed.
+// TestIdleTrouble checks that an unused queue reports that its disk has failed.
 func TestIdleTrouble(t *testing.T) {
 	t.Parallel()
 	s := segments(t)

@@ -229,8 +229,9 @@ func (b *Batch) add(r record, size int64) {
 }
 
 // Oldest returns the oldest records: at least one, and no further ones once they have the given
-// number of bytes. They stay in the queue until Remove. It returns ErrEmpty if there is none. A
-// segment that is missing or damaged is an error once: the next call goes on behind it.
+// number of bytes. The records stay in the queue until Remove. Oldest returns ErrEmpty if there is
+// no record. A missing or damaged segment is an error once: the next call continues with the
+// segment after it.
 func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

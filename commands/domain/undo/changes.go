@@ -26,7 +26,7 @@ type Changes struct {
 	before map[string]any
 	since  map[string]bool // fields changed after it by other calls
 	tags   []string        // of the link before it
-	resets []statsReset    // of the stats, without those that were undone
+	resets []statsReset    // of the stats, without resets that were undone
 	// irreversible is true if the batch undid a reset: to reset again would drop the clicks since.
 	irreversible bool
 }

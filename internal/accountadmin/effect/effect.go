@@ -1,5 +1,5 @@
-// Package effect says whether what a command of operators has changed in the log is shown by the
-// read models. It MUST NOT change anything.
+// Package effect checks that the read models show the change that a command of operators has made
+// in the log. It MUST NOT change anything.
 package effect
 
 import (
@@ -18,9 +18,9 @@ import (
 	"linkledger/queries/progress"
 )
 
-// A command that finds its change in the log already stores nothing, although the read models may
-// not have the change: an operator may have given its event up. So each command also says what the
-// read models show once it has had its effect.
+// A command whose change is already in the log stores nothing. The read models may lack the change
+// all the same: an operator may have given its event up. So each command also says how the read
+// models show its effect.
 
 // Kind says what a command does to rights.
 type Kind bool
@@ -31,13 +31,13 @@ const (
 	Ends    Kind = true // it only ends rights
 )
 
-// Left is what a command on an account or a person has left in the log.
+// Left is the change that a command on an account or a person has left in the log.
 type Left struct {
-	// Position is that of the last event of the command.
+	// Position is the position of the last event of the command.
 	Position eventstore.Position
 
 	account string // id; empty: the command was about a person
-	// shown reports whether the read models show what the command was to bring about.
+	// shown reports whether the read models show the effect of the command.
 	shown func(context.Context, *queries.DB) (bool, error)
 }
 
@@ -64,7 +64,7 @@ func Check(ctx context.Context, db *readmodel.DB, does Kind, left Left) error {
 		return err
 	}
 	account, err := uuid.Parse(left.account)
-	if err != nil { // a person, whom nothing restores
+	if err != nil { // a person; no later change restores it
 		return errWithout
 	}
 	last, err := waiter.LastChange(ctx, account)
@@ -83,7 +83,7 @@ func lacking(lacks bool, err error) error {
 		"cannot be applied; see linkledger projections dead-letters list accounts")
 }
 
-// OfAccount is what a command has left of an account that the read models show as is says.
+// OfAccount is a change to an account. is reports whether an account of the read models shows it.
 func OfAccount(outcome accounts.Outcome, is func(accountlist.Account) bool) Left {
 	return Left{
 		Position: outcome.Position, account: outcome.Account.ID,
@@ -97,8 +97,8 @@ func OfAccount(outcome accounts.Outcome, is func(accountlist.Account) bool) Left
 	}
 }
 
-// OfKeys is what a command has left of the keys of an account, if the read models show those that
-// work as are says.
+// OfKeys is a change to the keys of an account. are reports whether the ids of the working keys in
+// the read models show it.
 func OfKeys(
 	account string, position eventstore.Position, are func(ids []string) bool,
 ) Left {
@@ -119,7 +119,7 @@ func OfKeys(
 	}
 }
 
-// OfMember is what a command has left of a membership. An empty role stands for none.
+// OfMember is a change to a membership. An empty role means no membership.
 func OfMember(account string, user uuid.UUID, role string, position eventstore.Position) Left {
 	return Left{
 		Position: position, account: account,
@@ -140,7 +140,7 @@ func OfMember(account string, user uuid.UUID, role string, position eventstore.P
 	}
 }
 
-// OfErasedPerson is what the erasure of a person has left.
+// OfErasedPerson is the erasure of a person.
 func OfErasedPerson(user uuid.UUID, position eventstore.Position) Left {
 	return Left{
 		Position: position,

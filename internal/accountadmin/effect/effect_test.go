@@ -77,8 +77,8 @@ func TestRepeatedChangesThatWereGivenUp(t *testing.T) {
 	i.Run(reactivate).Has("true")
 }
 
-// TestChangeThatIsNotShown checks that a command fails if the read models lack what it has left, although they have all
-// events.
+// TestChangeThatIsNotShown checks that a command fails if the read models do not show its change, although they have
+// all events.
 func TestChangeThatIsNotShown(t *testing.T) { //nolint:tparallel // its cases share one installation
 	t.Parallel()
 	key := func(ctx context.Context, o operator) error {

@@ -21,7 +21,7 @@ type Config struct {
 	DB       *readmodel.DB
 	Store    *eventstore.Store
 	Patience time.Duration // how long a look waits for the event store
-	Interval time.Duration // between samples while nobody looks
+	Interval time.Duration // between samples while no page is open
 }
 
 // Monitor looks at the projections. It is safe for concurrent use.
@@ -52,7 +52,7 @@ type Generation struct {
 	Since    string // how long the oldest of them waits
 }
 
-// unknown is shown in place of what the event store knows, while it does not answer.
+// unknown is shown for values of the event store while the event store does not answer.
 const unknown = "unknown"
 
 // Problem returns what an operator should look at, or "".
@@ -120,7 +120,7 @@ func newGeneration(o status.Overview, head eventstore.Position, known bool) Gene
 	return g
 }
 
-// maxLeft is the longest time that is told: the rate of a build that has just begun says nothing.
+// maxLeft is the longest remaining time that pages show: the rate of a new build is unreliable.
 const maxLeft = 30 * 24 * time.Hour
 
 // Named names a generation, without its number if it serves.

@@ -111,7 +111,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestProblems checks what an operator is told of a generation.
+// TestProblems checks the problem that an operator reads about a generation.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[status.State]string{
@@ -132,7 +132,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestSamples checks that a monitor samples while nobody looks, and not twice at a time.
+// TestSamples checks that a monitor samples without an open page, and not twice at a time.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -17,8 +17,8 @@ type Sample struct {
 }
 
 const (
-	// maxSamples is how many samples of a projection are kept: those of 80 minutes, or of eight
-	// minutes of looking.
+	// maxSamples is how many samples of a projection are kept: 80 minutes of samples, or eight
+	// minutes while a page is open.
 	maxSamples = 240
 	// lookInterval is the least time between two samples. Several pages may be looked at.
 	lookInterval = 1500 * time.Millisecond
@@ -63,7 +63,7 @@ func (m *Monitor) sample(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-rest.C:
-			_, _ = m.Read(ctx) // what fails leaves a gap, and pages tell of it
+			_, _ = m.Read(ctx) // a failure leaves a gap, and pages show it
 		}
 	}
 }

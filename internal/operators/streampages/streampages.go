@@ -47,7 +47,7 @@ type streamData struct {
 	Pager  pager.Pager // by revisions
 }
 
-// stored is an event as it is stored.
+// stored is the printed form of a stored event.
 type stored struct {
 	Stream   string
 	Revision eventstore.Revision
@@ -104,7 +104,7 @@ func (h *Pages) Stream(p *page.Page) error {
 	if err != nil {
 		return err
 	}
-	// One more than is shown tells whether there are more.
+	// One more event than the page shows, to find out whether there are more.
 	found, err := h.load(p, name, from, pager.Size+1)
 	if err != nil {
 		return err

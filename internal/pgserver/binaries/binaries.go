@@ -41,8 +41,8 @@ type Installation struct {
 	Major int
 }
 
-// Find returns the binaries for a cluster: those of its own version if it exists, else
-// the newest. If bin is not empty, it considers only that folder.
+// Find returns the binaries for a cluster: the binaries of its own version if the cluster exists,
+// else the newest. If bin is not empty, it considers only that folder.
 func Find(ctx context.Context, bin, cluster string) (Installation, error) {
 	candidates, err := installations(ctx, bin)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 	orphanPoll    = 10 * time.Millisecond
 )
 
-// OpenDirPath is the path by which a server reaches a folder that it inherited as an open file, the
-// first one after the standard files. The kernel does not check the parent folders for such a path.
+// OpenDirPath is the path to a folder that the server inherited as an open file, the first one
+// after the standard files. The kernel does not check the parent folders for such a path.
 const OpenDirPath = "/proc/self/fd/3"
 
 // End stops the servers that a killed process left running on the cluster. The caller MUST

@@ -43,7 +43,7 @@ func server(t *testing.T, cluster string) *exec.Cmd {
 	return cmd
 }
 
-// TestEnd checks that the servers of a cluster end by a fast shutdown, and those of others go on.
+// TestEnd checks that the servers of a cluster end by a fast shutdown, and that servers of other clusters keep running.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	cluster, other := t.TempDir(), t.TempDir()

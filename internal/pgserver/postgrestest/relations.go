@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Relations returns the tables and views of the schemas linkledger and linkledger_keys, by their
-// names. The value says what each is: a table with its primary key, or a view with what it shows.
-// Two databases with the same value have the same thing under a name.
+// Relations returns the tables and views of the schemas linkledger and linkledger_keys by name. The
+// value describes the relation: a table with its primary key, or a view with its tables. Two
+// databases with the same value have the same relation under a name.
 func Relations(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
 	// The number of a generation says nothing of what a view shows.
 	rows, err := conn.Query(ctx, `

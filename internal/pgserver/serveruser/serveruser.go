@@ -70,9 +70,9 @@ func (a User) Chown(path string) error {
 	return nil
 }
 
-// ChownAll gives the files of root in a cluster to the user, the folder itself last:
-// if the process is killed before, the next one begins again. It follows no link. It leaves out
-// files with several names, which somebody may have linked there.
+// ChownAll gives the files that root owns in a cluster to the user, the folder itself last: if the
+// process is killed before, the next one begins again. ChownAll follows no link. It leaves out
+// files with several names: another user may have linked them there.
 func (a User) ChownAll(cluster string) (err error) {
 	root, err := os.OpenRoot(cluster)
 	if err != nil {

@@ -27,7 +27,7 @@ type Client struct {
 	accounts []Account
 }
 
-// New returns a client with the keys of accounts, one of which is drawn for each call.
+// New returns a client with the keys of accounts. Each call uses a random account.
 func New(base string, workers int, as ...Account) *Client {
 	return &Client{base: base, accounts: as, http: &http.Client{
 		Timeout: answerTimeout,
@@ -40,7 +40,7 @@ func New(base string, workers int, as ...Account) *Client {
 // Close closes the connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Call returns the answer, which must tell of success, that of each item too.
+// Call returns the answer. It returns an error unless the call and each of its items succeeded.
 func (c *Client) Call(
 	ctx context.Context, method, path string, body []byte,
 ) (answer []byte, err error) {
@@ -69,7 +69,7 @@ func (c *Client) Call(
 	return answer, nil
 }
 
-// URLs calls and returns the links of the answer. Its errors are those of Call and of decoding.
+// URLs calls and returns the links of the answer. It returns errors of Call and of decoding.
 func (c *Client) URLs(ctx context.Context, method, path string, body []byte) ([]contract.URL, error) {
 	encoded, err := c.Call(ctx, method, path, body)
 	if err != nil {
@@ -117,7 +117,7 @@ const (
 	pageSize = 1000
 )
 
-// clicks adds up those of all links of the account.
+// clicks returns the total clicks of all links of the account.
 func (c *Client) clicks(ctx context.Context) (total int64, err error) {
 	for offset := 0; ; offset += pageSize {
 		links, err := c.URLs(

@@ -57,7 +57,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestStopDemandsAGoodEnd checks that Stop says how a process has failed, with what it printed last.
+// TestStopDemandsAGoodEnd checks that the error of Stop has the exit status and the last output of the process.
 func TestStopDemandsAGoodEnd(t *testing.T) {
 	t.Parallel()
 	p := start(t, "trap 'echo broken; exit 3' INT\necho ready\nwhile :; do sleep 0.01; done\n")

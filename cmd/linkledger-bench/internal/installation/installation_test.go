@@ -79,7 +79,7 @@ func linksOf(t *testing.T, s *installation.Service, account caller.Account, meth
 	return hashes
 }
 
-// TestStartsAreRefused checks that a program that cannot start is named with what it printed.
+// TestStartsAreRefused checks that the error about a program that cannot start has its output.
 func TestStartsAreRefused(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

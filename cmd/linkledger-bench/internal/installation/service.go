@@ -286,7 +286,7 @@ func ProgramCommand(ctx context.Context, program string, args ...string) *exec.C
 	return exec.CommandContext(ctx, program, args...)
 }
 
-// OutputOf adds to the error of a command what it printed to stderr.
+// OutputOf adds the stderr output of a command to its error.
 func OutputOf(err error) error {
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(ended.Stderr)))

@@ -74,7 +74,7 @@ type Comparison struct {
 
 // Plan is the length of a measurement.
 type Plan struct {
-	Runs, Turns int           // Turns are those of program and control per run
+	Runs, Turns int           // Turns counts turns of program and control per run
 	Turn        time.Duration // length of one turn
 }
 

@@ -148,7 +148,7 @@ func latency(ms float64) string {
 	return significant(ms)
 }
 
-// significant keeps three digits, and all of those before the point.
+// significant keeps three digits, and every digit before the point.
 func significant(n float64) string {
 	if n >= 100 {
 		return count(n)

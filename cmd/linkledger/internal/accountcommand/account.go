@@ -1,5 +1,5 @@
 // Package accountcommand has the commands about accounts, the persons who sign in, and their
-// sessions: their flags, and what they call. It MUST NOT do more.
+// sessions: their flags and their calls. It MUST NOT do more.
 package accountcommand
 
 import (
@@ -189,7 +189,7 @@ type accountShow struct {
 	Username string `help:"User name of the account." required:""`
 }
 
-// Run prints an account and what it has used.
+// Run prints an account and its usage.
 func (c *accountShow) Run(ctx context.Context, p *command.Process) error {
 	return accountadmin.Show(ctx, c.By(p), c.Username)
 }

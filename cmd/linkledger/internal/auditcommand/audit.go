@@ -1,5 +1,5 @@
 // Package auditcommand has the commands that read the log for auditors and restore links from it:
-// their flags, and what they call. It MUST NOT do more.
+// their flags and their calls. It MUST NOT do more.
 package auditcommand
 
 import (

@@ -1,5 +1,5 @@
-// Package command has what the commands of operators share: what they get from their process, and
-// the flags of their installation.
+// Package command has the common parts of the commands of operators: their process, and the flags
+// of their installation.
 package command
 
 import (

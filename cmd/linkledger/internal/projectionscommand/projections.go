@@ -1,5 +1,5 @@
-// Package projectionscommand has the commands that show and operate the projections: their flags,
-// and what they call. It MUST NOT do more.
+// Package projectionscommand has the commands that show and operate the projections: their flags
+// and their calls. It MUST NOT do more.
 package projectionscommand
 
 import (
