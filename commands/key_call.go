@@ -51,7 +51,7 @@ func (h *Handler) KeyCall(
 	}
 	return domain.Refuse(
 		domain.KeyReused,
-		"This Idempotency-Key is that of another call: choose a new one for each call, and repeat "+
+		"Another call has used this Idempotency-Key: choose a new one for each call, and repeat "+
 			"a call with the same method, path and body",
 	)
 }

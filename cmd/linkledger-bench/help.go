@@ -12,7 +12,7 @@ var helpTexts = kong.Vars{
 	// measureCommand.
 	"results": "Markdown file whose part between the markers is replaced by the report, unless " +
 		"--short or --only is given.",
-	"folder": "Folder for the data of the run, some GB: choose a disk like that of production.",
+	"folder": "Folder for the data of the run, some GB: choose a disk like the one in production.",
 	"former": "Older program that takes the place of the control in creates and redirects, so " +
 		"that both take turns in one run.",
 	"accounts": "Accounts whose keys take turns in the measurement of creates.",

@@ -55,7 +55,7 @@ var helpTexts = config.HelpTexts{
 	"copy_from": "Event store to read from.",
 	"copy_check": "Compare the two logs and copy nothing. It fails if the copy ends before the " +
 		"source does.",
-	"service_user": "EventStoreDB user as whom the service connects.",
+	"service_user": "EventStoreDB user that the service connects as.",
 	"copy_to":      "Event store to copy into. It is empty or has the events of an earlier copy.",
 	"admin": "Connection string with the name and password of an administrator, such as " +
 		"esdb://admin:PASSWORD@HOST:2113.",
@@ -65,11 +65,11 @@ var helpTexts = config.HelpTexts{
 		"log, the keys, and what says where they belong.",
 	"backup_folder": "Folder of the backups. It is made if it is missing, but none above it.",
 	"backup_events": "Folder of the embedded event store, which is on this machine. By default " +
-		"that of the dev that runs on --data.",
+		"the one that dev uses on --data.",
 	"serve_backup_events": "Folder of the embedded event store, on this machine, for --backup.",
 	"restore_command": "Restore a backup to a new data folder of dev, or to a new folder of the " +
 		"event store and an empty database.",
-	"restore_folder": "Folder of backups, of which the newest is restored, or one of them.",
+	"restore_folder": "A backup, or a folder of backups: its newest one is restored.",
 	"restore_events": "New folder of the embedded event store, for serve. By default the new " +
 		"data folder of dev is --data.",
 

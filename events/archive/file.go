@@ -169,7 +169,7 @@ func (c *content) readHeader(line, mark []byte, marked bool) error {
 	c.header = *read.Export
 	if marked != (c.header.Format == CSV) || c.header.Format != CSV && c.header.Format != NDJSON {
 		return fmt.Errorf(
-			"%w: the format %q is not that of the header", ErrDamaged, c.header.Format,
+			"%w: the format %q differs from the header", ErrDamaged, c.header.Format,
 		)
 	}
 	return c.checkMark(line, read)
@@ -271,6 +271,6 @@ func CheckEach(
 		)
 	}
 	return c.header, sum, fmt.Errorf(
-		"%w: its first or last position is not that of the manifest", ErrDamaged,
+		"%w: its first or last position differs from the manifest", ErrDamaged,
 	)
 }

@@ -139,7 +139,7 @@ func (c *treeCheck) clone() treeCheck {
 }
 
 // Add compares the next events of the log. Callers MUST pass all events in the order of the log,
-// without those of the event store itself.
+// without events of the event store itself.
 func (a *Audit) Add(ctx context.Context, batch []eventstore.Recorded) error {
 	for _, r := range batch {
 		hash, index := a.hasher.Hash(r), a.log.leaves

@@ -73,7 +73,7 @@ func (w *Writer) Close() error { return w.out.Flush() }
 func (w *Writer) Since(older Head) error {
 	if older.N > w.head.N {
 		return fmt.Errorf(
-			"%w: the head of %d events is newer than that of %d", ErrUnproven, older.N, w.head.N,
+			"%w: the head of %d events is newer than the head of %d", ErrUnproven, older.N, w.head.N,
 		)
 	}
 	line := sinceLine{Since: older.Signed, Proof: tlog.TreeProof{}}
@@ -98,7 +98,7 @@ func (l sinceLine) check(head, older Head) error {
 	}
 	if err := tlog.CheckTree(l.Proof, head.N, head.Hash, older.N, older.Hash); err != nil {
 		return fmt.Errorf(
-			"%w: the tree of %d events does not go on from that of %d: %w", ErrUnproven, head.N,
+			"%w: the tree of %d events does not continue the tree of %d: %w", ErrUnproven, head.N,
 			older.N, err,
 		)
 	}

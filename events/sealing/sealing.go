@@ -134,7 +134,7 @@ func SealedOf(e events.Event) *events.Sealed {
 }
 
 // Open returns an event of a stream with its personal data opened, beside the sealed data. The key
-// MUST be that of the owner of the sealed data. If key is nil because it was deleted, the data is
+// MUST be the key of the owner of the sealed data. If key is nil because it was deleted, the data is
 // events.Erased and the sealed data is marked as erased. Open fails if the data was not sealed for
 // this stream with this key.
 func Open(e events.Event, key *Key, stream string) (events.Event, error) {

@@ -50,9 +50,9 @@ func TestConsoleTellsProgress(t *testing.T) {
 	b.Open("/console/links?tags=%2Bbulk")
 	b.Click("main form[action='/console/change'] summary")
 	b.Click("th input")
-	b.Has("Change those that are ticked (50)")
+	b.Has("Change the ticked links (50)")
 	b.Click("td input")
-	b.Has("Change those that are ticked (49)")
+	b.Has("Change the ticked links (49)")
 	pagetest.Evaluate[bool](b, `document.querySelector("select[name=change]").value = "archive", true`)
 	// Nothing can be asked of a page that waits for the next one, so it tells by itself.
 	pagetest.Evaluate[bool](b, `new MutationObserver((_, observer) => {

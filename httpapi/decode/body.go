@@ -107,7 +107,7 @@ func JSON(data []byte) (Object, error) {
 		return Object{}, apierror.WrongInput("The body is not JSON: %v", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Object{}, apierror.WrongInput("The body goes on after its JSON value")
+		return Object{}, apierror.WrongInput("The body continues after its JSON value")
 	}
 	values, ok := value.(map[string]any)
 	if !ok {

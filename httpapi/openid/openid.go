@@ -122,7 +122,7 @@ func (p *Provider) Finish(
 		return Identity{}, "", err
 	}
 	if !begun.Same(answered.state, started.State) {
-		return Identity{}, "", fmt.Errorf("%w: the state is that of another sign-in", ErrInvalid)
+		return Identity{}, "", fmt.Errorf("%w: the state belongs to another sign-in", ErrInvalid)
 	}
 	at, err := p.discovered(r.Context())
 	if err != nil {

@@ -97,7 +97,7 @@ func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	case !verified.Expiry.IsZero() && verified.Expiry.Add(signOutAge).Before(now):
 		return SignOut{}, fmt.Errorf("%w: the sign-out has expired", ErrInvalid)
 	case found["nonce"] != nil: // an ID token has one
-		return SignOut{}, fmt.Errorf("%w: the token is that of a sign-in", ErrInvalid)
+		return SignOut{}, fmt.Errorf("%w: the token belongs to a sign-in", ErrInvalid)
 	case !found.IsSignOut():
 		return SignOut{}, fmt.Errorf("%w: the token is not one of a sign-out", ErrInvalid)
 	}

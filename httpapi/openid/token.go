@@ -114,7 +114,7 @@ func (p *Provider) checkFor(found claims.Claims, audience []string, nonce string
 		return invalid(err)
 	}
 	if !begun.Same(got, nonce) {
-		return fmt.Errorf("%w: the ID token is that of another sign-in", ErrInvalid)
+		return fmt.Errorf("%w: the ID token belongs to another sign-in", ErrInvalid)
 	}
 	party, err := found.Text("azp")
 	if err != nil {

@@ -191,7 +191,7 @@ func (s *Sessions) ResumeOperator(c *request.Context) error {
 
 var errNoOperator = &apierror.Error{
 	Code:    apierror.CodeAccessDenied,
-	Details: "The session is not that of an operator: linkledger console link --operator makes one",
+	Details: "This is no session of an operator: linkledger console link --operator makes one",
 }
 
 // ResumeToEnd is Resume for a call that ends the session, also if its key may not be used any more.

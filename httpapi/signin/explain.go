@@ -55,12 +55,12 @@ func (h *Handler) log(c *request.Context, level slog.Level, message string, err 
 // errMisconfigured is no 503, because the node can serve all else.
 var errMisconfigured = &apierror.Error{
 	Code: apierror.CodeUnknown, Status: http.StatusInternalServerError,
-	Details: "Nobody can sign in with this organisation now. That is a fault of this " +
-		"installation, not of yours, and its operators are told. Wait until they have mended it.",
+	Details: "Signing in with this organisation does not work now. That is a fault of this " +
+		"installation, not yours. Its operators see it. Wait until they have mended it.",
 }
 
 var errSilent = apierror.Late("The identity provider of this organisation does not answer. That " +
-	"is a fault of this installation, not of yours, and its operators are told. Sign in later.")
+	"is a fault of this installation, not yours. Its operators see it. Sign in later.")
 
 // clientFaults are the error codes with which an issuer refuses all sign-ins of this service.
 var clientFaults = []string{

@@ -100,7 +100,7 @@ func List(ctx context.Context, o installation.Operator) error {
 	}
 	lost := slices.ContainsFunc(accounts, func(a accountlist.Account) bool { return a.LostKey })
 	if lost {
-		heading = append(heading, "notes of before")
+		heading = append(heading, "old notes")
 	}
 	rows := make([]console.Row, len(accounts))
 	for i, a := range accounts {

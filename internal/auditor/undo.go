@@ -150,7 +150,7 @@ func undoBatch(
 				})
 			default:
 				return view, last, fmt.Errorf(
-					"undo %s, of which %d links are done: %w", batch, view.Undone, outcome.Err,
+					"undo %s (%d links are done): %w", batch, view.Undone, outcome.Err,
 				)
 			}
 		}
@@ -180,7 +180,7 @@ func printUndone(o installation.Operator, view printedUndo) error {
 	}
 	if err == nil && len(view.Refused) > 0 {
 		err = fmt.Errorf(
-			"%d of %d links were left as they are", len(view.Refused),
+			"%d of %d links are unchanged", len(view.Refused),
 			view.Undone+len(view.Refused),
 		)
 	}

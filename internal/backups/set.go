@@ -174,7 +174,7 @@ func (m *Manifest) check(ctx context.Context, set string) (*backup.Manifest, err
 			len(problems)-1)
 	}
 	if log.Events != m.Events || log.Head != m.Head || log.Log != m.Log {
-		return nil, fmt.Errorf("%s: %w: its log is that of another one", set, backup.ErrDamaged)
+		return nil, fmt.Errorf("%s: %w: its log belongs to another backup", set, backup.ErrDamaged)
 	}
 	return log, nil
 }

@@ -55,8 +55,8 @@ var helpTexts = HelpTexts{
 	// Serving.
 	"listen":       "Address of the API and the short links.",
 	"admin_listen": "Internal address of health, metrics and the console of operators.",
-	"admin_hosts": "Host names by which operators open their console at the internal address, " +
-		"such as that of a proxy, besides localhost and IP addresses.",
+	"admin_hosts": "Host names under which operators open their console at the internal address, " +
+		"such as the name of a proxy, besides localhost and IP addresses.",
 	"traces": "Send traces by OTLP over gRPC. The environment variables of OpenTelemetry, such " +
 		"as OTEL_EXPORTER_OTLP_ENDPOINT, configure the export.",
 	"log_requests": "Requests that are logged: none, api, or all. With all, visits of short " +
@@ -95,7 +95,7 @@ var helpTexts = HelpTexts{
 	"master_key": "Key that encrypts the keys of accounts and people, under which the log stores " +
 		"notes and details of people: 32 bytes in base64, as openssl rand -base64 32 prints " +
 		"them. Give it as a file, by LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored in " +
-		"plain text, and nobody can sign in but with an API key.",
+		"plain text, and people can sign in with an API key only.",
 	"former_key": "Former master key. The service encrypts the accounts' keys under the new " +
 		"one when it starts.",
 

@@ -256,7 +256,7 @@ func TestOperatorsPages(t *testing.T) {
 		"INSERT INTO linkledger_keys.secrets (name, value) VALUES ('lost-keys', ?)", lost); err != nil {
 		t.Fatal(err)
 	}
-	b.Shows("/console/accounts", "notes of before cannot be read")
+	b.Shows("/console/accounts", "old notes cannot be read")
 	for path, status := range map[string]int{
 		"/console/streams?stream=%24all": http.StatusBadRequest, "/console/streams?stream=x&from=-1": http.StatusBadRequest,
 		"/console/streams?stream=" + strings.Repeat("x", 600): http.StatusBadRequest,

@@ -112,7 +112,7 @@ func (h *Handler) projection(p *page.Page) error {
 // done says what each action has done.
 var done = map[string]string{
 	"rebuild": "The build has begun", "pause": "The projection is paused",
-	"resume": "The projection goes on", "roll back": "The former generation serves",
+	"resume": "The projection continues", "roll back": "The former generation serves",
 	"prune":  "The generations that do not serve are deleted",
 	"verify": "The verification is asked for", "retry dead letters": "The events are applied",
 	"discard dead letters": "The event is discarded",

@@ -263,7 +263,7 @@ func read(last eventstore.Recorded) (Serving, error) {
 	return Serving{DatabaseAdopted: adopted, Number: int64(last.Revision) + 1}, nil
 }
 
-// Start lets the guard adopt databases. The caller then MUST replace the connections of before.
+// Start lets the guard adopt databases. The caller then MUST replace the existing connections.
 // With replace, the next database may replace any other one, because the caller has just made its
 // keys.
 func (g *Guard) Start(replace bool) {
@@ -272,8 +272,8 @@ func (g *Guard) Start(replace bool) {
 	g.started, g.replaces = true, replace
 }
 
-// Run follows the log until ctx ends. When another database is adopted it calls changed, which MUST
-// close the connections that nobody uses, and ends those that are still open.
+// Run follows the log until ctx ends. When another database is adopted, it calls changed, which MUST
+// close idle connections, and ends the connections that are still open.
 func (g *Guard) Run(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		if g.lookAtLog(ctx) == nil {

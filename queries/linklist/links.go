@@ -18,7 +18,7 @@ import (
 
 // ErrNoPast means that a list at a past moment is ordered or filtered by clicks. The read models
 // cannot answer that.
-var ErrNoPast = errors.New("of a past moment links are neither ordered nor chosen by their clicks")
+var ErrNoPast = errors.New("links at a past moment cannot be ordered or filtered by clicks")
 
 // Reader lists links from the read models. It is safe for concurrent use.
 type Reader struct {

@@ -9,8 +9,8 @@ import (
 
 // guardedFS keeps the process alive when the disk fails a write-ahead log. Pebble panics, or ends
 // the process, if it cannot create, sync or close one. guardedFS tells DB.Fail instead and lets
-// Pebble go on. Whoever waits for a sync MUST look at DB.Err afterwards: no write is acknowledged
-// after a failure.
+// Pebble go on. A caller that waits for a sync MUST look at DB.Err afterwards: no write is
+// acknowledged after a failure.
 //
 // After a failure no log is created any more. The log that failed is then the last one, whose end
 // may be cut off, and Pebble reads it when the store is opened again.

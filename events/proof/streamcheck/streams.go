@@ -68,7 +68,7 @@ func New() *Check {
 }
 
 // Add checks the next events of the log. Callers MUST pass all events in the order of the log,
-// including those of the event store itself.
+// including events of the event store itself.
 func (s *Check) Add(batch []eventstore.Recorded) {
 	for _, r := range batch {
 		of, isMetadata := metadata.Of(r.Stream)

@@ -134,7 +134,7 @@ func changedMeanwhile(p *page.Page, l *link, item map[string]any) error {
 	p.Told = meanwhile
 	return &calls.RefusedError{
 		Status: http.StatusConflict,
-		Text: "Nothing is saved yet. Somebody has saved meanwhile: " +
+		Text: "Nothing is saved yet. Another change was saved meanwhile: " +
 			strings.Join(fields, ", ") + ". Save again to replace that by what you typed",
 	}
 }

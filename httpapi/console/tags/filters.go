@@ -19,7 +19,7 @@ func filterRows() []filterRow {
 		{"(news|spring)&~old", "what stands in brackets counts first, then &, then ^, then |"},
 		{"archived", "links that are archived"},
 		{"protected", "links that are protected from deletion"},
-		{"~visited", "links that nobody has followed"},
+		{"~visited", "links without visits"},
 		{">2026-01-31", "links that were made after this day, UTC"},
 		{"news&<2026-02-01", "links with the tag news that were made before this day, UTC"},
 	}

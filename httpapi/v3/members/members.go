@@ -109,7 +109,7 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 func (h *Handler) person(c *request.Context, id string) (string, error) {
 	parsed, err := uuid.Parse(id)
 	if err != nil {
-		return "", apierror.WrongInput("id is not that of a person")
+		return "", apierror.WrongInput("id names no person")
 	}
 	known, err := h.Queries.People(c.Context(), []uuid.UUID{parsed})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package orphan ends the servers that a killed process has left running. It MUST NOT end any
-// server but those of one cluster.
+// Package orphan ends the servers that a killed process has left running. It MUST NOT end a server
+// of another cluster.
 package orphan
 
 import (
