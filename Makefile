@@ -35,7 +35,7 @@ GO_TEST = TMPDIR=$$(.ci/tempdir) GORACE=atexit_sleep_ms=0 \
 	go test $$race -tags pebblegozstd -vet=off -p 3 -parallel 4 -timeout 25m
 
 # Their tests run programs that they build. go test does not see when these have changed, so it may
-# keep no results.
+# keep no results. make test compiles the program before, once for all.
 PROGRAM_PACKAGES := ./e2e/... ./cmd/linkledger-bench/...
 
 .PHONY: test
@@ -48,6 +48,7 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	export TEST_BRANCHES=$$PWD/.tools/branches; mkdir -p "$$TEST_BRANCHES"; \
 	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(PROGRAM_PACKAGES))"); \
 	go run ./httpapi/branchtest/missedtest "$$TEST_BRANCHES"; \
+	CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/linkledger; \
 	$(GO_TEST) -count=1 $(PROGRAM_PACKAGES)
 
 # The packages whose tests hold what PostgreSQL itself does.

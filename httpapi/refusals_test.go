@@ -63,7 +63,7 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its end waits for the ca
 		{"POST", "/v3/urls", `{"urls":[`, 400, apierror.CodeWrongInput, "JSON"},
 		{"POST", "/v3/urls", `[]`, 400, apierror.CodeWrongInput, "object"},
 		{"POST", "/v3/urls", `null`, 400, apierror.CodeWrongInput, "object"},
-		{"POST", "/v3/urls", `{} {}`, 400, apierror.CodeWrongInput, "goes on"},
+		{"POST", "/v3/urls", `{} {}`, 400, apierror.CodeWrongInput, "continues after"},
 		{"POST", "/v3/urls", "{\"urls\":\"\xff\"}", 400, apierror.CodeWrongInput, "UTF-8"},
 		{"POST", "/v3/urls", strings.Repeat("[", 20_000), 400, apierror.CodeWrongInput, "JSON"},
 		{"POST", "/v3/urls", `{"urls":{}}`, 400, apierror.CodeWrongInput, "urls must be an array of objects"},

@@ -219,7 +219,7 @@ func TestRestoreAndUndo(t *testing.T) {
 		t.Errorf("undone is %+v, %v", undone, err)
 	}
 	p := i.Run(undo(batch))
-	p.Fails("1 of 2 links were left as they are")
+	p.Fails("1 of 2 links are unchanged")
 	p.Prints("hash\tleft as it is\tlink\ntwo\t")
 	i.Run(undo(undone.By)).Has("1 links are as they were, by batch ")
 	if out := i.Run(undo(undone.By)).Has(); out != "1 links are as they were, and were so already\n" {

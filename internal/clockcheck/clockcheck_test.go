@@ -29,9 +29,9 @@ func TestClocks(t *testing.T) {
 		{name: "a little ahead", ahead: 5 * time.Minute},
 		{name: "a little behind", ahead: -5 * time.Minute},
 		{name: "no answer", err: errors.New("outage")},
-		{name: "ahead", ahead: 40 * 24 * time.Hour, want: "ahead of that of the database by 960h0m0s"},
+		{name: "ahead", ahead: 40 * 24 * time.Hour, want: "ahead of the clock of the database by 960h0m0s"},
 		{name: "no answer from the clock that differs", err: errors.New("outage"), want: "ahead"},
-		{name: "behind", ahead: -6 * time.Minute, want: "behind that of the database by 6m0s"},
+		{name: "behind", ahead: -6 * time.Minute, want: "behind the clock of the database by 6m0s"},
 		{name: "corrected"},
 	} {
 		other, failure = now.Add(-step.ahead), step.err

@@ -168,7 +168,7 @@ func TestOperatorsPagesNeedAnOperator(t *testing.T) {
 		} else {
 			by = member.Call("GET", path, "")
 		}
-		if by.Status != http.StatusForbidden || !strings.Contains(by.Body, "not that of an operator") {
+		if by.Status != http.StatusForbidden || !strings.Contains(by.Body, "no session of an operator") {
 			t.Errorf("%s by an owner: %d\n%s", name, by.Status, by.Body)
 		}
 		for _, host := range []string{"evil.example", "127.0.0.1.evil.example:8081", "localhost.evil.example", "", "[::1].evil", "fe80::1%evil.example"} {

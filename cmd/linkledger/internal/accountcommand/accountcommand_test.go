@@ -66,7 +66,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	c := commandtest.New(t, root, accountcommand.HelpTexts, nil)
 	c.Refuses("account edit --username ada", "nothing to change")
-	c.Refuses("console link", "say whom the link signs in")
+	c.Refuses("console link", "the link needs an account or a role")
 	c.Refuses("console link --operator --valid-for 0s", "--valid-for must be")
 	c.Refuses("console link --operator --valid-for 24h1s", "--valid-for must be")
 	if _, err := c.Run("account create"); err == nil || !strings.Contains(err.Error(), "--username") {
