@@ -164,7 +164,7 @@ pictures: go ## Take the pictures of the console that the README shows
 	@.ci/chromium
 	@$(WITH_POSTGRES) folder=$$(mktemp -d); \
 	TEST_SCREENSHOTS=$$folder go test -count=1 -run '^TestPictures$$' ./httpapi/console; \
-	for look in light dark; do cp $$folder/pictures-wide-$$look.png docs/console-$$look.png; done; rm -r $$folder
+	for look in light dark; do install -m 644 $$folder/pictures-wide-$$look.png docs/console-$$look.png; done; rm -r $$folder
 
 .PHONY: containers
 containers: go ## Build the images, and try them and the Compose files on a container engine

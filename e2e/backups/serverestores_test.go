@@ -157,7 +157,7 @@ func TestLogThatWasWrittenOn(t *testing.T) {
 	e2etest.Shell(t, fmt.Sprintf("cd %s; mv postgres postgres.new; mv postgres.lost postgres", i.Folder))
 	i.StartDatabase()
 	if out, log, code := i.Operate("audit", "verify", "--checkpoint", heads, "--public-key", public); code != e2etest.ExitFailed ||
-		!strings.Contains(log, "the log forks from that of the head of") ||
+		!strings.Contains(log, "the log forks from the log of the head of") ||
 		!strings.Contains(log, "They agree up to position") {
 		t.Errorf("audit verify ended with %d: %s%s", code, out, log)
 	}
