@@ -6,6 +6,7 @@ BINARY := linkledger
 VERSION = $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 GOLANGCI_LINT_VERSION := 2.15.0
 GOLANGCI_LINT := .tools/bin/golangci-lint
+MISSPELL_VERSION := 0.8.0
 GOVULNCHECK_VERSION := 1.9.0
 GOVULNCHECK := .tools/bin/govulncheck
 
@@ -191,7 +192,9 @@ lint vuln: export CGO_ENABLED := 0
 lint vuln: export GOFLAGS += -trimpath
 
 # The linter includes go vet.
-lint: go tools ## Run golangci-lint
+lint: go tools ## Run golangci-lint, and check the modules and the spelling of documents
+	go mod tidy -diff
+	go run github.com/golangci/misspell/cmd/misspell@v$(MISSPELL_VERSION) -error $$(git ls-files '*.md' '*.html' '*.json')
 	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
 
 # The vulnerability database. An offline copy is given as VULNDB=file:///path/of/its/folder.

@@ -32,7 +32,7 @@ type Click struct {
 	OS      string `json:"os,omitempty"`
 	Device  string `json:"device,omitempty"`  // desktop, mobile or tablet
 	Country string `json:"country,omitempty"` // ISO 3166-1 alpha-2 code
-	// Program is the name of the program in the user agent. Package robots can judge the click again
-	// by this name. It is empty for most browsers, and if the verdict can never change.
+	// Program is the name of the program in the user agent. Package robots can judge the click
+	// again by this name. It is empty for most browsers, and if the verdict can never change.
 	Program string `json:"program,omitempty"`
 }

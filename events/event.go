@@ -25,8 +25,8 @@ type Metadata struct {
 	Account     string `json:"account,omitempty"` // id of the acting account; empty for an operator
 	Key         string `json:"key,omitempty"`     // id of the API key that was used, never the key
 	User        string `json:"user,omitempty"`    // id of the person who acted; empty: a key did
-	// Via is the interface that the change came through: ViaAPI, ViaCLI or ViaConsole. Empty: ViaAPI,
-	// or ViaCLI if Account is empty.
+	// Via is the interface that the change came through: ViaAPI, ViaCLI or ViaConsole. Empty:
+	// ViaAPI, or ViaCLI if Account is empty.
 	Via string `json:"via,omitempty"`
 	// Address is a keyed hash of the caller's address, never the address.
 	Address   string `json:"address,omitempty"`

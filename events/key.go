@@ -9,7 +9,8 @@ type KeyTerms struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// Tags is the tag expression of the links that the key sees and changes. Empty: all.
 	Tags string `json:"tags,omitempty"`
-	// Networks are the networks that calls with the key may come from, in CIDR notation. Empty: all.
+	// Networks are the networks that calls with the key may come from, in CIDR notation. Empty:
+	// all.
 	Networks []string `json:"networks,omitempty"`
 	Expires  string   `json:"expires,omitempty"` // YYYY-MM-DD, the last day, UTC; empty: never
 }

@@ -52,7 +52,8 @@ func (UserErased) EventType() string { return "user.erased.v1" }
 type MemberSet struct {
 	User string `json:"user_id"`
 	Role string `json:"role"` // such as viewer
-	// Group is the group of the issuer that gives the person the role. Empty: someone gave the role.
+	// Group is the group of the issuer that gives the person the role. Empty: someone gave the
+	// role.
 	Group string    `json:"group,omitempty"`
 	At    time.Time `json:"at"`
 }

@@ -44,7 +44,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.servePage(c, path, known)
 		return
 	}
-	// A redirect gets no deadline here: its waits have deadlines of their own, and redirects are many.
+	// A redirect gets no deadline here: its waits have deadlines of their own, and redirects are
+	// many.
 	if path != r.URL {
 		if short, ok := shortlink.Address(r.URL); ok {
 			path, known = short, true

@@ -73,7 +73,8 @@ func (w *Writer) Close() error { return w.out.Flush() }
 func (w *Writer) Since(older Head) error {
 	if older.N > w.head.N {
 		return fmt.Errorf(
-			"%w: the head of %d events is newer than the head of %d", ErrUnproven, older.N, w.head.N,
+			"%w: the head of %d events is newer than the head of %d",
+			ErrUnproven, older.N, w.head.N,
 		)
 	}
 	line := sinceLine{Since: older.Signed, Proof: tlog.TreeProof{}}

@@ -134,9 +134,9 @@ func SealedOf(e events.Event) *events.Sealed {
 }
 
 // Open returns an event of a stream with its personal data opened, beside the sealed data. The key
-// MUST be the key of the owner of the sealed data. If key is nil because it was deleted, the data is
-// events.Erased and the sealed data is marked as erased. Open fails if the data was not sealed for
-// this stream with this key.
+// MUST be the key of the owner of the sealed data. If key is nil because it was deleted, the data
+// is events.Erased and the sealed data is marked as erased. Open fails if the data was not sealed
+// for this stream with this key.
 func Open(e events.Event, key *Key, stream string) (events.Event, error) {
 	sealed := SealedOf(e)
 	if sealed == nil {

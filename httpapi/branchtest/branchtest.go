@@ -77,10 +77,11 @@ func (b *branches) store(folder string) error {
 	}
 	path := filepath.Join(folder, url.PathEscape(tested))
 	//nolint:gosec // make test names the folder
-	if err := errors.Join(os.WriteFile(path, encoded, 0o600), os.Chtimes(path, recordTime, recordTime)); err != nil {
+	err = errors.Join(os.WriteFile(path, encoded, 0o600), os.Chtimes(path, recordTime, recordTime))
+	if err != nil {
 		return err
 	}
-	record, err := os.Open(path)
+	record, err := os.Open(path) //nolint:gosec // make test names the folder
 	if err != nil {
 		return err
 	}

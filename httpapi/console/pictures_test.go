@@ -16,10 +16,10 @@ func TestPictures(t *testing.T) {
 	s, owner, b := pagetest.NewConsole(t)
 	const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 	for i, link := range []struct{ hash, path, note, tags string }{
-		{"spring-sale", "sale/spring", "On the posters in the window", `"posters","sale"`},
+		{"spring-sale", "sale/spring", "Posters in the window", `"posters","sale"`},
 		{"menu", "menu.pdf", "QR code on the tables", `"qr"`},
 		{"jobs", "careers", "", `"posters"`},
-		{"opening", "hours#holidays", "Printed on the bags, never change", `"print"`},
+		{"opening", "hours#holidays", "Printed on the bags", `"print"`},
 		{"newsletter", "newsletter/2026-05", "", `"mail"`},
 		{"loyalty", "members/join", "Card at the till", `"print","qr"`},
 	} {

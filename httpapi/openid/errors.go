@@ -12,9 +12,9 @@ var (
 	// ErrUnavailable means that the issuer cannot be reached or fails. The same sign-in may succeed
 	// later.
 	ErrUnavailable = errors.New("the issuer is not available")
-	// ErrMisconfigured means that the issuer is not the one of the configuration, sends metadata that
-	// cannot be used, or refuses the client, such as for a wrong secret. No sign-in succeeds until an
-	// operator mends it.
+	// ErrMisconfigured means that the issuer is not the one of the configuration, sends metadata
+	// that cannot be used, or refuses the client, such as for a wrong secret. No sign-in succeeds
+	// until an operator mends it.
 	ErrMisconfigured = errors.New("the issuer and the configuration do not fit")
 	// ErrRefused means that the issuer refuses the sign-in, such as when the person declines it. It
 	// comes as a RefusedError.

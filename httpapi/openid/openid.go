@@ -29,7 +29,8 @@ type Config struct {
 	ClientSecret string
 	// Scopes are requested in addition to openid, profile and email.
 	Scopes []string
-	// GroupsClaim is the name of the claim with the groups of a person. If empty, groups are not read.
+	// GroupsClaim is the name of the claim with the groups of a person. If empty, groups are not
+	// read.
 	GroupsClaim string
 	// Groups are the groups that identities may have. All others are left out.
 	Groups []string

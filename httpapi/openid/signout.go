@@ -27,8 +27,8 @@ type SignOut struct {
 	Issuer  string
 	Subject string // the person; empty: not said
 	Session []byte // as in Session; nil: all sessions of the person have ended
-	// ID is a keyed hash of the id of the token. Another token with the same id MUST NOT count before
-	// Expires. From then on it is refused.
+	// ID is a keyed hash of the id of the token. Another token with the same id MUST NOT count
+	// before Expires. From then on it is refused.
 	ID      []byte
 	Expires time.Time
 }

@@ -89,8 +89,8 @@ func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *Rout
 		slices.Sort(supported)
 		allow[path] = strings.Join(supported, ", ")
 		router.OPTIONS(path, options(allow[path]))
-		// Without these routes, the router reports an unknown path instead of an unknown method if other
-		// routes continue behind a parameter of this path.
+		// Without these routes, the router reports an unknown path instead of an unknown method if
+		// other routes continue behind a parameter of this path.
 		for _, method := range []string{
 			http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 		} {

@@ -45,8 +45,8 @@ type Store interface {
 	EndAtIssuer(ctx context.Context, s accountlist.SignOut, now time.Time) (fresh bool, err error)
 	// IDToken returns the ID token with which a session with a secret began, or an empty text.
 	IDToken(ctx context.Context, id uuid.UUID, secret string) (string, error)
-	// UseSignInLink uses up a one-time link and returns the session that it starts. It returns false
-	// if the link does not exist, was used or has expired.
+	// UseSignInLink uses up a one-time link and returns the session that it starts. It returns
+	// false if the link does not exist, was used or has expired.
 	UseSignInLink(
 		ctx context.Context, secret string, now time.Time,
 	) (s accountlist.NewSession, ok bool, err error)
@@ -81,8 +81,8 @@ type Sessions struct {
 	Now        func() time.Time
 	Logger     *slog.Logger
 
-	// EndURL returns the URL at which a browser signs out at the issuer, for a session that began with
-	// an ID token, or an empty text. If nil, browsers do not sign out at an issuer.
+	// EndURL returns the URL at which a browser signs out at the issuer, for a session that began
+	// with an ID token, or an empty text. If nil, browsers do not sign out at an issuer.
 	EndURL func(r *http.Request, idToken string) string
 }
 

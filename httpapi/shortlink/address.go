@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxAddress is the length in bytes of the longest path that may be a short link with other text
-	// around its hash.
+	// maxAddress is the length in bytes of the longest path that may be a short link with other
+	// text around its hash.
 	maxAddress = 1024
 	// maxSpellings bounds the look-ups of a path that leads to no link.
 	maxSpellings = 4

@@ -215,8 +215,9 @@ func explainFork(a proof.Alteration, written time.Time) error {
 		agreed = "They agree up to " + placeText(*a.Agreed) + ", recorded at " + timeText(*a.Agreed)
 		lost = "after that and " + lost
 	}
-	return fmt.Errorf("the log forks from the log of the head of %d events, as after the restore of "+
-		"an older backup on which the service went on. %s. From %s on, recorded at %s, no event "+
+	return fmt.Errorf("the log forks from the log of the head of %d events, as after the "+
+		"restore of an older backup on which the service went on. %s. From %s on, recorded at %s, "+
+		"no event "+
 		"is one that the head has: events %d to %d of it are lost, which were recorded %s, the "+
 		"time of the head's file. If no backup was restored, the log was altered there",
 		a.Head.N, agreed, placeText(a.First), timeText(a.First), a.First.Index+1, a.Head.N, lost)
@@ -242,10 +243,9 @@ func explainAlteration(a *proof.Alteration) error {
 			placeText(a.First),
 		)
 	case a.DeniedBy != nil:
-		return fmt.Errorf("two signed heads contradict each other: the head of %d events fits, the head "+
-			"of %d does not. The log was altered from %s to %s before the former was signed, or "+
-			"the latter is of "+
-			"another log",
+		return fmt.Errorf("two signed heads contradict each other: the head of %d events fits, "+
+			"the head of %d does not. The log was altered from %s to %s before the former was "+
+			"signed, or the latter is of another log",
 			a.DeniedBy.N, a.Head.N, placeText(a.First), placeText(a.Last))
 	case a.First == a.Last:
 		return fmt.Errorf(

@@ -32,8 +32,8 @@ type ExportRequest struct {
 func Export(ctx context.Context, o installation.Operator, r ExportRequest) error {
 	selects := r.Output != "" || r.Account != "" || !r.From.IsZero() || !r.To.IsZero()
 	if r.Resume != "" && selects {
-		return usage.Errorf("the file of --resume has the settings of its export: leave out --output, " +
-			"--account, --from and --to")
+		return usage.Errorf("the file of --resume has the settings of its export: leave out " +
+			"--output, --account, --from and --to")
 	}
 	if !r.To.IsZero() && !r.From.Before(r.To) {
 		return usage.Errorf("there is nothing between --from and --to: --to must be later")

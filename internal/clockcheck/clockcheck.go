@@ -82,10 +82,12 @@ func (c *Checker) Check(ctx context.Context) {
 			return
 		case err != nil:
 		case by > events.MaxLead:
-			differ = append(differ, fmt.Errorf("this machine's clock is ahead of the clock of %s by %s",
+			differ = append(differ, fmt.Errorf(
+				"this machine's clock is ahead of the clock of %s by %s",
 				clock.Name, by.Round(time.Second)))
 		case by < -events.MaxLead:
-			differ = append(differ, fmt.Errorf("this machine's clock is behind the clock of %s by %s",
+			differ = append(differ, fmt.Errorf(
+				"this machine's clock is behind the clock of %s by %s",
 				clock.Name, -by.Round(time.Second)))
 		}
 	}

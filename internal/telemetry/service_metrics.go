@@ -98,8 +98,8 @@ func newDisksCollector(
 func newLogCollector(lost func() uint64) prometheus.Collector {
 	return collector[uint64]{rows: one(lost), metrics: []metric[uint64]{
 		unlabelled[uint64]().counter("linkledger_log_lines_lost_total",
-			"Lines that could not be written to standard output and error: no program reads them, or "+
-				"the disk is full.",
+			"Lines that could not be written to standard output and error: no program reads them, "+
+				"or the disk is full.",
 			func(lines uint64) float64 { return float64(lines) }),
 	}}
 }

@@ -272,8 +272,8 @@ func (g *Guard) Start(replace bool) {
 	g.started, g.replaces = true, replace
 }
 
-// Run follows the log until ctx ends. When another database is adopted, it calls changed, which MUST
-// close idle connections, and ends the connections that are still open.
+// Run follows the log until ctx ends. When another database is adopted, it calls changed, which
+// MUST close idle connections, and ends the connections that are still open.
 func (g *Guard) Run(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		if g.lookAtLog(ctx) == nil {

@@ -113,8 +113,8 @@ type Visitor struct {
 
 	URLID   uuid.UUID `bun:"url_id,pk,type:uuid"`
 	Visitor string    `bun:"visitor,pk"` // keyed hash
-	// Day is the day of the first click, midnight, UTC; zero: the visitor is also stored under another
-	// key.
+	// Day is the day of the first click, midnight, UTC; zero: the visitor is also stored under
+	// another key.
 	Day time.Time `bun:"day,nullzero"`
 }
 
@@ -158,7 +158,7 @@ type AccountKey struct {
 	CreatedAt      time.Time  `bun:"created_at"`
 	RevokedAt      time.Time  `bun:"revoked_at,nullzero"` // zero: it is not revoked
 	Added          int64      `bun:"added"`               // commit position
-	Ended          int64      `bun:"ended"`               // commit position of the revocation; 0: none
+	Ended          int64      `bun:"ended"`               // position of the revocation; 0: none
 }
 
 // AccountMember is a row of account_members.

@@ -29,8 +29,8 @@ type Account struct {
 	ExpirationDate string    `bun:"expiration_date"`
 	Erased         bool      `bun:"erased"` // by an operator, for ever
 	CreatedAt      time.Time `bun:"created_at"`
-	// LostKey reports that an earlier key is lost, and with it the notes and details that the key had
-	// encrypted. It is set only in lists of accounts.
+	// LostKey reports that an earlier key is lost, and with it the notes and details that the key
+	// had encrypted. It is set only in lists of accounts.
 	LostKey bool `bun:"-"`
 }
 

@@ -157,7 +157,8 @@ func Open(dir string, fsys vfs.FS, spare uint64, log *slog.Logger) (d *DB, err e
 	d.spare = spare
 	logger := newPebbleLogger(log, d.Fail)
 	opts := &pebble.Options{
-		FS: newGuardedFS(newZeroedFS(fsys), d), Lock: lock, Cache: cache, MemTableSize: MemTableBytes,
+		FS: newGuardedFS(newZeroedFS(fsys), d), Lock: lock, Cache: cache,
+		MemTableSize:          MemTableBytes,
 		L0CompactionThreshold: l0Tables, L0StopWritesThreshold: 3 * l0Tables,
 		FormatMajorVersion: pebble.FormatNewest,
 		Logger:             logger,

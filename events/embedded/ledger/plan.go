@@ -49,7 +49,8 @@ func (l *Ledger) streamInfo(t writeTarget) revision.StreamInfo {
 type Outcome struct {
 	// Last is the number of the last event of the write, or of the stream if nothing was written.
 	Last int64
-	// Position is the position of the last event of the write, or of the log if nothing was written.
+	// Position is the position of the last event of the write, or of the log if nothing was
+	// written.
 	Position uint64
 	Err      error
 }

@@ -92,9 +92,9 @@ type Config struct {
 	// events are delayed, so that many small batches become few large ones. The delay is chosen so
 	// that a tenth of the time is spent on them, but is at least MinDelay and at most MaxDelay.
 	Delayable func(eventstore.Recorded) bool
-	// NeverAwaited means that all events may be delayed. A subscription that has caught up is closed
-	// if an event arrives before the delay is over, and opened again after the delay. The event store
-	// then sends all events at once instead of one by one.
+	// NeverAwaited means that all events may be delayed. A subscription that has caught up is
+	// closed if an event arrives before the delay is over, and opened again after the delay. The
+	// event store then sends all events at once instead of one by one.
 	NeverAwaited bool
 	// Demand delivers delayed events early. If nil, none are demanded.
 	Demand *Demand

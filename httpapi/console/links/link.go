@@ -62,8 +62,8 @@ type linkData struct {
 	Edit    url.Values // the fields of the form that edits it
 	Clicks  clicks.Clicks
 	History audit.History
-	// Meanwhile has the values that others have saved, in words, by the field that could not be saved
-	// because of them.
+	// Meanwhile has the values that others have saved, in words, by the field that could not be
+	// saved because of them.
 	Meanwhile map[string]string
 }
 

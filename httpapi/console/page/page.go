@@ -52,8 +52,8 @@ type Page struct {
 	// Kept is true if the form is shown again after it was done.
 	Kept bool
 
-	// Download is a text that the browser stores under the name DownloadName, instead of showing the
-	// page. Empty: it shows the page.
+	// Download is a text that the browser stores under the name DownloadName, instead of showing
+	// the page. Empty: it shows the page.
 	Download, DownloadName string
 }
 

@@ -23,8 +23,8 @@ import (
 const (
 	// maxEvents is the most events that one call proves.
 	maxEvents = 500
-	// ownBodies is how many times as large the bodies of calls of the console's pages may be. A form
-	// has the file raw. The call has it as JSON, with quotes and line ends escaped.
+	// ownBodies is how many times as large the bodies of calls of the console's pages may be. A
+	// form has the file raw. The call has it as JSON, with quotes and line ends escaped.
 	ownBodies = 3
 	// maxWaiting is the most checks and proofs of one account that wait on a node.
 	maxWaiting = 4

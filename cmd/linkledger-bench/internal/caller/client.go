@@ -70,7 +70,9 @@ func (c *Client) Call(
 }
 
 // URLs calls and returns the links of the answer. It returns errors of Call and of decoding.
-func (c *Client) URLs(ctx context.Context, method, path string, body []byte) ([]contract.URL, error) {
+func (c *Client) URLs(
+	ctx context.Context, method, path string, body []byte,
+) ([]contract.URL, error) {
 	encoded, err := c.Call(ctx, method, path, body)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,9 @@ type consoleLink struct {
 // Run prints a link that signs a browser in once.
 func (c *consoleLink) Run(ctx context.Context, p *command.Process) error {
 	if c.Username == "" && !c.Operator {
-		return usage.Errorf("the link needs an account or a role: give --username, --operator or both")
+		return usage.Errorf(
+			"the link needs an account or a role: give --username, --operator or both",
+		)
 	}
 	if c.ValidFor <= 0 || c.ValidFor > 24*time.Hour {
 		return usage.Errorf("--valid-for must be more than 0 and at most 24h")

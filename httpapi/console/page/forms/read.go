@@ -25,8 +25,8 @@ const (
 	// FieldRequest is random. A form that is sent twice with the same fields is done once.
 	FieldRequest = "request"
 	FieldPage    = "page" // address of the page with the form
-	// FieldBy names the caller for which the page was made, so that the typed fields are kept for the
-	// caller after the session has ended. A keyed hash keeps others from storing texts.
+	// FieldBy names the caller for which the page was made, so that the typed fields are kept for
+	// the caller after the session has ended. A keyed hash keeps others from storing texts.
 	FieldBy = "by"
 )
 

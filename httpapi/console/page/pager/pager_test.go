@@ -19,30 +19,42 @@ func TestPager(t *testing.T) {
 	}{
 		{"the only page", contract.Page{TotalCount: 50, ResultsCount: 50}, pager.Pager{First: 1, Last: 50}, ""},
 		{
-			"the first page", contract.Page{TotalCount: 51, ResultsCount: 50},
-			pager.Pager{First: 1, Last: 50, Following: "/list?offset=50&search=a+b"}, "",
+			"the first page",
+			contract.Page{TotalCount: 51, ResultsCount: 50},
+			pager.Pager{First: 1, Last: 50, Following: "/list?offset=50&search=a+b"},
+			"",
 		},
 		{
-			"a page in the middle", contract.Page{TotalCount: 151, ResultsCount: 50, Offset: 100},
+			"a page in the middle",
+			contract.Page{TotalCount: 151, ResultsCount: 50, Offset: 100},
 			pager.Pager{
 				First: 101, Last: 150, Previous: "/list?offset=50&search=a+b", Following: "/list?offset=150&search=a+b",
-			}, "",
+			},
+			"",
 		},
 		{
-			"the last page", contract.Page{TotalCount: 51, ResultsCount: 1, Offset: 50},
-			pager.Pager{First: 51, Last: 51, Previous: "/list?search=a+b"}, "",
+			"the last page",
+			contract.Page{TotalCount: 51, ResultsCount: 1, Offset: 50},
+			pager.Pager{First: 51, Last: 51, Previous: "/list?search=a+b"},
+			"",
 		},
 		{
-			"an offset that no page has", contract.Page{TotalCount: 51, ResultsCount: 31, Offset: 20},
-			pager.Pager{First: 21, Last: 51, Previous: "/list?search=a+b"}, "",
+			"an offset that no page has",
+			contract.Page{TotalCount: 51, ResultsCount: 31, Offset: 20},
+			pager.Pager{First: 21, Last: 51, Previous: "/list?search=a+b"},
+			"",
 		},
 		{
-			"a page beyond the end", contract.Page{TotalCount: 100, Offset: 100},
-			pager.Pager{First: 101, Last: 100, Previous: "/list?offset=50&search=a+b"}, "/list?offset=50&search=a+b",
+			"a page beyond the end",
+			contract.Page{TotalCount: 100, Offset: 100},
+			pager.Pager{First: 101, Last: 100, Previous: "/list?offset=50&search=a+b"},
+			"/list?offset=50&search=a+b",
 		},
 		{
-			"a page of an empty list", contract.Page{Offset: 50},
-			pager.Pager{First: 51, Last: 50, Previous: "/list?search=a+b"}, "/list?search=a+b",
+			"a page of an empty list",
+			contract.Page{Offset: 50},
+			pager.Pager{First: 51, Last: 50, Previous: "/list?search=a+b"},
+			"/list?search=a+b",
 		},
 	} {
 		if got := pager.New("/list", query, test.at); got != test.want {
