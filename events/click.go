@@ -27,8 +27,8 @@ type Click struct {
 	Bot      bool   `json:"bot,omitempty"`
 	Referrer string `json:"referrer,omitempty"` // host of the referring page
 	Browser  string `json:"browser,omitempty"`  // name without version, from a fixed list
-	// OS is a name without version, from a fixed list. A click of a robot has it only if the user
-	// agent without the words of robots looks human.
+	// OS is a name without version, from a fixed list. A click of a robot has it only if its user
+	// agent would pass for a person without the words of robots.
 	OS      string `json:"os,omitempty"`
 	Device  string `json:"device,omitempty"`  // desktop, mobile or tablet
 	Country string `json:"country,omitempty"` // ISO 3166-1 alpha-2 code

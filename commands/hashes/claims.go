@@ -45,8 +45,8 @@ func CheckNew(hash string) error {
 
 // Claim claims a hash for a link and returns the revision of the claim. It refuses with
 // HashUnavailable if the hash is not free, or may not be, because events cannot be decoded. If the
-// link has a claim of its own above the revision spent, Claim returns that one. At or below spent,
-// the link has left the hash or its claim was abandoned.
+// link has a claim at a revision after spent, Claim returns that revision. Claims of the link up to
+// spent do not count: the link has left the hash since, or the claim was abandoned.
 func (c *Claims) Claim(
 	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
 ) (eventstore.Revision, error) {
@@ -137,13 +137,13 @@ func (c *Claims) LoadLink(
 	return c.streams.Load(ctx, stream)
 }
 
-// Release frees a hash for the account, unless the link has claimed it again above the revision
-// spent. If Release fails, the hash stays claimed, but the account may still claim it again, so
-// callers only log the error.
+// Release frees a hash for the account. It does nothing if the link has claimed the hash again at a
+// revision after spent. If Release fails, the hash stays claimed, but the account may still claim
+// it again, so callers only log the error.
 func (c *Claims) Release(
 	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
 ) error {
-	// The command may have changed a link that lives in the stream of the hash.
+	// A command of its own: the first one may have changed a link that lives in the same stream.
 	r.Command = uuid.NewSHA1(r.Command, []byte("release"))
 	_, err := eventstore.Retry(func() (eventstore.Appended, error) {
 		loaded, err := c.streams.Load(ctx, events.StreamHash+hash)

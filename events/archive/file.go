@@ -31,8 +31,8 @@ const maxLine = 64 << 20
 // Header describes what a file contains.
 type Header struct {
 	Format Format `json:"format"`
-	// Account is an account id that selects the events of its streams without clicks, or empty for
-	// all events.
+	// Account is the id of an account. The file then has only the events of its streams, without
+	// clicks. If it is empty, the file has all events.
 	Account string    `json:"account,omitempty"`
 	From    time.Time `json:"from,omitzero"` // selects events recorded at this time or later
 	To      time.Time `json:"to,omitzero"`   // selects events recorded before this time

@@ -20,8 +20,8 @@ import (
 	"linkledger/queries/logtree"
 )
 
-// NewKey writes a new signing key of a name to a file, which MUST NOT exist, and prints its public
-// half.
+// NewKey writes a new signing key with a name to a file, which MUST NOT exist, and prints its
+// public half.
 func NewKey(path, name string, stdout io.Writer) error {
 	private, public, err := proof.NewKey(name)
 	if err != nil {

@@ -74,7 +74,7 @@ func (c Config) startDatabase(
 	return database, nil
 }
 
-// checkReplaceable refuses to set a database aside that has the only keys.
+// checkReplaceable refuses to set aside a database whose keys exist nowhere else.
 func checkReplaceable(copied *keyfile.Copy, folder string, made int) error {
 	err := copied.Check()
 	if errors.Is(err, keyfile.ErrNoCopy) {

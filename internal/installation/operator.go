@@ -177,8 +177,9 @@ func (o Operator) People(store *eventstore.Store) *people.People { return o.onDe
 // Auditor returns a reader of the histories of links.
 func (o Operator) Auditor(store *eventstore.Store) *audit.Reader { return o.onDemand(store).Audit }
 
-// With returns the accounts and the persons of the installation, with the keys of an open database.
-// It is for commands on many accounts or persons.
+// With returns the accounts and the persons of the installation, which read keys from an open
+// database. It is for commands on many accounts or persons, because Accounts and People open the
+// database for each key.
 func (o Operator) With(
 	store *eventstore.Store, db *readmodel.DB,
 ) (*accounts.Accounts, *people.People) {

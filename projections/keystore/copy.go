@@ -1,11 +1,12 @@
 package keystore
 
-// The copy of the schema linkledger_keys that linkledger dev keeps beside its PostgreSQL, so that
-// the keys outlive a cluster that no installed PostgreSQL can read.
+// This file keeps a copy of the schema linkledger_keys beside the PostgreSQL of linkledger dev.
+// With it the keys outlive a cluster that no installed PostgreSQL can read.
 //
 // A change is in the copy before it is committed, and so before a process can use or acknowledge
-// it. A lock keeps copies and commits in the same order. A process that is killed in between leaves
-// an unused change in the copy: a key that seals nothing, or an erasure that the log has.
+// it. A lock keeps copies and commits in the same order. A process that is killed between the copy
+// and the commit leaves a change in the copy that the database lacks: a key that seals nothing, or
+// an erasure that the log has.
 
 import (
 	"context"

@@ -85,8 +85,9 @@ func textIn(raw json.RawMessage) (text string) {
 // maxFormer bounds the other hashes that a page looks at.
 const maxFormer = 5
 
-// Elsewhere returns another hash that the link of a present or former hash had at a time, or "". It
-// ignores refusals, because the page already shows the refusal of the time.
+// Elsewhere looks for a link that has, or once had, the hash, and that had another hash at a time.
+// It returns the other hash, or "". It ignores refusals of its own calls, because the page already
+// shows why the API refused to show the hash at that time.
 func Elsewhere(p *page.Page, hash, at string) string {
 	if !mayRead(p) {
 		return ""

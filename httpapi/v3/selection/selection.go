@@ -84,8 +84,8 @@ func readHashes(list string, limit int) ([]string, error) {
 	return chosen, nil
 }
 
-// ForChange returns the URLs that a call changes. It refuses a call with both hashes and tags,
-// which a list combines.
+// ForChange returns the URLs that a call changes. It refuses a call with both hashes and tags. Only
+// a call that lists URLs may have both.
 func ForChange(c *request.Context, limit int) (URLs, error) {
 	query, err := decode.Query(c)
 	if err != nil {

@@ -172,10 +172,10 @@ func (k *Store) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now tim
 	return nil
 }
 
-// maxTrimmed bounds how many sessions that are over one start of a session deletes.
+// maxTrimmed is how many expired rows the start of a session deletes at most.
 const maxTrimmed = 1000
 
-// UseSession records that a session is used, unless that is recorded since a minute.
+// UseSession records that a session is used, unless a use was recorded within the last minute.
 func (k *Store) UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error {
 	if now.Sub(used) < sessionUsed {
 		return nil

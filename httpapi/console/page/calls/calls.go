@@ -166,7 +166,7 @@ func (m *Caller) Call(method, path string, body, into any) error {
 	r.Header.Set(request.HeaderID, m.C.ID)
 	r.Header.Set("Content-Type", "application/json")
 	if m.Named != "" && method != http.MethodGet {
-		// A form that is sent again after a crash makes the same calls, which are done once.
+		// A form that is sent again after a crash makes the same calls, with the same keys.
 		m.writes++
 		r.Header.Set(request.HeaderIdempotencyKey, m.Named+"-"+strconv.Itoa(m.writes))
 	}

@@ -101,7 +101,8 @@ func (s Answers) Claim(ctx context.Context, name, who string) (*Answer, bool, er
 	}
 }
 
-// Keep stores an answer, also after the time of the request is over. An open one can be replaced.
+// Keep stores an answer, even if the time of the request is over. An open answer belongs to a form
+// that was refused: the same form may be sent again, and its new answer replaces this one.
 func (s Answers) Keep(
 	ctx context.Context, name string, a *Answer, open bool, kept time.Duration,
 ) error {
