@@ -116,8 +116,8 @@ func (c *Claims) checkFree(
 	return ErrTaken
 }
 
-// OrTaken returns ErrTaken for an error about an event that cannot be decoded, and other errors
-// unchanged: the owner of the hash is unknown, and the caller may be anyone.
+// OrTaken returns ErrTaken for an error about an event that cannot be decoded, because the owner of
+// the hash is then unknown and the caller may be anyone. It returns other errors unchanged.
 func OrTaken(err error) error {
 	if eventlog.IsUndecoded(err) {
 		return ErrTaken

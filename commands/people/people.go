@@ -122,8 +122,8 @@ func (p *People) Find(ctx context.Context, issuer, subject string) (string, erro
 // maxClaims bounds how often one identity can be erased and sign in again.
 const maxClaims = 1000
 
-// claim returns the user id of an identity: the user of its first claim who is not erased, or a new
-// id.
+// claim returns the user id of an identity: the user of the first claim whose user is not erased,
+// or a new id.
 func (p *People) claim(
 	ctx context.Context, r domain.Request, details events.Details,
 ) (string, error) {

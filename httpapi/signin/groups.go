@@ -65,8 +65,8 @@ func (h *Handler) applyGroups(
 }
 
 // wantedRoles returns the roles that a person gets from groups, by the id of the account. If the
-// issuer does not say which groups the person is in, the person keeps the roles from groups that
-// they have, and gets no others.
+// issuer does not say which groups the person is in, the person counts as still in the groups that
+// give them roles, and gets roles in no other accounts.
 func (h *Handler) wantedRoles(
 	ctx context.Context, user uuid.UUID, identity openid.Identity, memberships []accountlist.Member,
 ) (map[string]accounts.Member, error) {

@@ -80,9 +80,9 @@ func New(cfg Config) *Handler {
 	h := &Handler{
 		Config: cfg, throttle: peer.NewThrottle(), signOuts: peer.NewThrottle(),
 		logs: rate.NewLimiter(rate.Every(time.Second), maxLogged),
-		issuer: newFault(cfg.Logger, "OpenID Connect is not configured: see --oidc-issuer",
+		issuer: newFault(cfg.Logger, "people cannot sign in with OpenID Connect: see --oidc-issuer",
 			"people can sign in with OpenID Connect again"),
-		client: newFault(cfg.Logger, "OpenID Connect is not configured: see "+
+		client: newFault(cfg.Logger, "people cannot sign in with OpenID Connect: see "+
 			"--oidc-client-id and --oidc-client-secret",
 			"the issuer accepts this service as its client again"),
 		missing: newFault(cfg.Logger, "the account of a group does not exist: see --oidc-groups",

@@ -76,7 +76,7 @@ func TestWrongIssuerIsToldAtTheStart(t *testing.T) {
 	if fault := faultOf(t, s); !strings.Contains(fault, "https://id.example.com/realms/a") || !strings.Contains(fault, s.Issuer.URL) {
 		t.Errorf("the fault is %q", fault)
 	}
-	const begin, over = "OpenID Connect is not configured: see --oidc-issuer", "people can sign in with OpenID Connect again"
+	const begin, over = "people cannot sign in with OpenID Connect: see --oidc-issuer", "people can sign in with OpenID Connect again"
 	httpapitest.Equal(t, "lines", len(s.Log.Matching(begin)), 1)
 	if a := s.Visit(t, "GET", "/one"); a.Status != http.StatusFound {
 		t.Errorf("a link answers %d with a wrong issuer", a.Status)

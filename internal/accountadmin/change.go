@@ -109,7 +109,8 @@ func awaited(ctx context.Context, err error) error {
 	return err
 }
 
-// awaitNodes waits until all nodes have renewed their caches and all earlier calls have ended.
+// awaitNodes waits until no node uses what it cached before the command, and calls that have lost
+// their rights have stopped.
 func awaitNodes(ctx context.Context) {
 	select {
 	case <-time.After(cache.TrustedFor + permit.EndsWithin):

@@ -263,9 +263,9 @@ func read(last eventstore.Recorded) (Serving, error) {
 	return Serving{DatabaseAdopted: adopted, Number: int64(last.Revision) + 1}, nil
 }
 
-// Start lets the guard adopt databases. The caller then MUST replace the existing connections.
-// With replace, the next database may replace any other one, because the caller has just made its
-// keys.
+// Start lets the guard adopt databases. The caller then MUST replace the existing connections. With
+// replace, the next database that the guard meets may replace any other one, because the caller has
+// just made its keys.
 func (g *Guard) Start(replace bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 //
 // The backup gets its name once it is complete and durable, and then replaces an earlier backup of
 // that name: the path always has one of the two, even if the process is killed. The backup shares
-// tables with an earlier backup at the path former, and Write reads only new ones. It shares tables
-// with the store if both are on the same disk.
+// tables with an earlier backup at the path former, and Write reads only new ones. The backup also
+// shares tables with the store if both are on the same disk.
 func Write(ctx context.Context, from, to, former string, m Manifest) (Manifest, error) {
 	draft, err := Begin(to)
 	if err != nil {

@@ -54,8 +54,8 @@ type inFlightGroup struct {
 	applied  bool
 }
 
-// New returns a writer that calls publish with durable events. The writer accepts requests, but
-// handles them only after Start.
+// New returns a writer that calls publish with events as soon as they are durable. The writer
+// accepts requests, but handles them only after Start.
 func New(
 	db *disk.DB, l *ledger.Ledger, noSync bool, publish func([]*record.Event, record.Counters),
 ) *Writer {

@@ -6,9 +6,10 @@ import (
 )
 
 // addGroups adds the wanted groups that the claims contain to a person. The number and the names of
-// other groups have no effect. Groups are unknown if the issuer says that it leaves the claim out,
-// as Entra does for members of many groups. If the claim is missing without a reason, the person is
-// in no group, as at Entra and Okta.
+// other groups have no effect. Groups are unknown, which is not the same as none, if the claim is
+// malformed, or if the issuer says that it leaves the claim out, as Entra does for members of many
+// groups. If the claim is missing without a reason, the person is in no group, as at Entra and
+// Okta.
 func (c Claims) addGroups(to *Person, claim string, wanted []string) {
 	stated := orNull(c[claim])
 	var elements []json.RawMessage

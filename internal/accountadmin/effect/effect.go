@@ -64,7 +64,7 @@ func Check(ctx context.Context, db *readmodel.DB, does Kind, left Left) error {
 		return err
 	}
 	account, err := uuid.Parse(left.account)
-	if err != nil { // a person; no later change restores it
+	if err != nil { // a person: no later change restores an erased person
 		return errWithout
 	}
 	last, err := waiter.LastChange(ctx, account)

@@ -47,7 +47,7 @@ type streamData struct {
 	Pager  pager.Pager // by revisions
 }
 
-// stored is the printed form of a stored event.
+// stored is a stored event as the page shows it.
 type stored struct {
 	Stream   string
 	Revision eventstore.Revision

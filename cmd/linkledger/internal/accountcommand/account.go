@@ -21,7 +21,7 @@ type Account struct {
 	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
 	Edit       accountEdit       `cmd:"" help:"Change the plan or the last day of an account."`
 	Erase      accountErase      `cmd:"" help:"${erase_command}"`
-	Show       accountShow       `cmd:"" help:"Show an account and its use."`
+	Show       accountShow       `cmd:"" help:"Show an account and its usage."`
 }
 
 type accountCreate struct {
