@@ -99,7 +99,7 @@ func TestLongOperationsAreNotTheNodesFault(t *testing.T) {
 	t.Parallel()
 	var late atomic.Bool
 	s := httpapitest.New(t, func(cfg *httpapi.Config) {
-		cfg.OperationTimeout = short
+		cfg.OperationTimeout, cfg.WaitTimeout = short, short
 		wait := cfg.Projections.Wait
 		cfg.Projections.Wait = func(ctx context.Context, projection string, position uint64) error {
 			if projection == projections.Links && late.Load() {

@@ -66,7 +66,8 @@ type Usage struct {
 // Limits bounds what one call may take. SetDefaultLimits sets the fields that are 0.
 type Limits struct {
 	WaitTimeout time.Duration // the longest wait of a call for a projection; 0: 1 s
-	// OperationTimeout is the most time for a change by tags or the undoing of a batch; 0: 10 min.
+	// OperationTimeout is the time in which a change by tags or the undoing of a batch begins its
+	// portions; 0: 9.5 min. The last portion has another half minute.
 	OperationTimeout time.Duration
 	BodyLimit        int64 // bytes; 0: 1 MiB
 	GroupLimit       int   // the most items of one batch; 0: 50
@@ -77,7 +78,7 @@ type Limits struct {
 // SetDefaultLimits sets the fields that are 0.
 func (l *Limits) SetDefaultLimits() {
 	l.WaitTimeout = cmp.Or(l.WaitTimeout, time.Second)
-	l.OperationTimeout = cmp.Or(l.OperationTimeout, 10*time.Minute)
+	l.OperationTimeout = cmp.Or(l.OperationTimeout, 9*time.Minute+30*time.Second)
 	l.BodyLimit = cmp.Or(l.BodyLimit, 1<<20)
 	l.GroupLimit = cmp.Or(l.GroupLimit, 50)
 	l.PageSize = cmp.Or(l.PageSize, 50)

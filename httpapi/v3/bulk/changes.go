@@ -38,7 +38,7 @@ type Config struct {
 	Waiter   *catchup.Waiter
 	Bound    selection.Bound
 
-	Timeout   time.Duration // of an operation on any number of URLs
+	Timeout   time.Duration // after which an operation on any number of URLs begins no portion
 	MaxHashes int           // the most hashes of a call
 	MaxFailed int           // the most refused URLs in the response of Undo
 }
@@ -183,9 +183,11 @@ func changed(outcomes []linkwrite.Outcome) (n int) {
 
 // begin starts an operation once the account's other operations are done. The caller MUST call end.
 func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error) {
-	cancel := c.Extend(b.cfg.Timeout)
-	over := time.Now().Add(b.cfg.Timeout - b.cfg.Timeout/lastPart)
-	next, err := b.queues.Acquire(c.Context(), c.Account.ID, c.Disconnected)
+	over := time.Now().Add(b.cfg.Timeout)
+	cancel := c.Extend(b.cfg.Timeout + lastPortion)
+	waits, stop := context.WithDeadline(c.Context(), over)
+	next, err := b.queues.Acquire(waits, c.Account.ID, c.Disconnected)
+	stop()
 	if err != nil {
 		cancel()
 		return nil, nil, err
@@ -204,9 +206,22 @@ var errTooLong = apierror.TooMany(
 	"The change takes longer than one call may: repeat the call for the rest", time.Second,
 )
 
-// lastPart is the part of its time that an operation leaves for its last portion. So an operation
-// that makes progress ends by itself, and a failure at the end of the time is an outage.
-const lastPart = 20
+// portionTimeout is the time of the changes of a portion: the time of an ordinary call. So a
+// portion that fails because its time is over means an outage, and the operation ends with it.
+const portionTimeout = 10 * time.Second
+
+// lastPortion is the time that is left when the last portion begins: for its changes, and for the
+// waits until the read models show them.
+const lastPortion = 3 * portionTimeout
+
+// run makes the changes of a portion.
+func (o *operation) run(
+	change func(context.Context) []linkwrite.Outcome,
+) []linkwrite.Outcome {
+	ctx, cancel := context.WithTimeout(o.c.Context(), portionTimeout)
+	defer cancel()
+	return change(ctx)
+}
 
 // over reports whether there is no time for another portion.
 func (o *operation) over() bool { return time.Now().After(o.end) }
@@ -282,7 +297,8 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 		for i, id := range ids {
 			refs[i].ID = id.String()
 		}
-		if err := op.addOutcomes(do(c.Context(), r, refs)); err != nil {
+		outcomes := op.run(func(ctx context.Context) []linkwrite.Outcome { return do(ctx, r, refs) })
+		if err := op.addOutcomes(outcomes); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -131,7 +132,9 @@ func (b *Changes) undo(
 		for i, id := range ids {
 			texts[i] = id.String()
 		}
-		outcomes := b.cfg.Commands.Undo(c.Context(), r, texts)
+		outcomes := op.run(func(ctx context.Context) []linkwrite.Outcome {
+			return b.cfg.Commands.Undo(ctx, r, texts)
+		})
 		if c.Bound != nil { // the key does not see URLs that are not found
 			outcomes = slices.DeleteFunc(outcomes, func(o linkwrite.Outcome) bool {
 				return apierror.RefusedAs(o.Err, domain.URLNotFound)
