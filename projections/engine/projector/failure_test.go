@@ -79,7 +79,8 @@ func isLive(log []eventstore.Recorded, stream string) (live bool) {
 			continue
 		}
 		switch r.Type {
-		case events.URLCreated{}.EventType(), events.URLRestored{}.EventType():
+		case events.URLCreated{}.EventType(), events.URLCreated{ClaimsHash: true}.EventType(),
+			events.URLRestored{}.EventType():
 			live = true
 		case events.URLDeleted{}.EventType():
 			live = false
