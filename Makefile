@@ -50,7 +50,7 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(PROGRAM_PACKAGES))"); \
 	go run ./httpapi/branchtest/missedtest "$$TEST_BRANCHES"; \
 	CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/linkledger; \
-	$(GO_TEST) -count=1 $(PROGRAM_PACKAGES)
+	$(GO_TEST) -count=1 -p 2 $(PROGRAM_PACKAGES)
 
 # The packages whose tests hold what PostgreSQL itself does.
 POSTGRES_PACKAGES := ./internal/pgserver/... ./internal/datafolder ./projections/connection ./projections/keystore/... \

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -158,6 +159,9 @@ func (i *Installation) OpenAccountBy(backends ...string) {
 	out, err := exec.Command(
 		e2etest.Program, append([]string{"account", "create", "--username", e2etest.DemoUser, "--json"}, backends...)...,
 	).Output()
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		i.T.Fatalf("%v: %s", err, ended.Stderr)
+	}
 	var account e2etest.OpenedAccount
 	if err == nil {
 		err = json.Unmarshal(out, &account)

@@ -33,17 +33,23 @@ type session struct {
 
 const ownProcess = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 
+// askTries is how often ask asks for the server process. PgBouncer 1.18 answers now and then without
+// a row on a busy machine, as if the query had been another one.
+const askTries = 5
+
 // ask reads the server process that answers the connection now.
 func (s *session) ask(ctx context.Context) error {
-	result := s.ExecParams(ctx, ownProcess, nil, nil, nil, nil).Read()
-	if result.Err != nil {
-		return explainPool(ctx, result.Err)
+	for range askTries {
+		result := s.ExecParams(ctx, ownProcess, nil, nil, nil, nil).Read()
+		if result.Err != nil {
+			return explainPool(ctx, result.Err)
+		}
+		if len(result.Rows) == 1 {
+			s.process = string(result.Rows[0][0]) + " " + string(result.Rows[0][1])
+			return nil
+		}
 	}
-	if len(result.Rows) != 1 {
-		return errors.New("PostgreSQL does not list the process of its own connection")
-	}
-	s.process = string(result.Rows[0][0]) + " " + string(result.Rows[0][1])
-	return nil
+	return errors.New("PostgreSQL does not list the process of its own connection")
 }
 
 // pooled reports whether the process that answers is not the one that accepted the connection.
