@@ -25,8 +25,9 @@ type Levels struct {
 	Misplaced func() bool
 }
 
-// confirmTimeout bounds a confirmation. A visitor who is not answered by then gets status 503.
-const confirmTimeout = 4 * time.Second
+// confirmTimeout bounds a confirmation. A visitor who is not answered by then gets status 503. With
+// the wait of the cache for the database, that is before a proxy gives the visit up, after 3 s.
+const confirmTimeout = 2 * time.Second
 
 // confirmations look for links that visitors would be denied, and for links while the database
 // cannot be queried. A link may have been answered and not be in the read models yet.

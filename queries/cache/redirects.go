@@ -26,8 +26,10 @@ const (
 	// loadTimeout bounds one look-up of a redirect.
 	loadTimeout = 5 * time.Second
 	// renewTimeout bounds how long a visitor waits for a look-up if a stale redirect is in the
-	// cache.
+	// cache, and firstTimeout if no redirect is. It is below the 3 s that a proxy waits for a
+	// redirect, so that there is time to read the log instead.
 	renewTimeout = 250 * time.Millisecond
+	firstTimeout = 500 * time.Millisecond
 	// redirectOverhead is about how many bytes a cached redirect takes in addition to its texts.
 	redirectOverhead = 352
 )
@@ -96,7 +98,9 @@ func newRedirects(
 	return r, nil
 }
 
-// Find returns the redirect of a hash. It returns the errors of DB.Redirect.
+// Find returns the redirect of a hash. It returns the errors of DB.Redirect. An entry that may be
+// stale stays valid as long as the database gives no answer. During that time one visitor in each
+// StaleBound queries the database again, and the others get the entry, or an error, at once.
 func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, error) {
 	entry, ok := r.cache.GetIfPresent(hash)
 	if ok && r.current(entry) {
@@ -104,10 +108,37 @@ func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, er
 		return entry.redirect, entry.err
 	}
 	r.misses.Add(1)
-	if !ok {
-		return r.lookUp(ctx, hash)
+	patience := firstTimeout
+	if ok {
+		patience = renewTimeout
 	}
-	return r.renew(ctx, hash, entry)
+	redirect, err := r.ask(ctx, hash, patience)
+	if ok && err != nil && !errors.Is(err, queries.ErrNotFound) {
+		return entry.redirect, entry.err
+	}
+	return redirect, err
+}
+
+// errNoAnswer is the error of a look-up while the database is known to give no answer.
+var errNoAnswer = errors.New("redirect: the database gives no answer")
+
+// ask looks up a hash, unless the database is known to give no answer.
+func (r *Redirects) ask(
+	ctx context.Context, hash string, patience time.Duration,
+) (queries.Redirect, error) {
+	if at := r.retryAt.Load(); at != 0 {
+		now := time.Now()
+		if now.UnixNano() < at || !r.retryAt.CompareAndSwap(at, now.Add(StaleBound).UnixNano()) {
+			return queries.Redirect{}, errNoAnswer
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	redirect, err := r.lookUp(within, hash)
+	if err != nil && !errors.Is(err, queries.ErrNotFound) && ctx.Err() == nil {
+		r.noteFailure()
+	}
+	return redirect, err
 }
 
 // current reports whether an entry needs no new look-up.
@@ -115,27 +146,6 @@ func (r *Redirects) current(entry *cachedRedirect) bool {
 	connection := r.connection.Load()
 	return entry.connection == connection &&
 		(connection%2 == 0 || time.Since(entry.at) < StaleBound)
-}
-
-// renew looks up an entry that may be stale. The entry stays valid as long as the database gives no
-// answer. During that time one visitor in each StaleBound queries the database again.
-func (r *Redirects) renew(
-	ctx context.Context, hash string, entry *cachedRedirect,
-) (queries.Redirect, error) {
-	if at := r.retryAt.Load(); at != 0 {
-		now := time.Now()
-		if now.UnixNano() < at || !r.retryAt.CompareAndSwap(at, now.Add(StaleBound).UnixNano()) {
-			return entry.redirect, entry.err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
-	defer cancel()
-	redirect, err := r.lookUp(ctx, hash)
-	if err == nil || errors.Is(err, queries.ErrNotFound) {
-		return redirect, err
-	}
-	r.noteFailure()
-	return entry.redirect, entry.err
 }
 
 // Refresh returns the redirect of a hash from the database, in a look-up that begins after the

@@ -262,6 +262,42 @@ func TestRedirectsWithoutDatabase(t *testing.T) {
 	})
 }
 
+// TestRedirectsDoNotWaitForADatabaseThatHangs checks that visitors of links that are not in memory have time to read
+// the log instead: the first one waits for a moment, and later ones do not wait.
+func TestRedirectsDoNotWaitForADatabaseThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		source := &redirectSource{hold: make(chan struct{})}
+		redirects := newCacheOf(t, source)
+		source.write("a")
+		took := func(hash string, asks int64) time.Duration {
+			t.Helper()
+			began, before := time.Now(), source.lookUps.Load()
+			if _, err := redirects.Find(t.Context(), hash); err == nil || errors.Is(err, queries.ErrNotFound) {
+				t.Errorf("%s is answered with %v", hash, err)
+			}
+			synctest.Wait()
+			if got := source.lookUps.Load() - before; got != asks {
+				t.Errorf("%s took %d queries, want %d", hash, got, asks)
+			}
+			return time.Since(began)
+		}
+		if waited := took("a", 1); waited != firstTimeout || !redirects.Away() {
+			t.Errorf("the first visitor waits %s, away %t", waited, redirects.Away())
+		}
+		if waited := took("b", 0); waited != 0 {
+			t.Errorf("the second visitor waits %s", waited)
+		}
+		time.Sleep(StaleBound)
+		if waited := took("b", 1); waited != firstTimeout {
+			t.Errorf("a visitor who tries again waits %s", waited)
+		}
+		close(source.hold)
+		synctest.Wait()
+		wantVersion(t, redirects, source, "a", 1, 0)
+	})
+}
+
 func TestRedirectsStayWithinTheirBytes(t *testing.T) {
 	t.Parallel()
 	source := &redirectSource{}
