@@ -182,6 +182,11 @@ type place struct {
 
 func placeOf(r eventstore.Recorded) place { return place{r.Stream, r.Revision} }
 
+// Add notes that the event at a revision of a stream was given up.
+func (d Discarded) Add(stream string, revision eventstore.Revision) {
+	d[place{stream, revision}] = struct{}{}
+}
+
 // Has reports whether an event was given up.
 func (d Discarded) Has(r eventstore.Recorded) bool {
 	_, ok := d[placeOf(r)]
@@ -217,7 +222,7 @@ func DiscardedBy(ctx context.Context, db bun.IDB, name string) (Discarded, error
 	}
 	discarded := make(Discarded, len(found))
 	for _, e := range found {
-		discarded[place{e.Stream, eventstore.Revision(e.Revision)}] = struct{}{}
+		discarded.Add(e.Stream, eventstore.Revision(e.Revision))
 	}
 	return discarded, nil
 }

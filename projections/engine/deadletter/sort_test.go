@@ -54,8 +54,9 @@ func TestSort(t *testing.T) {
 				batch = append(batch, r)
 			}
 			p := projection.Definition{Raw: tc.raw, Outlasts: outlasts}
-			parked := map[string]struct{}{tc.parked: {}}
-			got := deadletter.Sort(p, deadletter.GivenUp(tc.discarded, 0), parked, batch)
+			parked, discarded := map[string]struct{}{tc.parked: {}}, make(deadletter.Discarded)
+			discarded.Add(tc.discarded, 0)
+			got := deadletter.Sort(p, discarded, parked, batch)
 			var applied, unreadable, follow []int
 			for _, e := range got.Events {
 				applied = append(applied, e.Index)
