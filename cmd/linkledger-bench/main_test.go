@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"linkledger/cmd/linkledger-bench/internal/child"
 	"linkledger/cmd/linkledger-bench/internal/report"
+	"linkledger/internal/programtest"
 )
 
 // program is the real binary, built once.
@@ -34,12 +34,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
-		program = filepath.Join(folder, "linkledger")
-		// The settings of make build share Go's cache with it.
-		build := exec.Command("go", "build", "-trimpath", "-o", program, "../linkledger")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			panic(fmt.Sprintf("%v: %s", err, out))
+		if program, err = programtest.Path(folder); err != nil {
+			panic(err)
 		}
 		code := m.Run()
 		// Toxiproxy may leave a connection that was cut while it was about to forward data.

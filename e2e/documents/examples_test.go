@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"linkledger/e2e/e2etest"
+	"linkledger/internal/programtest"
 	"linkledger/projections/readmodel"
 )
 
@@ -117,7 +118,7 @@ func changedProgram(t *testing.T) string {
 	}
 	overlay := writeOverlay(t, root, changed)
 	binary := filepath.Join(t.TempDir(), "linkledger")
-	if err := e2etest.Build(binary, "-overlay", overlay); err != nil {
+	if err := programtest.Build(binary, "-overlay", overlay); err != nil {
 		t.Fatal(err)
 	}
 	return binary

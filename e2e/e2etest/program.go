@@ -29,10 +29,8 @@ import (
 	"github.com/creack/pty"
 
 	"linkledger/internal/pgserver"
+	"linkledger/internal/programtest"
 )
-
-// mainPackage is the program that the tests build and start.
-const mainPackage = "linkledger/cmd/linkledger"
 
 // Program is the real binary, built once.
 var Program string
@@ -46,7 +44,10 @@ const (
 // DemoUser is the account that dev creates at its first start.
 const DemoUser = "demo"
 
-// Run builds the program and runs the tests. It returns the exit code. With -short it runs none,
+// folder has what the tests of a package share. Run creates and removes it.
+var folder string
+
+// Run builds the program, unless make test has built it, and runs the tests. It returns the exit code. With -short it runs none,
 // because all of these tests start processes.
 func Run(m *testing.M) int {
 	if filepath.Base(os.Args[0]) == "curl" {
@@ -59,26 +60,15 @@ func Run(m *testing.M) int {
 	if testing.Short() {
 		return 0
 	}
-	folder, err := os.MkdirTemp("", "linkledger-test-")
-	if err != nil {
+	var err error
+	if folder, err = os.MkdirTemp("", "linkledger-test-"); err != nil {
 		panic(err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	Program = filepath.Join(folder, "linkledger")
-	if err := Build(Program); err != nil {
+	if Program, err = programtest.Path(folder); err != nil {
 		panic(err)
 	}
 	return m.Run()
-}
-
-// Build builds the program with the settings of make build, so that both share Go's cache.
-func Build(binary string, flags ...string) error {
-	command := exec.Command("go", append([]string{"build", "-trimpath", "-o", binary}, append(flags, mainPackage)...)...)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
 }
 
 // StartTimeout bounds the start of a process. It is generous because many processes start at once.
@@ -129,12 +119,12 @@ func RemoveAll(t *testing.T, folder string) {
 
 // emptyCluster creates the PostgreSQL cluster that new folders get.
 var emptyCluster = sync.OnceValues(func() (string, error) {
-	folder := filepath.Join(filepath.Dir(Program), "postgres")
-	server, err := pgserver.Start(context.Background(), pgserver.Config{Dir: folder, Unsafe: true})
+	data := filepath.Join(folder, "postgres")
+	server, err := pgserver.Start(context.Background(), pgserver.Config{Dir: data, Unsafe: true})
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(folder, "cluster"), server.Stop(context.Background())
+	return filepath.Join(data, "cluster"), server.Stop(context.Background())
 })
 
 // CopyCluster copies the empty PostgreSQL cluster to a folder.

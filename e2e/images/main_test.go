@@ -2,6 +2,7 @@
 package images_test
 
 import (
+	"errors"
 	"os"
 	"testing"
 
@@ -9,5 +10,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	for _, read := range []string{"../../Makefile", "../../docker", dockerFolder + "/postgres"} {
+		// make and bash read these files. go test sees only what a test opens.
+		file, err := os.Open(read)
+		if err := errors.Join(err, file.Close()); err != nil {
+			panic(err)
+		}
+	}
 	os.Exit(e2etest.Run(m))
 }

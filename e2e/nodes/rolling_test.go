@@ -10,6 +10,7 @@ import (
 
 	"linkledger/e2e/e2etest"
 	"linkledger/e2e/installtest"
+	"linkledger/internal/programtest"
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
 )
@@ -39,7 +40,7 @@ func olderProgram(t *testing.T) string {
 		}
 	}
 	binary := filepath.Join(folder, "linkledger")
-	if err := e2etest.Build(binary, "-overlay", overlay); err != nil {
+	if err := programtest.Build(binary, "-overlay", overlay); err != nil {
 		t.Fatal(err)
 	}
 	return binary

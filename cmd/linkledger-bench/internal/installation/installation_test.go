@@ -4,8 +4,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +11,7 @@ import (
 
 	"linkledger/cmd/linkledger-bench/internal/caller"
 	"linkledger/cmd/linkledger-bench/internal/installation"
+	"linkledger/internal/programtest"
 )
 
 // TestStart runs the real program on a log of some links, with several accounts that create more.
@@ -21,11 +20,9 @@ func TestStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: run without -short")
 	}
-	program := filepath.Join(t.TempDir(), "linkledger")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "../../../linkledger")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the settings of make build share Go's cache with it
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	program, err := programtest.Path(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	size := installation.Size{Links: 70, Accounts: 2, Keys: 2}
 	s, err := installation.Start(t.Context(), program, filepath.Join(t.TempDir(), "data"), size)
