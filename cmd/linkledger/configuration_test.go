@@ -21,29 +21,44 @@ const configurationPage = "../../docs/configuration.md"
 // configurationIntro is the part of the page that is not generated from the flags.
 const configurationIntro = `# Configuration
 
-This page lists all commands and flags. ` + "`make docs`" + ` generates it from the program; a test fails if it is not
-current. [Operating](operating.md) explains what the flags are for.
+This page lists all commands and flags of ` + "`linkledger`" + `. ` + "`make docs`" +
+	` writes the page from the program, and a test fails
+if the page is not current. [Operating](operating.md) explains what the flags are for.
 
-A flag is given in one of three ways. The first one that is given counts.
+A flag can be given in three ways. If it is given in several ways, the first one in this list counts:
 
 1. On the command line: ` + "`--admin-listen 127.0.0.1:9000`" + `.
-2. In the environment: ` + "`LINKLEDGER_ADMIN_LISTEN=127.0.0.1:9000`" + `. The name is ` + "`LINKLEDGER_`" +
-	` and the flag's name in
-   capitals. ` + "`true`" + ` or ` + "`1`" + ` sets a flag without a value.
-3. In a file that the environment names: ` + "`LINKLEDGER_ADMIN_LISTEN_FILE=/run/secrets/admin_listen`" +
-	`. Give secrets in
-   this way: all users of a machine see the flags of its processes.
+2. In an environment variable: ` + "`LINKLEDGER_ADMIN_LISTEN=127.0.0.1:9000`" + `. The name of the variable is ` +
+	"`LINKLEDGER_`" + ` and
+   the name of the flag in capitals, with ` + "`_`" + ` for ` + "`-`" + `. A flag that takes no value is set by ` +
+	"`true`" + ` or ` + "`1`" + `.
+3. In a file that an environment variable names: ` +
+	"`LINKLEDGER_ADMIN_LISTEN_FILE=/run/secrets/admin_listen`" + `. The name of
+   the variable ends with ` + "`_FILE`" +
+	`. Give secrets in this way, because all users of a machine see the flags of its
+   processes.
 
-` + "`linkledger config serve`" + `, or ` + "`config`" +
-	` with another command and its flags, prints each flag with its value and its
-origin, hides secrets, and reports mistakes. A variable that begins with ` + "`LINKLEDGER_`" + ` and belongs to no command ends
-each command with the name that may be meant. Variables that Kubernetes and Docker set for a service of that name, such
-as ` + "`LINKLEDGER_PORT`" + `, are left alone. A wrong configuration ends the program with exit code 2 and one line that
-says what to change. A failure while the program runs ends it with exit code 1.
+**Checking a configuration.** ` + "`linkledger config serve`" + ` prints each flag of ` + "`serve`" +
+	` with its value, and where the value
+comes from. It hides secrets and reports mistakes. For another command, write that command and its flags in place of
+` + "`serve`" + `.
 
-A plan in ` + "`--plans`" + ` has up to three limits: ` + "`urls`" + ` (links at a time), ` + "`month-urls`" +
-	` (links created in a calendar month)
-and ` + "`day-calls`" + ` (API calls in a day), both in UTC: ` +
+**Mistakes.** If a configuration is wrong, the program ends with exit code 2 and one line that says what to change. If
+the program fails while it runs, it ends with exit code 1. It is also a mistake if the environment has a variable that
+begins with ` + "`LINKLEDGER_`" +
+	` and belongs to no command. The line then names the variable that may be meant. Kubernetes and
+Docker set variables such as ` + "`LINKLEDGER_PORT`" + ` for a service that is called ` + "`linkledger`" +
+	`. The program ignores these.
+
+**Plans.** ` + "`--plans`" + ` sets the limits of each plan. A plan has up to three limits:
+
+| limit | how many |
+| --- | --- |
+| ` + "`urls`" + ` | links an account may have at a time |
+| ` + "`month-urls`" + ` | links an account may create in a calendar month, in UTC |
+| ` + "`day-calls`" + ` | API calls an account may make in a day, in UTC |
+
+This value sets the limits of two plans: ` +
 	"`free:urls=100,month-urls=50,day-calls=1000;pro:day-calls=100000`" + `.
 `
 

@@ -62,7 +62,7 @@ var helpTexts = config.HelpTexts{
 
 	// backupCommand and restoreCommand.
 	"backup_command": "Back up an installation on the embedded event store while it runs: the " +
-		"log, the keys, and what says where they belong.",
+		"log, the keys, and a manifest that says to which log and version they belong.",
 	"backup_folder": "Folder of the backups. It is made if it is missing, but none above it.",
 	"backup_events": "Folder of the embedded event store, which is on this machine. By default " +
 		"the one that dev uses on --data.",

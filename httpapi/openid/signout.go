@@ -93,7 +93,8 @@ func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	now, issued := p.cfg.Now(), verified.IssuedAt
 	switch {
 	case now.Sub(issued).Abs() > signOutAge:
-		return SignOut{}, fmt.Errorf("%w: the sign-out is not of now", ErrInvalid)
+		return SignOut{}, fmt.Errorf("%w: the time of the sign-out (iat) is missing, or more than "+
+			"%s from now", ErrInvalid, signOutAge)
 	case !verified.Expiry.IsZero() && verified.Expiry.Add(signOutAge).Before(now):
 		return SignOut{}, fmt.Errorf("%w: the sign-out has expired", ErrInvalid)
 	case found["nonce"] != nil: // an ID token has one

@@ -48,9 +48,9 @@ var helpTexts = HelpTexts{
 	// BackingUp.
 	"backup": "Folder in which backups are made, as linkledger backup makes them. By default " +
 		"none are made.",
-	"backup_every": "How often a backup is made, 1m or more. With 0s none are made here, and the " +
-		"age of the newest is shown.",
-	"backup_keep": "How many backups stay. The oldest ones are removed.",
+	"backup_every": "How often a backup is made, 1m or more. With 0s this process makes none, " +
+		"and shows the age of the newest one.",
+	"backup_keep": "How many backups to keep. Older ones are removed.",
 
 	// Serving.
 	"listen":       "Address of the API and the short links.",
@@ -66,24 +66,24 @@ var helpTexts = HelpTexts{
 		"reads it again when it changes.",
 	"plans": "Limits of the accounts of each plan: NAME:urls=N,month-urls=N,day-calls=N, with a " +
 		"; between plans. A limit that is left out does not apply.",
-	"oidc_issuer": "URL of the OpenID Connect issuer at which people sign in. By default nobody " +
-		"can. It needs a master key.",
+	"oidc_issuer": "URL of the OpenID Connect issuer at which people sign in. Without it nobody " +
+		"can sign in at an issuer. It needs a master key.",
 	"oidc_client": "Id of this service at the issuer.",
 	"oidc_secret": "Secret of this service at the issuer. Give it in the environment or as a " +
 		"file. By default the service is a public client.",
 	"oidc_scopes": "Scopes to ask the issuer for, beyond openid, profile and email.",
 	"oidc_claim":  "Claim of the ID token with the groups of a person.",
-	"oidc_groups": "What the members of groups are here: GROUP=ACCOUNT:ROLE or GROUP=operator, " +
-		"with a ; in between. If several groups give a role in one account, the first one counts.",
+	"oidc_groups": "Roles of the issuer's groups: GROUP=ACCOUNT:ROLE or GROUP=operator, with a " +
+		"; in between. If several groups give a role in one account, the first one counts.",
 	"drain_delay": "How long the service keeps serving after the signal to stop. Meanwhile " +
 		"/health/ready fails, so that load balancers notice.",
 	"base_url": "Address of the short links, such as https://sho.rt. By default the host of the " +
 		"request.",
 	"new_keys": "Create the schema linkledger_keys although the log has links. Encrypted notes " +
 		"are then lost, and known visitors count as new ones.",
-	"replace_database": "Serve from this database although the log says that another one serves. " +
-		"NUMBER is that of the adoption it replaces, which the refusal names, so the flag has no " +
-		"effect a second time.",
+	"replace_database": "Serve from this database although the log says that another one " +
+		"serves. NUMBER is the number of the adoption that the refusal names, so the flag has " +
+		"no effect a second time.",
 	"cors": "Origins whose pages may call the API from a browser, such as " +
 		"https://app.example.com, or * for all. They are compared exactly. Empty: none.",
 
@@ -92,12 +92,12 @@ var helpTexts = HelpTexts{
 	"database":   "Connection string of the PostgreSQL database.",
 
 	// Sealing.
-	"master_key": "Key that encrypts the keys of accounts and people, under which the log stores " +
-		"notes and details of people: 32 bytes in base64, as openssl rand -base64 32 prints " +
-		"them. Give it as a file, by LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored in " +
-		"plain text, and people can sign in with an API key only.",
-	"former_key": "Former master key. The service encrypts the accounts' keys under the new " +
-		"one when it starts.",
+	"master_key": "Master key: 32 bytes in base64, as openssl rand -base64 32 prints them. It " +
+		"encrypts the keys of accounts and people, which encrypt notes and details of people in " +
+		"the log. Give it as a file, by LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored " +
+		"in plain text, and people can sign in with an API key only.",
+	"former_key": "Former master key. When the service starts, it encrypts the keys of accounts " +
+		"and people with the new one.",
 
 	// Redirecting.
 	"cache_size": "Memory for the cache of redirects, in MiB.",
@@ -113,10 +113,10 @@ var helpTexts = HelpTexts{
 		"their identity.",
 	"countries": "File in the MaxMind DB format, such as GeoLite2-Country.mmdb, that maps " +
 		"addresses to countries. The service reads it again when it changes.",
-	"agents": "File with words by which robots and people are told apart, in addition to those " +
-		"of the program, or in place of them. The service reads it again when it changes.",
-	"trusted_proxies": "Networks of the proxies whose X-Forwarded-For header is believed, or " +
-		"Forwarded where there is none, such as 10.0.0.0/8.",
+	"agents": "File with words that tell robots from people. They are added to the program's " +
+		"words, or replace them. The service reads it again when it changes.",
+	"trusted_proxies": "Networks of trusted proxies, such as 10.0.0.0/8. The address of a " +
+		"client is read from their header X-Forwarded-For or, without it, Forwarded.",
 
 	// Projecting.
 	"ready_max_lag": "Largest lag of a projection with which /health/ready succeeds.",

@@ -59,8 +59,9 @@ func (c Config) startDatabase(
 	}
 	if aside := database.SetAside(); aside != "" {
 		logger.InfoContext(
-			ctx, "another version of PostgreSQL makes a new database, and the former one is set "+
-				"aside: it can be deleted",
+			ctx, "this PostgreSQL cannot read the database, which another version has made: a "+
+				"new database is made, and the folder of the former one is set aside; delete "+
+				"that folder when the service works",
 			slog.Int("former", former), slog.Int("version", version), slog.String("folder", aside),
 		)
 	}
@@ -78,15 +79,17 @@ func (c Config) startDatabase(
 func checkReplaceable(copied *keyfile.Copy, folder string, made int) error {
 	err := copied.Check()
 	if errors.Is(err, keyfile.ErrNoCopy) {
-		return fmt.Errorf("another version cannot replace it, because its keys have no copy in %s "+
-			"yet: install PostgreSQL %d beside the new one (https://apt.postgresql.org has it, "+
-			"and https://snapshot.debian.org the package of Debian), and start linkledger dev "+
-			"once with --postgres-bin /usr/lib/postgresql/%d/bin (%s); from then on any version "+
-			"can replace it",
+		return fmt.Errorf("no other version of PostgreSQL can take over this database, because "+
+			"its keys have no copy in %s yet: install PostgreSQL %d beside the new one, from "+
+			"https://apt.postgresql.org, or the package of Debian from "+
+			"https://snapshot.debian.org; then start linkledger dev once with --postgres-bin "+
+			"/usr/lib/postgresql/%d/bin (%s), which makes the copy; from then on any version of "+
+			"PostgreSQL can take over",
 			folder, made, made, usage.Env("postgres-bin"))
 	}
 	if err != nil {
-		return fmt.Errorf("another version cannot replace it: %w", err)
+		return fmt.Errorf("no other version of PostgreSQL can take over this database, because "+
+			"the copy of its keys cannot be used: %w", err)
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
--- The keys of accounts and of people, which encrypt their personal data in the log.
+-- The keys of accounts and of people, which encrypt their personal data in the log. The encryption
+-- of a key by the master key is bound to account_id.
 CREATE TABLE IF NOT EXISTS linkledger_keys.account_keys (
-    account_id uuid  PRIMARY KEY,       -- of an account or a user
-    wrapped    bytea,                   -- by the master key, bound to the account; NULL: erased
-    master     text  NOT NULL DEFAULT '' -- name of the master key, see MasterKey
+    account_id uuid  PRIMARY KEY,       -- id of the account or of the person
+    wrapped    bytea,                   -- the key, encrypted by the master key; NULL: erased
+    master     text  NOT NULL DEFAULT '' -- name of that master key, see MasterKey
 );
 
 -- Random bytes that all processes share.
@@ -11,7 +12,7 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.secrets (
     value bytea NOT NULL
 );
 
--- When each API key was used last, at the latest a minute ago.
+-- When each API key was used last. The stored time is at most a minute behind.
 CREATE TABLE IF NOT EXISTS linkledger_keys.key_uses (
     account_id uuid        NOT NULL,
     key_id     text        NOT NULL,
@@ -19,24 +20,25 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.key_uses (
     PRIMARY KEY (account_id, key_id)
 ) WITH (fillfactor = 50);
 
--- The sessions of browsers. Losing them means to sign in again.
+-- The sessions of browsers. If rows are lost, the people have to sign in again.
 CREATE TABLE IF NOT EXISTS linkledger_keys.sessions (
     hash       bytea       PRIMARY KEY,  -- SHA-256 of the secret that the browser has
     id         uuid        NOT NULL UNIQUE,
     account_id uuid,                     -- NULL: of no account
-    key_id     text        NOT NULL,     -- the API key that signed in; empty: a person did
-    user_id    uuid,                     -- the person who signed in; NULL: a key did
+    key_id     text        NOT NULL,     -- the API key that signed in; empty: no key did
+    user_id    uuid,                     -- the person who signed in; NULL: no person did
     member_at  bigint      NOT NULL,     -- commit position of the person's role in the account
-    operator   boolean     NOT NULL,
+    operator   boolean     NOT NULL,     -- the session is one of an operator
     address    text        NOT NULL,     -- keyed hash of the address that signed in
-    agent      text        NOT NULL,     -- browser and system
+    agent      text        NOT NULL,     -- names of the browser and its system
     created_at timestamptz NOT NULL,
     used_at    timestamptz NOT NULL,     -- at most a minute before the last use
     issuer_sid bytea,                    -- keyed hash of the session at the issuer; NULL: unknown
-    id_token   bytea                     -- of the issuer, encrypted under the secret of the session
+    id_token   bytea                     -- of the issuer, encrypted under the session's secret
 );
 
--- A database of before has the table without the last columns. To add them locks the table.
+-- Databases of earlier versions lack issuer_sid and id_token. ALTER TABLE locks the table, so it
+-- runs only where a column is missing.
 DO $$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_attribute
             WHERE attrelid = 'linkledger_keys.sessions'::regclass AND attname = 'id_token') THEN
@@ -52,28 +54,29 @@ CREATE INDEX IF NOT EXISTS sessions_used_at ON linkledger_keys.sessions (used_at
 CREATE INDEX IF NOT EXISTS sessions_issuer_sid ON linkledger_keys.sessions (issuer_sid)
     WHERE issuer_sid IS NOT NULL;
 
--- The sign-outs that the issuer has sent, each of which counts once.
+-- The sign-out tokens that the issuer has sent. The row makes each token count only once.
 CREATE TABLE IF NOT EXISTS linkledger_keys.issuer_sign_outs (
-    hash       bytea       PRIMARY KEY,  -- keyed hash of the id of its token
-    expires_at timestamptz NOT NULL      -- from then on the token counts no more
+    hash       bytea       PRIMARY KEY,  -- keyed hash of the token's id (jti)
+    expires_at timestamptz NOT NULL      -- the token is refused from then on
 );
 
--- One-time links that operators make, each of which signs a browser in once.
+-- One-time links that operators make. Each link signs one browser in, once.
 CREATE TABLE IF NOT EXISTS linkledger_keys.sign_in_links (
     hash       bytea       PRIMARY KEY,  -- SHA-256 of the secret in the link
     account_id uuid,                     -- NULL: of no account
-    key_id     text        NOT NULL,     -- the API key that the session is for; empty: none
-    operator   boolean     NOT NULL,
+    key_id     text        NOT NULL,     -- the API key that the session has; empty: none
+    operator   boolean     NOT NULL,     -- the session is one of an operator
     expires_at timestamptz NOT NULL
 );
 
--- The answers of the forms of the consoles, for about an hour: a form that is sent twice is done
--- once, and what was typed is shown again after a refusal. No copy and no backup has them.
+-- The answers to forms of the consoles, kept for about an hour. With them, a form that is sent
+-- twice is carried out once, and typed text is shown again after a refusal. Copies of the keys and
+-- backups leave this table out.
 CREATE TABLE IF NOT EXISTS linkledger_keys.answers (
-    hash       bytea       PRIMARY KEY,            -- SHA-256 of the name that the browser has
+    hash       bytea       PRIMARY KEY,            -- SHA-256 of the form's name in the browser
     owner      bytea       NOT NULL,               -- SHA-256 of who sent the form
-    sealed     bytea,                              -- encrypted under the name; NULL: in the making
-    open       boolean     NOT NULL DEFAULT false, -- nothing was done: it can be tried again
+    sealed     bytea,                              -- answer, encrypted by the name; NULL: pending
+    open       boolean     NOT NULL DEFAULT false, -- nothing was done: the form can be sent again
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL
 );
@@ -81,8 +84,9 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.answers (
 CREATE INDEX IF NOT EXISTS answers_owner ON linkledger_keys.answers (owner, created_at);
 CREATE INDEX IF NOT EXISTS answers_expires_at ON linkledger_keys.answers (expires_at);
 
--- Events that an operator has given up, so that no projection of that name applies them again. An
--- event is named by its place, which a copy of the log keeps.
+-- Events that an operator has discarded. No generation of the projection applies them again, except
+-- as far as they end rights. Stream and revision identify an event, because a copy of the log keeps
+-- both.
 CREATE TABLE IF NOT EXISTS linkledger_keys.discarded_events (
     projection   text        NOT NULL,
     stream       text        NOT NULL,
@@ -92,19 +96,20 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.discarded_events (
     PRIMARY KEY (projection, stream, revision)
 );
 
--- Words by which operators have had the clicks of the log judged anew. linkledger.generations says
--- which of them a generation counts by.
+-- Words that tell robots from people. Each row is one order of an operator to judge the clicks of
+-- the log anew by other words. linkledger.generations says which row a generation counts clicks by.
 CREATE TABLE IF NOT EXISTS linkledger_keys.judgements (
     number bigint      PRIMARY KEY,  -- from 1
-    words  text        NOT NULL,     -- all of them, as robots.Table.Text writes them
-    until  timestamptz NOT NULL      -- clicks of that time and later keep their verdicts
+    words  text        NOT NULL,     -- all words, as robots.Table.Text writes them
+    until  timestamptz NOT NULL      -- clicks at that time and later keep their recorded verdicts
 );
 
--- Which adoption this database has: see the package adoption. A copy of the database keeps what it
--- had, and so differs from the one that serves once that one is adopted again.
+-- The token of the adoption of this database. An event of the log has the token of the database
+-- that may serve, see the package adoption. When that database is adopted again, it gets a new
+-- token. A copy from before keeps the old token, so it is recognized and refused.
 CREATE TABLE IF NOT EXISTS linkledger_keys.adoption (
     single   boolean PRIMARY KEY DEFAULT true CHECK (single),
     token    text    NOT NULL,
-    former   text    NOT NULL,  -- token that the log had before; empty: none
-    timeline bigint  NOT NULL   -- of the cluster when the token was made
+    former   text    NOT NULL,  -- token that the log had before this one; empty: none
+    timeline bigint  NOT NULL   -- timeline of the PostgreSQL cluster when the token was made
 );

@@ -3,16 +3,18 @@ CREATE TABLE ?schema.accounts (
     username        text        COLLATE "C" NOT NULL,
     plan            text        NOT NULL,
     active          boolean     NOT NULL,
-    expiration_date date,                  -- last day on which it may be used, UTC
-    erased          boolean     NOT NULL,  -- its notes are gone, and it cannot be used
+    expiration_date date,                  -- last day on which the account may be used, UTC
+    erased          boolean     NOT NULL,  -- its notes are unreadable, and it cannot be used
     created_at      timestamptz NOT NULL,
-    changed         bigint      NOT NULL   -- commit position of the last change, 0: none since it was opened
+    changed         bigint      NOT NULL   -- commit position of the last change; 0: never changed
 ) WITH (fillfactor = 70);
 
--- Unique, so that an account which another program opens under a taken name is set aside: it would
--- lock the account of that name out.
+-- Another program may open an account in the log under a taken name, which would lock the first
+-- account out. The index is unique, so the event of the second account is set aside as a dead
+-- letter.
 CREATE UNIQUE INDEX accounts_username ON ?schema.accounts (username);
--- For the position of the last change of all accounts, which tells caches whether they are stale.
+-- Finds the newest position of a change of any account. Caches compare it with theirs to see
+-- whether they are stale.
 CREATE INDEX accounts_changed ON ?schema.accounts (changed);
 
 -- The API keys. Revoked keys stay, because the history names them.
@@ -24,11 +26,11 @@ CREATE TABLE ?schema.api_keys (
     scopes          text        NOT NULL,  -- separated by spaces; empty: all
     tags            text        NOT NULL,  -- tag expression; empty: all links
     networks        text        NOT NULL,  -- separated by spaces; empty: all
-    expiration_date date,                  -- last day on which it may be used, UTC
+    expiration_date date,                  -- last day on which the key may be used, UTC
     created_at      timestamptz NOT NULL,
     revoked_at      timestamptz,
-    added           bigint      NOT NULL,  -- commit position
-    ended           bigint      NOT NULL,  -- commit position of the revocation, 0: none
+    added           bigint      NOT NULL,  -- commit position of the event that added the key
+    ended           bigint      NOT NULL,  -- commit position of the revocation; 0: not revoked
     PRIMARY KEY (account_id, id)
 );
 
@@ -46,12 +48,12 @@ CREATE TABLE ?schema.account_members (
 
 CREATE INDEX account_members_user ON ?schema.account_members (user_id);
 
--- The persons who have signed in. What their issuer says of them stays encrypted here too, so that
--- the deletion of the key makes it unreadable everywhere.
+-- The persons who have signed in. Their details from the issuer are encrypted here, as in the log,
+-- so the deletion of the person's key makes the details unreadable everywhere.
 CREATE TABLE ?schema.people (
     id       uuid        PRIMARY KEY,
     known_at timestamptz NOT NULL,    -- when the details were recorded
-    box      text        NOT NULL,    -- see events.Sealed, in base64; empty: erased
+    box      text        NOT NULL,    -- the details, see events.Sealed, in base64; empty: erased
     erased   boolean     NOT NULL,
-    ended    bigint      NOT NULL     -- commit position of the erasure, 0: none
+    ended    bigint      NOT NULL     -- commit position of the erasure; 0: not erased
 );

@@ -1,7 +1,7 @@
--- Fills the tables that are derived from the links and their clicks. Each statement is for the table
--- that it names first, and corrects the rows that exist already.
+-- Fills the tables that are derived from links and link_stats. Each statement belongs to the table
+-- that it names first, and also corrects rows that exist already.
 
--- Texts with letters outside ASCII are not derived here: SearchText folds them in ways that lower()
+-- Only texts in pure ASCII are derived here. SearchText folds other letters in ways that lower()
 -- does not.
 DELETE FROM ?schema.link_texts AS t USING ?schema.links AS link
     WHERE t.account_id = link.account_id AND t.number = link.number AND link.deleted_at IS NOT NULL;
@@ -13,8 +13,8 @@ INSERT INTO ?schema.link_texts AS t (account_id, number, text)
         AND octet_length(long_url || note || hash) = char_length(long_url || note || hash)
     ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text WHERE t.text <> EXCLUDED.text;
 
--- One pass over the links lists the sets of each link as rows, and the aggregate turns the rows of
--- a block into its bits. 2048 is SetBlock.
+-- The inner query reads the links once and lists the sets of each link as rows. The aggregate
+-- bit_or turns the rows of a block into the block's bits. 2048 is SetBlock.
 DELETE FROM ?schema.link_sets;
 INSERT INTO ?schema.link_sets (account_id, name, block, bits)
     SELECT account_id, name, number / 2048,
@@ -35,8 +35,8 @@ INSERT INTO ?schema.link_sets (account_id, name, block, bits)
         ) AS sets (name)) AS entries
     GROUP BY 1, 2, 3;
 
--- Links without clicks get a row of zeros. Rows that clicks created before their link get its
--- account and number.
+-- A link without clicks gets a row of zeros. If the log has a click before the creation of its
+-- link, the row of the link exists without account and number, and gets them here.
 INSERT INTO ?schema.link_stats AS s (url_id, account_id, number, total_clicks, unique_clicks, visited)
     SELECT id, account_id, number, 0, 0, false FROM ?schema.links
     ON CONFLICT (url_id) DO UPDATE SET account_id = EXCLUDED.account_id, number = EXCLUDED.number
