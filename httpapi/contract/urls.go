@@ -104,8 +104,7 @@ type DeletedURLsAnswer struct {
 	Page    Page         `json:"page"`
 }
 
-// ChangedURL is a URL that a call changed, with its present fields, or its last fields if it is
-// deleted.
+// ChangedURL is a URL that a call changed: as it is now, or as it last was if it is deleted.
 type ChangedURL struct {
 	Hash    string `json:"hash"`
 	LongURL string `json:"long_url"`

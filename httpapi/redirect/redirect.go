@@ -169,8 +169,9 @@ func checkAvailable(link queries.Redirect, now time.Time) error {
 	return nil
 }
 
-// checkLimit returns an error if a link has reached its limit of clicks. If the visit counts, it
-// takes one click of the limit. It returns the link with the limit that it has by now.
+// checkLimit returns an error if a link has reached its limit of clicks. If counts is true, an
+// allowed visit takes one click of the limit. Before checkLimit refuses a visit, it looks the link
+// up in the log, because the limit may have been raised. Then it returns the link as found there.
 func (h *Handler) checkLimit(
 	c *request.Context, hash string, link queries.Redirect, counts bool,
 ) (queries.Redirect, error) {

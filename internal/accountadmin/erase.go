@@ -93,8 +93,8 @@ type eraser struct {
 	logger   *slog.Logger
 }
 
-// erasing runs a command with an eraser. The command has no deadline, because an account may have
-// many members; its parts have.
+// erasing runs a command with an eraser. The command as a whole has no deadline, because an account
+// may have many members. The erasure of a person and each wait have one.
 func erasing(
 	ctx context.Context, o installation.Operator, command func(context.Context, *eraser) error,
 ) error {

@@ -74,8 +74,8 @@ func signHead(
 	if err := projections.Await(ctx, db, store, projections.Tree, end); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return proof.Head{}, usage.Errorf(
-				"the tree does not have the whole log yet: %w: projections status shows its "+
-					"progress",
+				"the tree does not have the whole log yet (linkledger projections status shows "+
+					"its progress): %w",
 				err,
 			)
 		}

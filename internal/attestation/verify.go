@@ -233,7 +233,7 @@ func explainAlteration(a *proof.Alteration) error {
 	case a.Of == proof.AlteredTree:
 		return fmt.Errorf(
 			"the tree in PostgreSQL was altered from %s on; the log is as a signed head says: "+
-				"projections rebuild tree repairs it",
+				"linkledger projections rebuild tree repairs it",
 			placeText(a.First),
 		)
 	case a.Of == proof.Either:

@@ -120,6 +120,6 @@ var helpTexts = HelpTexts{
 
 	// Projecting.
 	"ready_max_lag": "Largest lag of a projection with which /health/ready succeeds.",
-	"wait_timeout": "Longest time, up to 8s, that a call waits for the read models to show what " +
-		"was written. After that the call is answered anyway.",
+	"wait_timeout": "How long a call waits at most for the read models to show what was written, " +
+		"8s or less. After that a write of links is answered anyway.",
 }

@@ -15,12 +15,12 @@ const mainPackage = "linkledger/cmd/linkledger"
 //
 // Path opens the program of make test, so that go test runs the tests again when it has changed.
 func Path(folder string) (string, error) {
-	path := os.Getenv("TEST_PROGRAM") //nolint:forbidigo // packages share no test flags
+	path := os.Getenv("TEST_PROGRAM")
 	if path == "" {
 		path = filepath.Join(folder, "linkledger")
 		return path, Build(path)
 	}
-	program, err := os.Open(path)
+	program, err := os.Open(path) //nolint:gosec // G703: make test names it
 	if err != nil {
 		return "", err
 	}
@@ -31,6 +31,7 @@ func Path(folder string) (string, error) {
 // further flags of go build.
 func Build(path string, flags ...string) error {
 	arguments := append([]string{"build", "-trimpath", "-o", path}, flags...)
+	//nolint:gosec // G204: tests choose the flags
 	command := exec.Command("go", append(arguments, mainPackage)...)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {

@@ -69,8 +69,8 @@ func Redact(message string) string {
 	return quotedURL.ReplaceAllStringFunc(message, redactConnection)
 }
 
-// redactURL returns a URL, given without its scheme, without secrets. It returns false if the form
-// of the URL is not known.
+// redactURL removes the secrets from a URL. rest is the URL after its ://. It returns false if the
+// form of the URL is not known.
 func redactURL(rest string) (string, bool) {
 	authority, tail := rest, ""
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {

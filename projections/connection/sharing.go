@@ -33,8 +33,8 @@ type session struct {
 
 const ownProcess = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 
-// askTries is how often ask asks for the server process. PgBouncer 1.18 answers now and then without
-// a row on a busy machine, as if the query had been another one.
+// askTries is how often ask asks for the server process. On a busy machine PgBouncer 1.18 answers
+// now and then without a row.
 const askTries = 5
 
 // ask reads the server process that answers the connection now.

@@ -39,8 +39,9 @@ func checkSpace(folder string, bytes int64) error {
 	return nil
 }
 
-// Trouble returns why the queue takes no records, or nil: its disk has no space, or has failed. It
-// writes to the disk for that while the last append has failed or is long ago.
+// Trouble returns nil if the queue takes records. Otherwise it returns the reason: the disk is full,
+// or has failed. If the last append failed, or was more than probeInterval ago, Trouble writes a
+// small file to find out.
 func (s *Spool) Trouble() error {
 	if err := checkSpace(s.cfg.Dir, 0); err != nil {
 		return err

@@ -111,8 +111,8 @@ func (c *checker) index(ctx context.Context) error {
 		}
 		if e.pos <= w.pos {
 			c.reportf(
-				e.pos, e.stream, "event %d is before its predecessor, which is at %d", e.number,
-				w.pos,
+				e.pos, e.stream, "event %d must come after position %d, where the event before it is",
+				e.number, w.pos,
 			)
 		}
 		w.pos = e.pos

@@ -104,7 +104,7 @@ func TestPagesOfFormerHashes(t *testing.T) {
 		t.Errorf("a link that moved is called deleted\n%s", moved)
 	}
 	if a := b.Call("GET", "/console/links/second?at="+between, ""); a.Status != http.StatusNotFound ||
-		!strings.Contains(a.Body, "It was called first then") {
+		!strings.Contains(a.Body, "The link of this hash was called first then") {
 		t.Errorf("the new hash before the rename: %d\n%s", a.Status, a.Body)
 	}
 }

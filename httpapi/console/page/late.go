@@ -1,8 +1,8 @@
 package page
 
-// This file has what a page does with a change that is stored and not yet in the read models. The
-// address of the page then has the position of the change, and the page is opened again until it
-// has the change.
+// A change may be stored while the read models do not show it yet. The page then redirects to an
+// address with the position of the change. The browser loads that page again until it shows the
+// change.
 
 import (
 	"net/http"

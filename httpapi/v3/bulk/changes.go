@@ -297,7 +297,9 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 		for i, id := range ids {
 			refs[i].ID = id.String()
 		}
-		outcomes := op.run(func(ctx context.Context) []linkwrite.Outcome { return do(ctx, r, refs) })
+		outcomes := op.run(func(ctx context.Context) []linkwrite.Outcome {
+			return do(ctx, r, refs)
+		})
 		if err := op.addOutcomes(outcomes); err != nil {
 			return err
 		}

@@ -17,10 +17,12 @@ const maxAnswers = 100
 // sealAnswers is the purpose of the cipher of answers.
 const sealAnswers = "linkledger answer"
 
-// ClaimAnswer begins the answer of a form. Of several requests for one name, one at a time gets
-// claimed, and makes the answer. Other requests get the answer once it is stored, and nothing while
-// it is being made. A claim ends after lease, so that a request can try again after a process was
-// killed. An answer that was stored as open can be claimed again.
+// ClaimAnswer lets one request at a time make the answer of a form. Requests with the same name are
+// repeats of the same form. If claimed is true, the caller makes the answer and stores it with
+// StoreAnswer. Otherwise answer is the stored answer, or nil while another request makes it.
+//
+// A claim ends after lease. So a repeat can try again if the process of the first request was
+// killed. An answer of a refused form is stored as open, and can be claimed again.
 //
 // The name MUST be a secret of the browser that sends the form. It is not stored.
 func (k *Store) ClaimAnswer(
