@@ -117,8 +117,8 @@ func keepSigningKey(folder string, export *keyfile.Copy) error {
 }
 
 // ToBackends restores a backup to the folder of an embedded event store and to an empty database.
-// It loads the keys before the folder gets its name, so a service never finds the log while the keys
-// are missing.
+// It loads the keys before the folder gets its name, so a service never finds the log while the
+// keys are missing.
 func ToBackends(
 	ctx context.Context, from, folder string, keys *keystore.Keys,
 ) (r Restored, err error) {

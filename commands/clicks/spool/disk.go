@@ -39,9 +39,9 @@ func checkSpace(folder string, bytes int64) error {
 	return nil
 }
 
-// Trouble returns nil if the queue takes records. Otherwise it returns the reason: the disk is full,
-// or has failed. If the last append failed, or was more than probeInterval ago, Trouble writes a
-// small file to find out.
+// Trouble returns nil if the queue takes records. Otherwise it returns the reason: the disk is
+// full, or has failed. If the last append failed, or was more than probeInterval ago, Trouble
+// writes a small file to find out.
 func (s *Spool) Trouble() error {
 	if err := checkSpace(s.cfg.Dir, 0); err != nil {
 		return err

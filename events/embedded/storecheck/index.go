@@ -111,7 +111,7 @@ func (c *checker) index(ctx context.Context) error {
 		}
 		if e.pos <= w.pos {
 			c.reportf(
-				e.pos, e.stream, "event %d must come after position %d, where the event before it is",
+				e.pos, e.stream, "event %d must come after position %d of the event before it",
 				e.number, w.pos,
 			)
 		}

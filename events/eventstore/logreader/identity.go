@@ -58,8 +58,8 @@ func (l *Reader) Fits(
 	if err != nil {
 		return err
 	}
-	// A zero identity means that the event store has removed the event from a cut stream. The log may
-	// still be the same, so only a different event is an error.
+	// A zero identity means that the event store has removed the event from a cut stream. The log
+	// may still be the same, so only a different event is an error.
 	if found != (eventlog.Identity{}) && found != last {
 		return otherEvent(last.Position)
 	}

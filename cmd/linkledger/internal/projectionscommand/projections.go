@@ -152,7 +152,7 @@ func (c *projectionsPrune) Run(ctx context.Context, p *command.Process) error {
 type projectionsDeadLetters struct {
 	List      deadLettersList      `cmd:"" default:"withargs" help:"List dead letters (default)."`
 	Retry     deadLettersRetry     `cmd:"" help:"Apply dead letters in log order."`
-	Discard   deadLettersDiscard   `cmd:"" help:"Give up each stream's first letter, apply the rest."`
+	Discard   deadLettersDiscard   `cmd:"" help:"Give up the first of each stream, apply the rest."`
 	Discarded deadLettersDiscarded `cmd:"" help:"List discarded events."`
 	Restore   deadLettersRestore   `cmd:"" help:"Take a discard back, for the next rebuild."`
 }
