@@ -27,7 +27,7 @@ type Levels struct {
 
 // confirmTimeout bounds a confirmation. A visitor who is not answered by then gets status 503. With
 // the wait of the cache for the database, that is before a proxy gives the visit up, after 3 s.
-const confirmTimeout = 2 * time.Second
+const confirmTimeout = 2500 * time.Millisecond
 
 // confirmations look for links that visitors would be denied, and for links while the database
 // cannot be queried. A link may have been answered and not be in the read models yet.

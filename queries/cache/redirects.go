@@ -29,7 +29,7 @@ const (
 	// cache, and firstTimeout if no redirect is. It is below the 3 s that a proxy waits for a
 	// redirect, so that there is time to read the log instead.
 	renewTimeout = 250 * time.Millisecond
-	firstTimeout = 500 * time.Millisecond
+	firstTimeout = 400 * time.Millisecond
 	// redirectOverhead is about how many bytes a cached redirect takes in addition to its texts.
 	redirectOverhead = 352
 )
