@@ -8,8 +8,9 @@ import (
 	"linkledger/events"
 )
 
-// boundTags returns the tags of the account if the bound of the caller names labels, and whether
-// the bound matches nothing, see linkwrite.Attempt.Sees.
+// boundTags returns the tags of the account if the bound of the caller names labels. The bound is a
+// tag expression: the caller sees only links that match it. matchesNothing is true if the bound
+// excludes a label that no tag has, see linkwrite.Attempt.Sees.
 func (h *Handler) boundTags(
 	ctx context.Context, r domain.Request,
 ) (tags domain.Tags, matchesNothing bool, err error) {
@@ -24,8 +25,9 @@ func (h *Handler) boundTags(
 	return tags, tags.Lacks(r.Bound.Excluded()), nil
 }
 
-// createsWithin refuses to create a link outside the bound of the caller. tags are the result of
-// boundTags. A label of the bound and a label of the item may mean the same tag or two tags.
+// createsWithin returns domain.ErrLeavesBound if the new link would not match the bound of the
+// caller. tags are the result of boundTags. A label of the item matches a label of the bound if
+// both mean the same tag. If neither label has a tag yet, createsWithin compares the labels.
 func (h *Handler) createsWithin(r domain.Request, item CreateURL, tags domain.Tags) error {
 	if r.Bound == nil {
 		return nil

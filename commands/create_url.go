@@ -23,11 +23,11 @@ type CreateURL struct {
 	events.Settings
 	Tags []string // labels; missing tags are created
 
-	// Unique returns the account's link to LongURL if there is one, and creates it otherwise. With
-	// CustomHash the link with that hash is returned if it leads to LongURL.
+	// If Unique is true and the account already has a link to LongURL, that link is returned and
+	// none is created. If CustomHash is set too, only a link with that hash counts.
 	Unique bool
-	// Known are ids of the account's links that lead to LongURL in the read model, for Unique. The
-	// read model may be behind, so their streams are checked.
+	// Known is for Unique: ids of the account's links that lead to LongURL according to the read
+	// model. The read model may be behind, so the streams of these links are checked.
 	Known []string
 }
 
@@ -37,8 +37,8 @@ type URLsOutcome struct {
 	Tags  eventstore.Position // last position of the account's tags, if the batch used tags
 }
 
-// CreateURLs creates links concurrently. An item that fails does not affect the others. Of two
-// items with the same custom hash the first gets it.
+// CreateURLs creates links concurrently. An item that fails does not affect the others. If two
+// items have the same custom hash, the first item gets the hash.
 func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]linkwrite.Outcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
@@ -83,7 +83,8 @@ func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []Crea
 	return outcome
 }
 
-// keys returns what the item competes for with others of its batch.
+// keys returns the keys of the item for batch.Run. Items share a key if they want the same hash, or
+// the same unique long URL.
 func (c CreateURL) keys() []string {
 	var keys []string
 	if c.CustomHash != "" {
@@ -140,12 +141,13 @@ func (h *Handler) createURL(
 // newLink is a link to create.
 type newLink struct {
 	id, hash string
-	// generated is true if the id contains the hash: the link is created in the stream of the hash.
+	// generated is true if the hash was generated. Then the id contains the hash, and the link is
+	// created in the stream of the hash.
 	generated bool
 }
 
 func newGenerated(hash string) newLink {
-	id, _ := events.LinkOfHash(hash) // a generated hash is short
+	id, _ := events.LinkOfHash(hash) // never fails: a generated hash is short
 	return newLink{id, hash, true}
 }
 
@@ -162,7 +164,8 @@ func (h *Handler) tryCreateURL(
 		return earlier, err
 	}
 	created, err := h.create(ctx, r, link, item, tags, reservation)
-	// A concurrent repeat of the command may have created the link in the last free place.
+	// A concurrent repeat of the command may have created the link, as the last one that the plan
+	// allows.
 	if r.Repeated && linkquota.IsRefused(err) {
 		if _, earlier, missing := h.newURL(ctx, r, item.CustomHash); missing == nil &&
 			earlier.URL.ID != "" {
@@ -172,8 +175,9 @@ func (h *Handler) tryCreateURL(
 	return created, err
 }
 
-// create reserves the link, claims a chosen hash, and creates the link. A generated hash and its
-// link share one stream, so one append claims the hash and creates the link.
+// create reserves the link in the plan of the account, claims a custom hash, and creates the link.
+// A generated hash and its link share one stream, so one append claims the hash and creates the
+// link.
 func (h *Handler) create(
 	ctx context.Context, r domain.Request, link newLink, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
@@ -212,8 +216,9 @@ func (h *Handler) create(
 	}, nil
 }
 
-// newURL returns the link to create, or the one that an earlier attempt of the same command
-// created. An empty hash is generated.
+// newURL returns the id and the hash of the link to create. If an earlier attempt of the same
+// command has created the link, the Outcome has that link. If customHash is empty, newURL generates
+// a hash.
 func (h *Handler) newURL(
 	ctx context.Context, r domain.Request, customHash string,
 ) (newLink, linkwrite.Outcome, error) {
@@ -227,7 +232,8 @@ func (h *Handler) newURL(
 	return newLink{id: id.String(), hash: customHash}, linkwrite.Outcome{}, err
 }
 
-// derivedURL is newURL for a command whose attempts share an id that derives from the command.
+// derivedURL is newURL with an id that derives from the command, so that all attempts and repeats
+// of the command use the same id. load loads a stream.
 func (h *Handler) derivedURL(
 	ctx context.Context, r domain.Request, customHash string,
 	load func(context.Context, string) (streams.History, error),
@@ -245,8 +251,9 @@ func (h *Handler) derivedURL(
 		if len(loaded.Events) == 0 {
 			return link, linkwrite.Outcome{}, nil
 		}
-		// Without a link, the stream has only an abandoned creation. The stream of a generated hash
-		// may have the link of another command.
+		// If the stream has no link, its only event is an abandoned creation. The stream of a
+		// generated hash may also have the link of another command. In both cases, the next id is
+		// tried.
 		url := domain.FoldLink(loaded.Events)
 		if url.ID != "" && (!link.generated ||
 			loaded.Has(r.Creating(link.hash, url.CreatedAt).Command, link.stream())) {

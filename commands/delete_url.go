@@ -9,8 +9,8 @@ import (
 )
 
 // DeleteURLs deletes links of the account concurrently. It refuses with URLNotFound and
-// URLProtected. It also deletes a link whose stream has events that cannot be decoded: a deletion
-// does not depend on them.
+// URLProtected. It also deletes a link whose stream has events that cannot be decoded, because a
+// deletion does not depend on these events.
 func (h *Handler) DeleteURLs(
 	ctx context.Context, r domain.Request, refs []linkwrite.Ref,
 ) []linkwrite.Outcome {

@@ -23,7 +23,8 @@ type EditURL struct {
 	Tags []string // "+label" or "label" attaches, "-label" detaches
 }
 
-// keys returns what the item competes for with others of its batch.
+// keys returns the keys of the item for batch.Run. Items share a key if they name the same link or
+// want the same hash.
 func (e EditURL) keys() []string {
 	if e.CustomHash == nil {
 		return []string{e.Key()}
@@ -55,9 +56,9 @@ func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditUR
 	return outcome
 }
 
-// tagsToEdit returns the tags of the account, including the tags that the edits attach. Only edits
-// that change the tags of links depend on all events of the tags. Other edits need the tags only
-// for their answers, so an event that cannot be decoded is left out.
+// tagsToEdit returns the tags of the account. If an edit changes the tags of a link, tagsToEdit
+// also creates the missing tags, and fails if an event of the tags cannot be decoded. Otherwise
+// only the answer needs the tags, so events that cannot be decoded are skipped.
 func (h *Handler) tagsToEdit(
 	ctx context.Context, r domain.Request, edits []EditURL, attach [][]string,
 ) (domain.Tags, []error, eventstore.Position, error) {
@@ -104,7 +105,7 @@ func (h *Handler) editURL(
 	return outcome
 }
 
-// CheckEdit refuses an edit that EditURLs would refuse for any link.
+// CheckEdit refuses an edit that EditURLs refuses whatever the state of the link is.
 func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	if edit.CustomHash != nil {
 		if err := hashes.CheckCustomHash(*edit.CustomHash); err != nil {
@@ -137,9 +138,10 @@ func TagInstructions(instructions []string) (attach, detach []string) {
 	return attach, detach
 }
 
-// linkChange returns the change of an edit. The account MUST have the tags that the edit attaches.
-// A missing tag to detach is refused, except to a caller that is bound to tags: to it, a tag of
-// links that it does not see looks like a missing one.
+// linkChange returns the change that an edit makes. The account MUST have the tags that the edit
+// attaches. If the account lacks a tag to detach, linkChange refuses with TagNotFound. If the
+// caller has a bound, it ignores the missing tag instead, so that the caller cannot find out which
+// tags other links have.
 func (h *Handler) linkChange(
 	r domain.Request, edit EditURL, tags domain.Tags,
 ) (domain.LinkChange, error) {

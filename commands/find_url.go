@@ -8,8 +8,8 @@ import (
 	"linkledger/events"
 )
 
-// FindURL returns the link of the account that has a hash, as the log has it, if the caller sees
-// it. It changes nothing. It refuses with URLNotFound and InvalidHash.
+// FindURL returns the account's link with a hash, as the log has it. It refuses with InvalidHash,
+// and with URLNotFound if there is no such link or the caller does not see it.
 func (h *Handler) FindURL(
 	ctx context.Context, r domain.Request, hash string,
 ) (linkwrite.Outcome, error) {

@@ -15,11 +15,12 @@ import (
 // Config of a Handler.
 type Config struct {
 	Streams *streams.Streams
-	// Logger gets failures that are no error of the command. If nil, they are discarded.
+	// Logger logs failures that do not make a command fail. If nil, they are not logged.
 	Logger *slog.Logger
 	// Destinations say where links may lead to.
 	Destinations destination.Rules
-	// Quotas reserve the links of accounts with limits. If nil, Request.Plan must have no limits.
+	// Quotas keep the number of links of an account within its plan. If nil, Request.Plan must have
+	// no limits.
 	Quotas *linkquota.Quotas
 }
 

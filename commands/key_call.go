@@ -14,13 +14,14 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// KeyCall binds an idempotency key to the content of one call, for ever. It returns nil for the
-// first call of the account with the key and for repeats of that call, and refuses another content
-// with KeyReused. The first append to the key's stream decides, so it holds over nodes and
-// restarts.
+// KeyCall binds an idempotency key to the content of one call, forever. name is the key. KeyCall
+// returns nil for the first call of the account with the key and for repeats of that call. It
+// refuses a call with other content with KeyReused. The first event in the key's stream decides, so
+// the binding holds on all nodes and after restarts.
 //
-// Hashes of the key and of the content are stored. The key is also the HMAC key of the content's
-// hash: without it, a guess at an erased note cannot be checked against the stored hash.
+// The log has only hashes of the key and the content. The hash of the content is an HMAC with the
+// idempotency key as its key. So nobody without the key can check a guess of an erased note against
+// the stored hash.
 func (h *Handler) KeyCall(
 	ctx context.Context, r domain.Request, name string, content []byte,
 ) error {
@@ -31,14 +32,14 @@ func (h *Handler) KeyCall(
 	keyed := events.CallKeyed{
 		Account: r.Account, Digest: hex.EncodeToString(mac.Sum(nil)), At: h.streams.Now(),
 	}
-	// Each content has its own event id, or the event store would take another content for a
-	// repeat.
+	// The event id depends on the content. Otherwise the event store would take a call with other
+	// content for a repeat.
 	r.Command = uuid.NewSHA1(r.Command, []byte(keyed.Digest))
 	_, err := h.streams.Append(ctx, r, stream, eventstore.NoStream, keyed)
 	if !errors.Is(err, eventstore.ErrWrongRevision) {
 		return err
 	}
-	// An event that cannot be decoded is of another call.
+	// If the event cannot be decoded, another call has used the key.
 	loaded, err := h.streams.LoadReadable(ctx, stream)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func (h *Handler) CreateTag(
 }
 
 // RenameTag gives a tag another label. It refuses with TagNotFound and InvalidLabel, and with
-// AccessDenied if a key leaves out the links of the tag.
+// AccessDenied if the bound of an API key excludes the tag.
 func (h *Handler) RenameTag(
 	ctx context.Context, r domain.Request, label, to string,
 ) (TagOutcome, error) {
@@ -50,8 +50,8 @@ func (h *Handler) RenameTag(
 	return TagOutcome{Tag: tag, Position: position}, nil
 }
 
-// DeleteTag deletes a tag of the account, and with it removes the tag from all links. It refuses
-// with TagNotFound, and with AccessDenied if a key leaves out the links of the tag.
+// DeleteTag deletes a tag of the account, and so removes the tag from all links. It refuses with
+// TagNotFound, and with AccessDenied if the bound of an API key excludes the tag.
 func (h *Handler) DeleteTag(
 	ctx context.Context, r domain.Request, label string,
 ) (eventstore.Position, error) {
@@ -68,7 +68,8 @@ func (h *Handler) DeleteTag(
 	return position, err
 }
 
-// mayLose refuses that no tag has a label any more if the bound of a working key excludes it.
+// mayLose refuses to rename or delete the tag with a label if the bound of a working API key
+// excludes the label.
 func (h *Handler) mayLose(ctx context.Context, r domain.Request, label string) error {
 	account, err := accounts.Load(ctx, h.streams, r.Account)
 	if err != nil {
@@ -77,8 +78,9 @@ func (h *Handler) mayLose(ctx context.Context, r domain.Request, label string) e
 	return account.MayLose(r, label)
 }
 
-// ensureTags creates the missing tags of the items of a batch. If the account would have too many
-// tags, the item is refused and none of its tags is created. The error of item i is at index i.
+// ensureTags creates the missing tags of a batch. items[i] are the labels of item i. If a label is
+// invalid, or the link or the account would have too many tags, the item is refused: its error is
+// at index i, and none of its tags is created.
 func (h *Handler) ensureTags(
 	ctx context.Context, r domain.Request, items [][]string,
 ) (domain.Tags, []error, eventstore.Position, error) {
@@ -93,7 +95,7 @@ func (h *Handler) ensureTags(
 }
 
 // changeTags appends the events that decide returns, and returns the tags after them. If the
-// command was carried out before, nothing is appended.
+// command has run before, changeTags appends nothing.
 func (h *Handler) changeTags(
 	ctx context.Context, r domain.Request, decide func(domain.Tags) ([]events.Event, error),
 ) (domain.Tags, eventstore.Position, error) {

@@ -8,8 +8,9 @@ import (
 )
 
 // withinTagBound refuses a change that attaches tags if the link would then have more than
-// MaxLinkTags. The link's stream still has tags that the account has deleted. If they exceed the
-// bound, the returned change detaches them too. tags are recently loaded tags of the account.
+// MaxLinkTags tags. Tags that the account has deleted stay in the stream of the link, but do not
+// count. If the link exceeds MaxLinkTags only with deleted tags, the returned change also detaches
+// those. tags are the tags of the account as loaded shortly before.
 func (h *Handler) withinTagBound(
 	ctx context.Context, u domain.Link, c domain.LinkChange, tags domain.Tags,
 ) (domain.LinkChange, error) {
@@ -17,12 +18,13 @@ func (h *Handler) withinTagBound(
 	if len(attach) == 0 || len(u.Tags)+len(attach)-len(detach) <= domain.MaxLinkTags {
 		return c, nil
 	}
-	// tags may lack tags that were created since, so this is a lower bound.
+	// tags may lack tags that were created since they were loaded, so the link has at least this
+	// number.
 	if _, least := u.WithoutDeleted(c, tags); least > domain.MaxLinkTags {
 		return domain.LinkChange{}, domain.ErrTooManyTags(least)
 	}
-	// The tags of the link were created before the link was loaded. A tag that is missing now was
-	// deleted.
+	// The tags of the link were created before the link was loaded, and the tags of the account are
+	// loaded after it. So a tag of the link that the account lacks was deleted.
 	loaded, err := h.streams.Load(ctx, events.StreamTags+u.Account)
 	if err != nil {
 		return domain.LinkChange{}, err

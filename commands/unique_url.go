@@ -36,9 +36,9 @@ func (m *createdLinks) leadingTo(longURL string) []string {
 	return m.ids[longURL]
 }
 
-// tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash
-// it creates a link if the hash is free, and otherwise returns the link that has the hash if that
-// link leads to the same long URL.
+// tryCreateUniqueURL returns the account's link to the long URL, or creates one. If the item has a
+// custom hash, it creates a link if the hash is free. Otherwise it returns the link with the hash
+// if that link leads to the same long URL.
 func (h *Handler) tryCreateUniqueURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
@@ -47,7 +47,7 @@ func (h *Handler) tryCreateUniqueURL(
 	if r.Repeated {
 		load = h.streams.Load
 	}
-	// All attempts use one id, because the first attempt claims the long URL for it.
+	// All attempts use the same id, because the first attempt claims the long URL for that id.
 	link, earlier, err := h.derivedURL(ctx, r, item.CustomHash, load)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err

@@ -12,19 +12,20 @@ import (
 // maxCauses is the maximum number of known causes. Every line of a further cause is logged.
 const maxCauses = 1_000
 
-// varying are the attributes that may differ between lines of one cause. They name the call,
-// account or projection that met the cause.
+// varying are the attributes that may differ between the lines of one cause. They name the call,
+// account or projection that has met the cause.
 var varying = map[string]bool{
 	"request": true, "method": true, "route": true, "account": true,
 	"projection": true, "topic": true, "owner": true,
 }
 
-// Handler is a slog.Handler that logs a cause once, however many calls meet it: a line when it
-// begins, one a minute while it lasts, and one when it has ended.
+// Handler is a slog.Handler that does not repeat the line of a cause for every call that meets it.
+// It logs a line when a cause begins, one a minute while the cause lasts, and one when it has
+// ended.
 //
-// Warnings and errors with the attribute "error" have the same cause if message, error and
-// attributes are the same, except numbers, times and the attributes that name the call, account or
-// projection. All other lines are logged unchanged.
+// This applies to warnings and errors with the attribute "error". Two such lines have the same
+// cause if their messages, errors and other attributes are equal. Numbers, times, and attributes
+// that name the call, account or projection may differ. All other lines are logged unchanged.
 type Handler struct {
 	next   slog.Handler
 	causes *causes
@@ -35,16 +36,16 @@ type causes struct {
 	known map[string]*cause
 }
 
-// cause is what has been logged once and is logged again at intervals.
+// cause is a cause that has been logged. It is logged again once an interval while it lasts.
 type cause struct {
 	next   slog.Handler
 	latest slog.Record
 	began  time.Time
-	times  int // lines, in all
+	times  int // all lines
 	missed int // lines since the last interval that were not logged
 }
 
-// NewHandler returns a Handler that passes lines to another one.
+// NewHandler returns a Handler that passes lines to next.
 func NewHandler(next slog.Handler) *Handler {
 	return &Handler{next: next, causes: &causes{known: make(map[string]*cause)}}
 }
@@ -72,7 +73,8 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// met reports whether the cause of a line was logged already. It counts the line.
+// met counts a line. It reports whether the cause of the line is already known, so that the line is
+// not logged.
 func (c *causes) met(key string, next slog.Handler, r slog.Record) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +91,8 @@ func (c *causes) met(key string, next slog.Handler, r slog.Record) bool {
 	return false
 }
 
-// look logs at the end of an interval that a cause lasts or that it has ended.
+// look runs at the end of each interval. It logs that a cause lasts if the interval had further
+// lines, and otherwise that the cause has ended.
 func (c *causes) look(key string) {
 	c.mu.Lock()
 	of := c.known[key]
@@ -107,7 +110,7 @@ func (c *causes) look(key string) {
 	switch {
 	case seen.missed > 0:
 		latest.AddAttrs(slog.Int("again", seen.missed), slog.Duration("for", lasted))
-	case seen.times == 1: // once is no state that ends
+	case seen.times == 1: // a single line is no condition that ends
 		return
 	default:
 		latest.Time, latest.Level = time.Now(), slog.LevelInfo
@@ -116,12 +119,12 @@ func (c *causes) look(key string) {
 	}
 	ctx := context.Background()
 	if seen.next.Enabled(ctx, latest.Level) {
-		_ = seen.next.Handle(ctx, latest) // there is nowhere to tell it
+		_ = seen.next.Handle(ctx, latest) // there is nowhere to report the error
 	}
 }
 
-// keyOf returns what the lines of one cause have in common. It returns false for a line that is
-// always logged.
+// keyOf returns a key that all lines of one cause have in common. It returns false for a line that
+// is always logged.
 func keyOf(r slog.Record) (string, bool) {
 	if r.Level < slog.LevelWarn {
 		return "", false
@@ -143,8 +146,8 @@ func keyOf(r slog.Record) (string, bool) {
 	return key.String(), found
 }
 
-// withoutNumbers writes text to out and replaces each word that has a digit with #: ports, ids,
-// positions.
+// withoutNumbers writes text to out. It replaces each word that has a digit, such as a port, an id
+// or a position, with #.
 func withoutNumbers(out *strings.Builder, text string) {
 	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for text != "" {

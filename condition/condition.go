@@ -1,5 +1,5 @@
-// Package condition logs what lasts: a line when it begins, one a minute while it lasts, and one
-// when it has ended.
+// Package condition logs conditions that last. It writes a line when a condition begins, one a
+// minute while it lasts, and one when it has ended.
 package condition
 
 import (
@@ -20,17 +20,18 @@ type Log struct {
 	mu     sync.Mutex
 	began  time.Time // zero: the condition does not hold
 	logged time.Time
-	missed int // reports since logged that have no line
+	missed int // reports since logged that wrote no line
 }
 
-// New returns a Log. begin is the message while the condition holds, and over the one when it has
-// ended.
+// New returns a Log. begin is the message while the condition holds. over is the message when the
+// condition has ended.
 func New(logger *slog.Logger, begin, over string) *Log {
 	return &Log{logger: logger, begin: begin, over: over}
 }
 
-// Report says whether the condition holds: err is its cause, or nil if it does not. It may be
-// called as often as the condition is looked at. attributes are added to the lines.
+// Report takes the result of a check of the condition. err is the cause of the condition, or nil if
+// the condition does not hold. Report may be called after every check, because it limits the lines.
+// attributes are added to the lines.
 func (l *Log) Report(ctx context.Context, err error, attributes ...slog.Attr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

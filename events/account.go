@@ -76,9 +76,8 @@ type AccountReactivated struct {
 // EventType implements Event.
 func (AccountReactivated) EventType() string { return "account.reactivated.v1" }
 
-// AccountErased permanently ends an account. Its notes become unreadable in this and all other
-// events, and the account cannot be used again. Its links continue to work. The key of its notes is
-// deleted after this event.
+// AccountErased permanently ends an account. Its links continue to work. The encryption key of its
+// notes is deleted after this event, which makes the notes unreadable in all events.
 type AccountErased struct {
 	At time.Time `json:"at"`
 }

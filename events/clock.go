@@ -1,18 +1,19 @@
 package events
 
-// This file bounds what the clocks of other nodes can do.
+// This file limits the harm that the wrong clock of another node can do.
 
 import "time"
 
-// MaxLead is how far ahead of one's own clock a time in the log may be. A time that is further
-// ahead was written by a clock that was wrong, and holds nothing up.
+// MaxLead is how far a time in the log may be ahead of the clock of this node. Nothing waits for a
+// time that is further ahead, because a wrong clock wrote it.
 const MaxLead = 5 * time.Minute
 
-// IsFarAhead reports whether a time in the log is of a clock that was wrong.
+// IsFarAhead reports whether a time in the log is more than MaxLead after now, which only a wrong
+// clock writes.
 func IsFarAhead(at, now time.Time) bool { return at.After(now.Add(MaxLead)) }
 
-// IsOver reports whether more than a time has passed since something began. What began far ahead is
-// over.
+// IsOver reports whether at least the duration after has passed since began, or began is far ahead
+// of now.
 func IsOver(began, now time.Time, after time.Duration) bool {
 	return now.Sub(began) >= after || IsFarAhead(began, now)
 }

@@ -2,7 +2,8 @@ package events
 
 import "time"
 
-// StreamDatabase prefixes the stream that says which database serves: database-serving.
+// StreamDatabase prefixes the stream that records which PostgreSQL database serves:
+// database-serving.
 const StreamDatabase = "database-"
 
 // DatabaseAdopted records that from now on one PostgreSQL database serves, and no other one.
@@ -12,7 +13,7 @@ type DatabaseAdopted struct {
 	System   string    `json:"system"`            // system identifier of the cluster
 	Database uint32    `json:"database"`          // oid of the database
 	Timeline uint32    `json:"timeline"`          // of the cluster
-	Token    string    `json:"token"`             // UUID, which the database has too
+	Token    string    `json:"token"`             // UUID, also stored in the database
 	Address  string    `json:"address,omitempty"` // at which a node reached it; informs only
 	At       time.Time `json:"at"`
 }

@@ -1,5 +1,6 @@
 // Package events defines the contracts of the log: one struct per event, with the names of its
-// stored JSON. Package codec reads and writes them. Package events MUST NOT import its users.
+// stored JSON. Package codec encodes and decodes the events. Package events MUST NOT import
+// packages that use it.
 //
 // Stored events never change. The type of an event is a literal string with a version
 // ("url.created.v1"). A field may be added if its zero value means the same as its absence. Any

@@ -25,8 +25,8 @@ type Metadata struct {
 	Account     string `json:"account,omitempty"` // id of the acting account; empty for an operator
 	Key         string `json:"key,omitempty"`     // id of the API key that was used, never the key
 	User        string `json:"user,omitempty"`    // id of the person who acted; empty: a key did
-	// Via is the interface that the change came through: ViaAPI, ViaCLI or ViaConsole. Empty:
-	// ViaAPI, or ViaCLI if Account is empty.
+	// Via is the interface that the change came through: ViaAPI, ViaCLI or ViaConsole. An empty Via
+	// means ViaCLI if Account is empty, and otherwise ViaAPI.
 	Via string `json:"via,omitempty"`
 	// Address is a keyed hash of the caller's address, never the address.
 	Address   string `json:"address,omitempty"`
@@ -34,14 +34,15 @@ type Metadata struct {
 	BatchID   string `json:"batch,omitempty"` // shared by all events of one API call
 	// Undoes is the batch that this call undoes.
 	Undoes string `json:"undoes,omitempty"`
-	// UndoesKey is the API key whose changes since UndoesSince this call undoes.
+	// UndoesKey is an API key. This call undoes the changes that were made with the key since
+	// UndoesSince.
 	UndoesKey   string    `json:"undoes_key,omitempty"`
 	UndoesSince time.Time `json:"undoes_since,omitzero"`
 	// TraceParent is the W3C trace context of the append, or empty if it was not traced.
 	TraceParent string `json:"traceparent,omitempty"`
 }
 
-// Way returns Via, also where it is left out.
+// Way returns Via, or the value that an empty Via stands for.
 func (m Metadata) Way() string {
 	switch {
 	case m.Via != "":

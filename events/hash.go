@@ -2,12 +2,13 @@ package events
 
 import "time"
 
-// StreamHash prefixes the stream of one hash: hash-<hash>. Its first append expects that the stream
-// does not exist, so a hash has one owner without a query to a read model.
+// StreamHash prefixes the stream of one hash: hash-<hash>. The first append expects that the stream
+// does not exist. This gives a hash one owner without a query to a read model.
 const StreamHash = "hash-"
 
 // HashClaimed reserves a hash for a link that is about to be created, renamed or restored. A link
-// with a generated hash needs none: its URLCreated lies in the stream of the hash.
+// with a generated hash needs no HashClaimed, because its URLCreated lies in the stream of the
+// hash.
 type HashClaimed struct {
 	Hash    string    `json:"hash"`
 	URLID   string    `json:"url_id"`

@@ -2,12 +2,13 @@ package events
 
 import "time"
 
-// KeyTerms are what an API key is for. The zero value may do everything, from anywhere, for ever.
+// KeyTerms limit what an API key may do. A key with zero KeyTerms may do everything, from anywhere,
+// for ever.
 type KeyTerms struct {
 	Name string `json:"name,omitempty"`
 	// Scopes are the kinds of calls that the key may make, such as links:read. Empty: all.
 	Scopes []string `json:"scopes,omitempty"`
-	// Tags is the tag expression of the links that the key sees and changes. Empty: all.
+	// Tags is a tag expression. The key sees and changes only the links that match. Empty: all.
 	Tags string `json:"tags,omitempty"`
 	// Networks are the networks that calls with the key may come from, in CIDR notation. Empty:
 	// all.

@@ -10,8 +10,8 @@ import (
 const maxHashInID = 14
 
 // LinkOfHash returns the id of the link that is created in the stream of a hash. The id is a UUID
-// of version 8 that contains the hash. It returns false if the hash is empty, longer than 14 bytes
-// or has a zero byte.
+// of version 8 that contains the hash. LinkOfHash returns false if the hash is empty, longer than
+// 14 bytes or has a zero byte.
 func LinkOfHash(hash string) (id string, ok bool) {
 	if hash == "" || len(hash) > maxHashInID || strings.IndexByte(hash, 0) >= 0 {
 		return "", false
@@ -38,8 +38,8 @@ func LinkStream(id string) string {
 	return StreamURL + id
 }
 
-// LinkIn returns the id of the link that lives in a stream. The stream of a hash may have no link,
-// but only the claims of links that live elsewhere.
+// LinkIn returns the id of the link that a stream can hold. It returns false if the stream can hold
+// none. The stream of a hash may also have no link, but only claims of links in other streams.
 func LinkIn(stream string) (id string, ok bool) {
 	if id, ok := strings.CutPrefix(stream, StreamURL); ok {
 		return id, true

@@ -2,8 +2,9 @@ package events
 
 import "time"
 
-// StreamLongURL prefixes the stream that prevents a second link of an account to the same long URL
-// if the account asks for a unique one: longurl-<account id>-<SHA-256 of the long URL, hex>.
+// StreamLongURL prefixes the stream that gives a long URL at most one link in an account:
+// longurl-<account id>-<SHA-256 of the long URL, hex>. It is used only if the account asks for a
+// unique link.
 const StreamLongURL = "longurl-"
 
 // LongURLClaimed reserves a long URL for a link that is about to be created. The claim lasts until

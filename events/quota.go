@@ -6,13 +6,14 @@ import "time"
 const StreamQuota = "quota-"
 
 // QuotaChanged reserves quota of an account for links before they are created, or returns the quota
-// of links that were never created. Accounts that never had a limit have no such event. Taken,
-// Month, MonthTaken and Pending of each event are the whole state.
+// of links that were never created. An account that never had a limit has no such event. Taken,
+// Month, MonthTaken and Pending are the whole state after the event.
 type QuotaChanged struct {
 	Reserved []PendingLink `json:"reserved,omitempty"`
 	Returned []PendingLink `json:"returned,omitempty"`
 
-	// Taken is the number of links that have received quota so far, including those deleted since.
+	// Taken is the number of links that have received quota so far, including links that were
+	// deleted since.
 	Taken      int64  `json:"taken"`
 	Month      string `json:"month"`       // YYYY-MM, UTC
 	MonthTaken int64  `json:"month_taken"` // links that received quota in the month

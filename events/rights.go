@@ -1,8 +1,8 @@
 package events
 
-// endings are events that end rights of a key, a member, an account or a person. KeyRotated is one,
-// because it ends all keys of an account. An event that replaces rights, such as KeyChanged, is
-// none, although it may narrow them.
+// endings are events that end rights of a key, a member, an account or a person. KeyRotated is in
+// the list, because it ends all keys of an account. An event that replaces rights, such as
+// KeyChanged, is not in the list, although it may narrow them.
 var endings = []Event{
 	KeyRevoked{},
 	KeyRotated{},
@@ -12,8 +12,8 @@ var endings = []Event{
 	UserErased{},
 }
 
-// EndsRights reports whether an event ends rights. A projection of rights applies it although
-// earlier events of its stream cannot be applied: a right MUST NOT outlive its end.
+// EndsRights reports whether an event ends rights. A projection of rights applies such an event
+// even if earlier events of the stream cannot be applied, because a right MUST NOT outlive its end.
 func EndsRights(e Event) bool {
 	for _, ending := range endings {
 		if e.EventType() == ending.EventType() {
@@ -38,8 +38,8 @@ func IsErasure(e Event) bool {
 	return ok
 }
 
-// EndsLink reports whether an event ends a link. A projection of links applies it although earlier
-// events of its stream cannot be applied: a link MUST NOT outlive its end.
+// EndsLink reports whether an event ends a link. A projection of links applies such an event even
+// if earlier events of the stream cannot be applied, because a link MUST NOT outlive its end.
 func EndsLink(e Event) bool {
 	_, ok := e.(URLDeleted)
 	return ok

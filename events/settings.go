@@ -1,7 +1,7 @@
 package events
 
 // Settings are what the owner of a link can set beside its hash, destination, note and tags. A new
-// setting is a field here, in SettingsChange and in SettingsRecord, and a row of AllSettings.
+// setting needs a field here, in SettingsChange and in SettingsRecord, and a row in AllSettings.
 type Settings struct {
 	EmailStats     bool   `json:"email_stats,omitempty"`
 	Ping           bool   `json:"ping,omitempty"`
@@ -107,7 +107,8 @@ func (s *Settings) Apply(c SettingsChange) {
 	}
 }
 
-// From removes unchanged settings from the change and reports whether any remain.
+// From returns the change without the settings that current already has. changed reports whether
+// any setting remains.
 func (c SettingsChange) From(current Settings) (difference SettingsChange, changed bool) {
 	for _, setting := range AllSettings {
 		changed = setting.clearUnchanged(&c, &current) || changed

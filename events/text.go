@@ -1,6 +1,7 @@
 package events
 
-// Which texts events have: PostgreSQL cannot store NUL, and terminals obey control characters.
+// This file defines which texts an event may have. Control characters are excluded, because
+// PostgreSQL cannot store NUL, and terminals obey control characters.
 
 import (
 	"strings"
@@ -14,8 +15,8 @@ func IsText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// CleanText returns a text that an event may have: it replaces control characters and invalid UTF-8
-// with U+FFFD.
+// CleanText replaces control characters and invalid UTF-8 with U+FFFD, so that an event may have
+// the text.
 func CleanText(text string) string {
 	if IsText(text) {
 		return text

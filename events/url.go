@@ -8,8 +8,8 @@ const StreamURL = "url-"
 
 // URLCreated is the first event of a link.
 type URLCreated struct {
-	// ClaimsHash is true in version 2, which is the first event in the stream of the hash and so
-	// claims it. In version 1 the hash has been claimed by HashClaimed.
+	// ClaimsHash is true in version 2. Such an event is the first in the stream of the hash, and
+	// claims the hash itself. In version 1, an earlier HashClaimed has claimed the hash.
 	ClaimsHash bool `json:"-"`
 
 	URLID   string `json:"url_id"`
@@ -86,8 +86,8 @@ type URLUntagged struct {
 // EventType implements Event.
 func (URLUntagged) EventType() string { return "url.untagged.v1" }
 
-// URLStatsReset resets the counters of the link: clicks before it in the log no longer count. It
-// keeps whether the link was visited and when last.
+// URLStatsReset resets the counters of the link: clicks before this event in the log no longer
+// count. It resets neither whether the link was visited, nor the time of the last visit.
 type URLStatsReset struct {
 	At time.Time `json:"at"`
 }
@@ -117,8 +117,8 @@ type URLRestored struct {
 // EventType implements Event.
 func (URLRestored) EventType() string { return "url.restored.v1" }
 
-// URLStatsRestored undoes the last URLStatsReset that was not undone yet. The clicks that it
-// removed count again, in addition to those since.
+// URLStatsRestored undoes the last URLStatsReset that was not undone yet. The clicks that the reset
+// removed count again, in addition to the clicks since.
 type URLStatsRestored struct {
 	Reset uint64    `json:"reset"` // revision of the URLStatsReset in this stream
 	At    time.Time `json:"at"`
@@ -128,8 +128,8 @@ type URLStatsRestored struct {
 func (URLStatsRestored) EventType() string { return "url.stats_restored.v1" }
 
 // ClaimAbandoned is appended to the stream of a link that claimed a hash and never used it, when
-// another link takes over the hash. It advances the revision of the stream, so a pending append
-// that would still use the claim fails.
+// another link takes over the hash. The event advances the revision of the stream. A pending append
+// that would still use the claim therefore fails.
 type ClaimAbandoned struct {
 	Hash          string    `json:"hash"`
 	ClaimRevision uint64    `json:"claim_revision"`
@@ -140,9 +140,9 @@ type ClaimAbandoned struct {
 func (ClaimAbandoned) EventType() string { return "url.claim_abandoned.v1" }
 
 // CreationAbandoned is appended to the stream of a link that claimed its long URL or held quota but
-// was not created, when another link needs either. A pending creation of the link then fails, and
-// no link will ever have this id. In the stream of a deleted link it makes a pending restoration
-// fail.
+// was not created. This happens when another link needs the long URL or the quota. The event makes
+// a pending creation of the link fail, so no link will ever have this id. In the stream of a
+// deleted link, the event makes a pending restoration fail.
 type CreationAbandoned struct {
 	At time.Time `json:"at"`
 }

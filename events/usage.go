@@ -5,8 +5,8 @@ import "time"
 // StreamUsage prefixes the streams of metered API calls: usage-<account id>-<YYYY-MM>.
 const StreamUsage = "usage-"
 
-// CallsMetered adds the API calls of an account that one node answered in about one second. Calls
-// that are recorded after calls of a later day count in the month only.
+// CallsMetered adds the API calls of an account that one node answered in about one second. If
+// calls of a later day are already recorded, the calls count in the month only.
 type CallsMetered struct {
 	Calls      int64     `json:"calls"`       // added by this event
 	Day        string    `json:"day"`         // YYYY-MM-DD, UTC

@@ -5,8 +5,8 @@ import "time"
 // StreamUser prefixes the stream of one person: user-<user id>.
 const StreamUser = "user-"
 
-// StreamIdentity prefixes the stream that says which user an identity is: identity-<keyed hash of
-// issuer, subject and how often the identity was erased>.
+// StreamIdentity prefixes the stream that assigns an identity to a user: identity-<keyed hash of
+// the issuer, the subject and the number of erasures of the identity>.
 const StreamIdentity = "identity-"
 
 // IdentityClaimed assigns an identity of an issuer to a user. After the user has been erased, the
@@ -19,7 +19,7 @@ type IdentityClaimed struct {
 // EventType implements Event.
 func (IdentityClaimed) EventType() string { return "identity.claimed.v1" }
 
-// Details are what an issuer says of a person.
+// Details are what an OpenID issuer says about a person.
 type Details struct {
 	Issuer  string `json:"issuer"`
 	Subject string `json:"subject"` // the id of the person at the issuer
@@ -30,7 +30,7 @@ type Details struct {
 // UserKnown records the details of a person: the first time and whenever they have changed.
 type UserKnown struct {
 	User string `json:"user_id"`
-	// Details are stored sealed under the key of the user, and in no other form.
+	// Details are stored only in Sealed, encrypted with the key of the user.
 	Details Details   `json:"-"`
 	Sealed  *Sealed   `json:"sealed"`
 	At      time.Time `json:"at"`
@@ -39,8 +39,8 @@ type UserKnown struct {
 // EventType implements Event.
 func (UserKnown) EventType() string { return "user.known.v1" }
 
-// UserErased makes the details of a person unreadable in this and all other events. The key of the
-// details is deleted after this event.
+// UserErased permanently erases a person. The encryption key of the details is deleted after this
+// event, which makes the details unreadable in all events.
 type UserErased struct {
 	At time.Time `json:"at"`
 }
@@ -52,8 +52,8 @@ func (UserErased) EventType() string { return "user.erased.v1" }
 type MemberSet struct {
 	User string `json:"user_id"`
 	Role string `json:"role"` // such as viewer
-	// Group is the group of the issuer that gives the person the role. Empty: someone gave the
-	// role.
+	// Group is the group of the issuer that gives the person the role. If it is empty, the role
+	// does not come from a group.
 	Group string    `json:"group,omitempty"`
 	At    time.Time `json:"at"`
 }

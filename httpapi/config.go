@@ -23,7 +23,7 @@ import (
 	"linkledger/httpapi/v3/catchup"
 )
 
-// defaultRequestTimeout is the most time for a request that has been read.
+// defaultRequestTimeout is how long a request may take after its body has been read.
 const defaultRequestTimeout = 10 * time.Second
 
 // Config of the public listener. Optional fields with a zero value get their defaults.
@@ -34,7 +34,7 @@ type Config struct {
 	Redirects bool
 
 	v3.Writes // for the API
-	v3.Reads  // Queries for both, the rest for the API
+	v3.Reads  // for the API; Queries is required in any case
 	v3.Usage  // for the API
 	v3.Limits
 
@@ -44,37 +44,38 @@ type Config struct {
 	Projections catchup.Projections
 
 	// Served is closed once the read models have the tables of this version of the program. Until
-	// then each request waits for WaitTimeout, and is refused with status 503. If nil, they have.
+	// then each request waits for WaitTimeout at most, and is then refused with status 503. If
+	// Served is nil, the read models have these tables.
 	Served <-chan struct{}
 
 	// SignIn has the issuer at which people sign in. If nil, people cannot sign in with OpenID
 	// Connect.
 	SignIn *SignIn
 
-	// OperatorsURL is scheme://host[:port] of the console of operators. If empty, it is the default
-	// internal address.
+	// OperatorsURL is scheme://host[:port] of the console of operators. If empty, it is
+	// http://127.0.0.1:8081.
 	OperatorsURL string
 	// BaseURL is scheme://host[:port] of the short links. If empty, it is taken from the request.
 	BaseURL string
-	// VisitorKey keys the hashes of visitors and of the addresses of API callers. Their addresses
-	// are never stored. It MUST have at least 16 bytes and be the same on all nodes.
+	// VisitorKey is the key of the hashes that are stored instead of the addresses of visitors and
+	// of API callers. It MUST have at least 16 bytes and be the same on all nodes.
 	VisitorKey []byte
-	// FormerVisitorKey is the former visitor key, during a rotation. It keeps the identity of
-	// visitors. Optional.
+	// FormerVisitorKey is the former visitor key, during a rotation. With it, visitors who were
+	// counted under the former key do not count as new. Optional.
 	FormerVisitorKey []byte
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If
-	// empty, only pages of the service's own origin may.
+	// Origins are the origins whose pages may call the API, or AnyOrigin alone. If empty, only
+	// pages of the service's own origin may call the API.
 	Origins []string
-	// Agents tells people from robots. If nil, the table of the program does. Only redirects use
-	// it.
+	// Agents tells people from robots. If nil, the built-in table of the program does. Only
+	// redirects use Agents.
 	Agents *agent.List
 	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
 	// clicks carry no country. Only redirects use it.
 	Country func(netip.Addr) string
 
-	RequestTimeout time.Duration // the most time for a request that has been read; 0: 10 s
+	RequestTimeout time.Duration // how long a request may take after its body was read; 0: 10 s
 	RedirectStatus int           // 301, 302, 307 or 308; 0: 302
 
 	// Observe is called after each request with its method ("other" for an unknown one), the
@@ -82,8 +83,8 @@ type Config struct {
 	// block. Optional.
 	Observe func(method, route string, status int, took time.Duration)
 
-	// LoginRefused is called for each call of the API that is refused because of its credentials.
-	// reason is one of a small set of constants. It MUST NOT block. Optional.
+	// LoginRefused is called for each login that is refused: by API key, session, one-time link or
+	// OpenID Connect. reason is one of a small set of constants. It MUST NOT block. Optional.
 	LoginRefused func(reason string)
 	// KeyUsed is called for each call of the API that is accepted, with the id of its key. It MUST
 	// NOT block. Optional.
@@ -104,8 +105,8 @@ type SignIn struct {
 	ClientID     string
 	ClientSecret string             // empty: a public client
 	Scopes       []string           // beyond openid, profile and email
-	GroupsClaim  string             // the claim with the groups of a person; empty: none
-	Groups       []access.GroupRole // what the members of groups are here
+	GroupsClaim  string             // the claim that has the groups of a person; empty: none
+	Groups       []access.GroupRole // the roles that groups give their members
 	// Secret authenticates the cookies of sign-ins that are under way. It MUST have at least 16
 	// bytes and be the same on all nodes, because any node finishes a sign-in.
 	Secret []byte
@@ -159,14 +160,14 @@ func (cfg *Config) check() error {
 			"meter of calls and functions that wait for projections")
 	case cfg.Redirects && !cfg.Visits.Complete():
 		return errors.New("redirects need a redirect cache, a click limiter, a click recorder, " +
-			"links of the log and what compares it with the read models")
+			"links of the log and functions that compare the log with the read models")
 	case len(cfg.VisitorKey) < peer.MinKey,
 		cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
 		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)
 	case cfg.RequestTimeout < 0:
 		return errors.New("a timeout or limit is negative")
 	case !slices.Contains([]int{301, 302, 307, 308}, cfg.RedirectStatus):
-		return fmt.Errorf("redirect status %d is none of 301, 302, 307 and 308", cfg.RedirectStatus)
+		return fmt.Errorf("redirect status %d is not 301, 302, 307 or 308", cfg.RedirectStatus)
 	}
 	if err := cfg.CheckLimits(); err != nil {
 		return err

@@ -17,8 +17,8 @@
 //   - Segments are compared and used unescaped: /%61bc is /abc.
 //   - Every route for GET answers HEAD too. OPTIONS returns the methods of a path and needs no
 //     credentials. Every 405 has the header Allow.
-//   - A write continues until its own deadline if its client disconnects, because half of a command
-//     is of no use. A read stops.
+//   - If the client disconnects, a read stops. A write continues until its own deadline, because
+//     half of a command is of no use.
 //   - If the event store or the database is unavailable, the status is 503 and the client may
 //     repeat the call. Every other fault is a 500.
 package httpapi

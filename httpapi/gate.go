@@ -1,6 +1,6 @@
 package httpapi
 
-// This file answers the requests that come before the service can.
+// This file answers the requests that arrive before the service has started.
 
 import (
 	"context"
@@ -16,8 +16,9 @@ import (
 	"linkledger/httpapi/router"
 )
 
-// Gate serves the public listener from the start of a process. Until it is open, each request waits
-// for that, and is refused with status 503 after gateTimeout. It is safe for concurrent use.
+// Gate serves the public listener from the start of a process. A request that arrives before Open
+// waits for Open. If it has waited for gateTimeout, it is refused with status 503. Gate is safe for
+// concurrent use.
 type Gate struct {
 	logger  *slog.Logger
 	timeout time.Duration
@@ -25,10 +26,11 @@ type Gate struct {
 	ended   context.Context //nolint:containedctx // requests that wait are refused at its end
 	handler http.Handler    // valid once opened
 	unfit   func() error    // valid once opened
-	leaving atomic.Bool     // clients are asked to leave
+	leaving atomic.Bool     // clients are asked to close their connections
 }
 
-// gateTimeout is how long a request waits for the start of the service: as long as a call may take.
+// gateTimeout is how long a request waits for the start of the service. It is as long as a call may
+// take by default.
 const gateTimeout = defaultRequestTimeout
 
 // NewGate returns a closed gate. When ctx ends, the requests that wait are refused.
@@ -38,16 +40,16 @@ func NewGate(ctx context.Context, logger *slog.Logger) *Gate {
 	}
 }
 
-// Open makes a handler answer all requests from now on, including the requests that wait, except
-// while unfit returns an error that says why this node must not serve. It MUST be called at most
-// once.
+// Open makes handler answer all requests from now on, including the requests that wait. But while
+// unfit returns an error, requests are refused, and the error says why this node must not serve.
+// Open MUST be called at most once.
 func (g *Gate) Open(handler http.Handler, unfit func() error) {
 	g.handler, g.unfit = handler, unfit
 	close(g.opened)
 }
 
-// Drain makes each answer from now on the last one of its connection (HTTP/2: GOAWAY), so that a
-// proxy sends its next request elsewhere, and meets no connection that is being closed.
+// Drain makes each answer from now on the last one of its connection (HTTP/2: GOAWAY). A proxy then
+// sends its next request to another node, and not into a connection that is about to close.
 func (g *Gate) Drain() { g.leaving.Store(true) }
 
 // ServeHTTP implements http.Handler.

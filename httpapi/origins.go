@@ -25,8 +25,8 @@ const AnyOrigin = "*"
 // preflightAge is how long browsers may cache the response to a preflight.
 const preflightAge = 2 * 60 * 60 // seconds, the maximum of Chromium
 
-// CheckOrigins returns an error if an origin is not in the spelling that browsers send, because it
-// would never match.
+// CheckOrigins returns an error if an origin is not in the spelling that browsers send, because
+// such an origin would never match.
 func CheckOrigins(origins []string) error {
 	for _, origin := range origins {
 		if origin == AnyOrigin && len(origins) > 1 {
@@ -87,16 +87,17 @@ func newCORS(origins []string) *cors.Cors {
 		options.AllowedOrigins = []string{AnyOrigin}
 		return cors.New(options)
 	}
-	// The library's own list ignores case and expands patterns. Here a request has to have exactly
-	// one Origin, which is equal to an entry.
+	// The library's own list ignores case and expands patterns. Here a request needs exactly one
+	// Origin header, and its value must equal an entry.
 	options.AllowOriginVaryRequestFunc = func(r *http.Request, origin string) (bool, []string) {
 		return len(r.Header["Origin"]) == 1 && slices.Contains(origins, origin), nil
 	}
 	return cors.New(options)
 }
 
-// applyCORS adds the CORS headers to a response. It returns true if it wrote the whole response: a
-// preflight needs no credentials and must not cost a query of the database or the event store.
+// applyCORS adds the CORS headers to a response. It returns true if the request is a preflight,
+// whose whole response it wrote. A preflight needs no credentials, so it must not cost a query of
+// the database or the event store.
 func (s *Server) applyCORS(c *request.Context, path string) (answered bool) {
 	origins := s.origins
 	if path == openapi.Path {

@@ -44,8 +44,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.servePage(c, path, known)
 		return
 	}
-	// A redirect gets no deadline here: its waits have deadlines of their own, and redirects are
-	// many.
+	// A redirect gets no deadline here. Its waits have deadlines of their own, and another one
+	// would cost time in each of the many redirects.
 	if path != r.URL {
 		if short, ok := shortlink.Address(r.URL); ok {
 			path, known = short, true
@@ -58,13 +58,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rename gives the request a path. net/http keeps its own.
+// rename replaces the URL of the request. net/http keeps the original request, so rename changes a
+// copy.
 func rename(c *request.Context, path *url.URL) {
 	c.Request = c.Request.WithContext(c.Context())
 	c.Request.URL = path
 }
 
-// isBelow reports whether a path is a root or lies below it.
+// isBelow reports whether path is root or lies below root.
 func isBelow(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
 // serveOwnCall serves a call of the API that a page of the console makes, as a part of the request
@@ -156,8 +157,8 @@ func (s *Server) recoverPanic(c *request.Context, answer func(*request.Context, 
 	answer(c, f)
 }
 
-// observe reports a request to Config.Observe and to the log. Its values come from small sets, so
-// that they can label metrics.
+// observe reports a request to Config.Observe and to the log. The values for Observe come from
+// small sets, so that they can label metrics.
 func (s *Server) observe(c *request.Context, call bool, start time.Time) {
 	took := time.Since(start)
 	s.cfg.Observe(c.KnownMethod(), c.Route, cmp.Or(c.Status, http.StatusOK), took)

@@ -29,20 +29,20 @@ type Server struct {
 	v3        *v3.API          // nil: not served
 	api       *router.Router   // nil: not served
 	pages     *console.Handler // nil: not served
-	console   *router.Router   // the pages, and what signs people in; nil: not served
+	console   *router.Router   // the pages and the sign-in; nil: not served
 	short     *router.Router   // nil: not served
 	signIn    *signin.Handler  // nil: no sign-in with OpenID Connect
 }
 
-// WatchSignIn looks for what keeps people from signing in, until ctx ends.
+// WatchSignIn looks for faults that keep people from signing in, until ctx ends.
 func (s *Server) WatchSignIn(ctx context.Context) {
 	if s.signIn != nil {
 		s.signIn.Watch(ctx)
 	}
 }
 
-// SignInFault returns what keeps people from signing in, until an operator mends it, or nil.
-// offered says whether people can sign in with OpenID Connect at all.
+// SignInFault returns the fault that keeps people from signing in until an operator mends it, or
+// nil if none is known. offered says whether people can sign in with OpenID Connect at all.
 func (s *Server) SignInFault() (fault error, offered bool) {
 	if s.signIn == nil {
 		return nil, false

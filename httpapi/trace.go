@@ -13,7 +13,7 @@ import (
 )
 
 // beginTrace begins the span of a request. If the request's headers name a trace, the span belongs
-// to it.
+// to that trace.
 func (s *Server) beginTrace(c *request.Context) trace.Span {
 	ctx := propagation.TraceContext{}.Extract(
 		c.Request.Context(), propagation.HeaderCarrier(c.Request.Header),

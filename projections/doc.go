@@ -2,6 +2,6 @@
 // service and for operators.
 //
 // A projection builds one read model from the log. Its package, such as links, defines which events
-// it follows and how a batch of them changes its tables. The engine does everything else, and MUST
-// NOT depend on any projection.
+// the projection follows and how a batch of events changes its tables. The engine does everything
+// else, and MUST NOT depend on any projection.
 package projections

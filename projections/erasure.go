@@ -13,8 +13,8 @@ import (
 )
 
 // AwaitErasure waits until each generation that may have notes, serving or not, has applied the log
-// up to the position of an erasure. If ctx ends first, it returns its error and the generations
-// that have not.
+// up to the position of an erasure. If ctx ends first, AwaitErasure returns the error of ctx, and
+// the generations that have not reached the position.
 func AwaitErasure(
 	ctx context.Context, db *readmodel.DB, at eventstore.Position,
 ) (behind []string, err error) {

@@ -15,9 +15,10 @@ import (
 // service needs an empty database, or the event store that belongs to the database.
 var ErrOtherLog = errors.New("the database belongs to another log")
 
-// CheckLog returns ErrOtherLog if the read models of the database were not built from the log of
-// the event store: their checkpoints are positions in another log. It assigns the log to a database
-// that has none yet. A log without accounts cannot be identified; then CheckLog returns false.
+// CheckLog returns ErrOtherLog if the read models of the database were built from another log than
+// that of the event store, because their checkpoints are positions in that other log. If the
+// database has no log yet, CheckLog assigns the log of the event store to it. known is false if the
+// log cannot be identified because it has no accounts.
 func CheckLog(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 ) (known bool, err error) {

@@ -15,8 +15,8 @@ import (
 // pollInterval is how often waiting functions query the database.
 const pollInterval = 250 * time.Millisecond
 
-// Pause stops a projection until Resume. When Pause has returned, no process applies a batch of the
-// projection any more: batches under way fail, because their epoch is over.
+// Pause stops a projection until Resume. After Pause has returned, no process applies a batch of
+// the projection. Batches under way fail, because Pause ends their epoch.
 func Pause(ctx context.Context, db *readmodel.DB, name string) error {
 	return operate(ctx, db, name, `UPDATE linkledger.generations
 		SET paused = true, owner = '', epoch = epoch + 1, lease_until = 'epoch', rate = 0
@@ -48,7 +48,7 @@ func Await(
 		if !to.After(at) {
 			return nil
 		}
-		// The projection may follow none of the events in between.
+		// The checkpoint stays behind if the projection follows none of the events in between.
 		if missing, err := store.Backlog(ctx, at, p.Filter, 1); err != nil || missing.Events == 0 {
 			return err
 		}

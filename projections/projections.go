@@ -58,8 +58,8 @@ func Filters() map[string]eventstore.Filter {
 	return filters
 }
 
-// Judging returns the names of the projections that count clicks, and so judge who is a robot. They
-// are built together when clicks are judged anew, because their numbers belong together.
+// Judging returns the names of the projections that count clicks, and so judge who is a robot. If
+// clicks are judged anew, these projections are built together, because their numbers must agree.
 func Judging() (names []string) {
 	for _, p := range All() {
 		if p.Judges {
@@ -79,9 +79,9 @@ func Prepare(ctx context.Context, db *readmodel.DB) error {
 	return generation.Prepare(ctx, db, Names())
 }
 
-// CheckNoLinks returns keystore.ErrMissing if the log has links already, which were written with
-// keys that the database lacks. A service MUST call it before it creates the schema of keys, unless
-// the keys of an earlier database are given up.
+// CheckNoLinks returns keystore.ErrMissing if the log has links already. These were written with
+// keys that the database lacks. A service MUST call CheckNoLinks before it creates the schema of
+// keys, unless an operator gives up the keys of an earlier database.
 func CheckNoLinks(ctx context.Context, store *eventstore.Store) error {
 	links := projection.Streams(events.StreamURL, events.StreamHash)
 	found, err := store.Backlog(ctx, eventstore.Position{}, links, 1)
@@ -91,8 +91,8 @@ func CheckNoLinks(ctx context.Context, store *eventstore.Store) error {
 	return err
 }
 
-// CreateWithoutKeys creates the schema of keys for a log that was written with keys that are lost,
-// as keystore.Keys.CreateWithoutKeys does.
+// CreateWithoutKeys creates the schema of keys for a log whose keys are lost, as
+// keystore.Keys.CreateWithoutKeys does.
 func CreateWithoutKeys(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 	head, err := store.Head(ctx)
 	if err != nil {
@@ -122,7 +122,8 @@ func Rebuild(
 	return RebuildJudged(ctx, cfg, names, nil, report)
 }
 
-// RebuildJudged is Rebuild, and judges the clicks recorded so far by words if words is not nil.
+// RebuildJudged is Rebuild. If words is not nil, it also decides anew, by words, which of the
+// clicks recorded so far are a robot's.
 func RebuildJudged(
 	ctx context.Context, cfg engine.Config, names []string, words *robots.Table,
 	report func([]status.Progress),
@@ -167,7 +168,7 @@ func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 var ErrNothingCompared = errors.New("nothing was compared")
 
 // Verify compares a projection with a replay of the log, as verify.Run does. It returns
-// ErrNothingCompared if the projection stands at the beginning of a log that has events for it.
+// ErrNothingCompared if the projection has applied no event although the log has events for it.
 func Verify(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 	report func([]status.Progress),
@@ -182,7 +183,7 @@ func Verify(
 	}
 	missing, err := store.Backlog(ctx, eventstore.Position{}, p.Filter, 1)
 	if err == nil && missing.Events > 0 {
-		err = fmt.Errorf("%w: the tables of %s have none of its events, and the log has some",
+		err = fmt.Errorf("%w: no event is applied to the tables of %s, but the log has some",
 			ErrNothingCompared, name)
 	}
 	return result, err
@@ -253,8 +254,8 @@ func checkName(name string) error {
 	return err
 }
 
-// RestoreDiscarded takes back that events of a projection were given up, as deadletter.Restore
-// does.
+// RestoreDiscarded undoes DiscardDeadLetters, as deadletter.Restore does: the next rebuild applies
+// the events again.
 func RestoreDiscarded(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
 	if _, err := All().Named(name); err != nil {
 		return 0, err

@@ -30,8 +30,8 @@ type Activity struct {
 	Reset    int       `bun:"reset"`   // links whose clicks were reset
 	Tags     int       `bun:"tags"`    // changes of tags
 	Account  int       `bun:"account"` // changes of the account and its keys
-	// Undoes is the call that this one undoes, or zero. UndoesKey is the key whose changes since
-	// UndoesSince it undoes, or empty.
+	// Undoes is the call that this call undoes, or zero. UndoesKey is the key whose changes this
+	// call undoes, or empty. It undoes those since UndoesSince.
 	Undoes      uuid.UUID  `bun:"undoes"`
 	UndoesKey   string     `bun:"undoes_key"`
 	UndoesSince *time.Time `bun:"undoes_since"`
@@ -44,10 +44,11 @@ const activityColumns = `activity.batch, activity.position, activity.at, activit
 	activity.edited, activity.deleted, activity.restored, activity.reset, activity.tags,
 	activity.account, activity.undoes, activity.undoes_key, activity.undoes_since`
 
-// ActivityKind is what a call did, as a column counts it.
+// ActivityKind is a kind of change that a call makes. It is the name of the column that counts
+// these changes.
 type ActivityKind string
 
-// ActivityKinds returns all of them.
+// ActivityKinds returns all kinds.
 func ActivityKinds() []ActivityKind {
 	return []ActivityKind{"created", "edited", "deleted", "restored", "reset", "tags", "account"}
 }
@@ -66,7 +67,8 @@ type ActivityQuery struct {
 	Limit    int
 }
 
-// Activity returns a page of the calls of an account, the latest first, and the number of all.
+// Activity returns a page of the calls of an account, the latest first, and the number of calls on
+// all pages.
 func (q *DB) Activity(ctx context.Context, of ActivityQuery) ([]Activity, int64, error) {
 	page := []Activity{}
 	if !lookup.Storable(of.Key) || !lookup.Storable(of.Via) || !lookup.Storable(of.Request) {
@@ -137,8 +139,8 @@ func (q *DB) selectActivity(of ActivityQuery) *bun.SelectQuery {
 	return query
 }
 
-// maxUndoDepth bounds how many undoings of undoings are followed. A deeper one counts as not
-// undone.
+// maxUndoDepth bounds how far a chain of undoings of undoings is followed. An undoing at the bound
+// counts as not undone.
 const maxUndoDepth = 20
 
 // addUndone sets UndoneBy of calls.
@@ -160,7 +162,7 @@ func (q *DB) addUndone(ctx context.Context, account uuid.UUID, calls []Activity)
 	}
 	for depth := len(levels) - 1; depth > 0; depth-- {
 		for _, call := range levels[depth-1] {
-			for _, undoing := range levels[depth] { // the later ones come last
+			for _, undoing := range levels[depth] { // in the order of the log: the last one wins
 				if undoing.UndoneBy == uuid.Nil && undoing.undoes(call) {
 					call.UndoneBy = undoing.Batch
 				}

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// BatchLinks returns the ids of the links that a call of the API changed, including links deleted
-// since: at most limit ids that follow after, in the order of the ids. With the nil account it
-// returns links of all accounts.
+// BatchLinks returns ids of the links that a call of the API changed, including links deleted
+// since. It returns the lowest ids that are greater than after, at most limit, in ascending order.
+// If account is the nil UUID, it returns links of all accounts.
 func (q *DB) BatchLinks(
 	ctx context.Context, account, batch, after uuid.UUID, limit int,
 ) ([]uuid.UUID, error) {
@@ -37,7 +37,8 @@ type BatchLink struct {
 	Deleted bool   `bun:"deleted"`
 }
 
-// BatchPage returns a page of the links of an account that a call changed, and how many there are.
+// BatchPage returns a page of the links of an account that a call changed, and the number of links
+// on all pages.
 func (q *DB) BatchPage(
 	ctx context.Context, account, batch uuid.UUID, offset, limit int,
 ) (links []BatchLink, total int64, err error) {

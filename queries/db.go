@@ -10,7 +10,7 @@ import (
 	"linkledger/queries/lookup"
 )
 
-// ErrNotFound means that the requested object does not exist, or not in this account.
+// ErrNotFound means that the requested object does not exist, or belongs to another account.
 var ErrNotFound = lookup.ErrNotFound
 
 // DB answers queries from the read models. It is safe for concurrent use.
@@ -23,7 +23,8 @@ type DB struct {
 // New returns a DB that reads a prepared database.
 func New(db *readmodel.DB) *DB { return &DB{accountlist.New(db), db} }
 
-// Measured returns a context whose queries Overran judges. allowed is the time for all of them.
+// Measured returns a context whose queries are measured for Overran. allowed is the time for all of
+// these queries together.
 func Measured(ctx context.Context, allowed time.Duration) context.Context {
 	return connection.Measured(ctx, allowed)
 }

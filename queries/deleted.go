@@ -15,8 +15,9 @@ import (
 type DeletedLink struct {
 	Link      `bun:",extend"`
 	DeletedAt time.Time `bun:"deleted_at"` // UTC
-	// Restorable reports whether the link is the one that a restoration of its hash brings back:
-	// none has the hash now, and none of the account had it later.
+	// Restorable reports whether a restoration of the hash brings back this link. This is so if no
+	// link has the hash now, and this link was the last one of the account to be deleted with the
+	// hash.
 	Restorable bool `bun:"restorable"`
 }
 
@@ -25,7 +26,7 @@ type DeletedLink struct {
 func (q *DB) DeletedLinks(
 	ctx context.Context, account uuid.UUID, offset, limit int,
 ) (links []DeletedLink, total int64, err error) {
-	// The tally spares PostgreSQL to count the rows.
+	// The tally saves PostgreSQL from counting the rows.
 	err = q.db.NewRaw(`SELECT deletions - restorations FROM linkledger.link_tallies
 		WHERE account_id = ?`, account).Scan(ctx, &total)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -38,7 +39,8 @@ func (q *DB) DeletedLinks(
 					AND (other.deleted_at, other.number) > (link.deleted_at, link.number))
 			) AS restorable`).
 		TableExpr(linkTables).
-		// The page is chosen first, because the columns of rows before an offset would be computed.
+		// A subquery chooses the page first. Otherwise PostgreSQL would compute all columns of the
+		// rows before the page too.
 		Where(`link.id IN (SELECT id FROM linkledger.links
 			WHERE account_id = ? AND deleted_at IS NOT NULL
 			ORDER BY deleted_at DESC, number DESC OFFSET ? LIMIT ?)`, account, offset, limit).

@@ -14,7 +14,7 @@ import (
 type DimensionsOf struct {
 	Account  uuid.UUID
 	Hash     string    // of a live link
-	From, To time.Time // days, both included; zero: no bound, but the last reset
+	From, To time.Time // days, both included; zero: no bound but the last reset
 	Limit    int       // most values of a dimension
 }
 
@@ -29,8 +29,7 @@ type DimensionValue struct {
 // readmodel.OtherValues last. It returns ErrNotFound if no live link of the account has the hash.
 //
 // The query ranks the summed values within each dimension, replaces those beyond the limit by
-// OtherValues, and sums again: the replaced values merge with the clicks that are stored under
-// OtherValues already.
+// OtherValues, and sums again, because clicks may be stored under OtherValues already.
 func (q *DB) Dimensions(ctx context.Context, of DimensionsOf) ([]DimensionValue, error) {
 	if !lookup.Storable(of.Hash) {
 		return nil, lookup.Failed("dimensions", ErrNotFound)

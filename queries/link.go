@@ -96,8 +96,8 @@ func (q *DB) LinkNumbers(
 	return numbers, err
 }
 
-// LinksByNumber returns the links with the numbers that were live at a time, as they were then, in
-// the order of the numbers.
+// LinksByNumber returns links of an account by number, as they were at a time. It leaves out those
+// that were not live then. The links have the order of the numbers.
 func (q *DB) LinksByNumber(
 	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
 ) ([]Link, error) {

@@ -34,14 +34,15 @@ func (q *DB) LinkAt(
 	return links[0], nil
 }
 
-// pastLinksByNumber returns the links with the numbers that were live at a past moment, in the
-// order of the numbers. Clicks count by whole days, up to the end of the moment's day. A reset
-// takes effect at its moment. A reset that was undone since has no effect at all.
+// pastLinksByNumber returns links by number, as they were at a past moment. It leaves out those
+// that were not live then. The links have the order of the numbers. Clicks count by whole days, up
+// to the end of the moment's day. A reset takes effect at its moment. A reset that was undone since
+// has no effect at all.
 //
-// The query has one LATERAL for the version of each link at the moment, which probes the primary
-// key, and one for its days. reset_days keeps the days that later resets took away: they count if
-// their reset is later than the version. Days of reset clicks have no unique clicks, so if there
-// are any, a subquery counts the visitors themselves, which takes longer.
+// The query has two LATERAL subqueries for each link. The first probes the primary key for the
+// version at the moment, and the second sums up the days. reset_days has the days that resets took
+// away. Such a day counts if its reset is later than the version. These days have no unique clicks.
+// So if one of them counts, a further subquery counts the visitors themselves, which takes longer.
 func (q *DB) pastLinksByNumber(
 	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
 ) ([]Link, error) {

@@ -12,8 +12,8 @@ import (
 // maxPerLongURL bounds the links returned for each long URL.
 const maxPerLongURL = 5
 
-// LinksByLongURL returns the ids of the account's live links to each of the long URLs, the oldest
-// first, at most five. Long URLs are compared byte for byte.
+// LinksByLongURL returns the ids of the account's live links to each of the long URLs. For each
+// long URL it returns at most five, the oldest first. Long URLs are compared byte for byte.
 func (q *DB) LinksByLongURL(
 	ctx context.Context, account uuid.UUID, longURLs []string,
 ) (map[string][]uuid.UUID, error) {

@@ -23,7 +23,8 @@ type Redirect struct {
 	OwnerActive    bool   `bun:"owner_active"`
 	OwnerExpires   string `bun:"owner_expires"` // like ExpirationDate, for the owner's account
 
-	// Links and Accounts are the checkpoints of the read models in the snapshot that this is from.
+	// Links and Accounts are the checkpoints of the read models in the snapshot from which the
+	// redirect was read.
 	Links    Checkpoint `bun:"embed:links_"`
 	Accounts Checkpoint `bun:"embed:accounts_"`
 }
@@ -50,8 +51,8 @@ func (r Redirect) OwnerExpired(now time.Time) bool { return lookup.DayIsOver(r.O
 // If the owner's account is not in the read model yet, the owner counts as active, because accounts
 // are opened active.
 //
-// Checkpoints and link are of one snapshot, so an event at or before a checkpoint is in the link,
-// or is what makes it missing.
+// The checkpoints and the link are of one snapshot. So the link, or its absence, reflects every
+// event at or before the checkpoints.
 func (q *DB) Redirect(ctx context.Context, hash string) (Redirect, error) {
 	if !lookup.Storable(hash) {
 		return Redirect{}, lookup.Failed("redirect", ErrNotFound)

@@ -9,7 +9,7 @@ import (
 // MaxFile is the largest size of a file of words, in bytes.
 const MaxFile = 1 << 20
 
-// ReadFile returns the table of the program with the changes of a file, as Parse does.
+// ReadFile applies the changes in a file to the built-in table, as Parse does.
 func ReadFile(path string) (*Table, error) {
 	file, err := os.Open(path)
 	if err != nil {

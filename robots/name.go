@@ -1,8 +1,8 @@
 package robots
 
-// What a click keeps of an agent, so that it can be judged by other words later. An agent may
-// identify a person: by the versions of a rare browser, the model of a phone, an address. Its names
-// of programs alone do not.
+// This file makes the name that a click keeps of an agent, so that changed words can judge the
+// click later. A click does not keep the whole agent, because the version of a rare browser, the
+// model of a phone or an address in it may identify a person. Names of programs alone do not.
 
 import (
 	"slices"
@@ -12,12 +12,12 @@ import (
 const (
 	// MaxName is the largest length of a name, in bytes.
 	MaxName = 32
-	// maxDigits is how many digits a name has at most. More of them count something.
+	// maxDigits is the maximum number of digits in a name. More digits are a counter.
 	maxDigits = 4
 )
 
-// ordinary are the programs that most browsers name, in lower case. They do not distinguish
-// senders.
+// ordinary are the names of programs, in lower case, that most browsers send. They do not help to
+// tell senders apart.
 var ordinary = strings.Fields(`
 	mozilla applewebkit webkit khtml like gecko chrome chromium crios safari version mobile
 	mobilesafari tablet firefox fxios focus edg edga edgios edge edgw opr opt opera opera.mini
@@ -25,9 +25,10 @@ var ordinary = strings.Fields(`
 	heytapbrowser vivobrowser ucbrowser yabrowser yowser yptst silk ubuntu debian fedora linux
 	android windows macintosh x11 compatible u en tv language ddg duckduckgo brave gsa`)
 
-// Name returns the names of the programs in an agent, without the programs that most browsers name,
-// or nothing if there are no others. The result has at most MaxName letters, digits, blanks and
-// signs, at most four digits, no version, and no text in brackets.
+// Name returns the names of programs in an agent, separated by blanks, or an empty string. It omits
+// ordinary names, versions, text in brackets, and names with characters other than ASCII letters,
+// digits and ._-+:! signs. It also omits a name if the result would otherwise have more than
+// MaxName bytes or maxDigits digits.
 func Name(agent string) string {
 	var name strings.Builder
 	digits := 0
@@ -84,7 +85,7 @@ func unversioned(product string) string {
 			return ""
 		}
 	}
-	for i := 1; i+1 < len(product); i++ { // a point or its like between digits begins a version
+	for i := 1; i+1 < len(product); i++ { // a dot or the like between digits belongs to a version
 		if isDigit(product[i-1]) && isDigit(product[i+1]) && !isLetter(product[i]|0x20) &&
 			!isDigit(product[i]) {
 			product = strings.TrimRight(product[:i], "0123456789")
@@ -112,8 +113,8 @@ func countDigits(text string) (n int) {
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// Program returns the name of the program that a click keeps: the Name of the agent if the table
-// gives the same verdict for the name as for the whole agent, or else nothing. robot is the verdict
+// Program returns the name that a click keeps of an agent. This is the Name of the agent, or
+// nothing if the table gives the name another verdict than the whole agent. robot is the verdict
 // for the agent. human reports whether the click records that LooksHuman is true for the agent.
 func (t *Table) Program(agent string, robot, human bool) string {
 	name := Name(agent)
@@ -124,9 +125,9 @@ func (t *Table) Program(agent string, robot, human bool) string {
 }
 
 // Rejudge reports whether the sender of a recorded click is a robot by the words of the table.
-// program is the result of Program; robot and human are as for Program. A click without a program
-// keeps its verdict. If the program has no word of robots or people, the sender is a robot only if
-// robot is true and human is false.
+// program is what Program returned for the click, and robot and human are the arguments of that
+// call. A click without a program keeps its verdict. If the program has no word of robots or
+// people, the sender is a robot only if robot is true and human is false.
 func (t *Table) Rejudge(program string, robot, human bool) bool {
 	if program == "" {
 		return robot

@@ -13,7 +13,7 @@ const (
 type verdict int
 
 const (
-	saysNothing verdict = iota // it has none of these words
+	saysNothing verdict = iota // the agent has none of these words
 	saysPerson
 	saysRobot
 )
@@ -34,7 +34,7 @@ func (t *Table) IsRobot(agent string) bool {
 	}
 }
 
-// LooksHuman reports whether an agent would be a person's without the words of robots in it.
+// LooksHuman reports whether an agent would be a person's if the table had no words of robots.
 func (t *Table) LooksHuman(agent string) bool {
 	agent = lower(agent)
 	return t.people.has(agent) || t.isBrowser(agent)
@@ -69,7 +69,7 @@ func (t *Table) isBrowser(agent string) bool {
 
 func lower(agent string) string { return strings.ToLower(agent[:min(len(agent), MaxLength)]) }
 
-// within reports whether a span stands within one of others.
+// within reports whether one of others contains the span s.
 func within(s span, others []span) bool {
 	for _, other := range others {
 		if other.from <= s.from && s.to <= other.to {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	maxWords = 20_000 // of a section
-	maxWord  = 200    // bytes
-	maxShort = 20     // words of one byte, of a section
+	maxWords = 20_000 // in a section
+	maxWord  = 200    // bytes of a word
+	maxShort = 20     // words of one byte in a section
 )
 
 // The sections of a table.
@@ -26,19 +26,19 @@ const (
 
 var sections = []string{ofPeople, ofRobots, ofSystems, ofEngines}
 
-// builtIn is the table of the program, in the form of a file that operators write.
+// builtIn is the text of the built-in table, in the format of the files that operators write.
 //
 //go:embed words.txt
 var builtIn string
 
-// Table distinguishes agents of people and of robots by their words. It does not change, and is
+// Table tells the agents of people from the agents of robots by their words. It is immutable and
 // safe for concurrent use.
 type Table struct {
 	people, robots, systems, engines *words
 	text                             string // see Text
 }
 
-// BuiltIn returns the table of the program.
+// BuiltIn returns the table that is built into the program.
 func BuiltIn() *Table {
 	table, err := Parse("")
 	if err != nil {
@@ -47,8 +47,8 @@ func BuiltIn() *Table {
 	return table
 }
 
-// Parse returns the table of the program with the changes of a text. Its error says what to write
-// in which line.
+// Parse applies the changes in a text to the built-in table. Its error names the line or section
+// that is wrong.
 func Parse(text string) (*Table, error) {
 	entries, err := change(nil, builtIn)
 	if err == nil {
@@ -70,8 +70,8 @@ func Parse(text string) (*Table, error) {
 	}, nil
 }
 
-// Text returns all words of the table. Parse makes the same table of it, also in a program with
-// other words of its own.
+// Text returns all words of the table in the format of Parse. Parse makes the same table of this
+// text, even in a version of the program with other built-in words.
 func (t *Table) Text() string { return t.text }
 
 func textOf(entries map[string]map[string]word) string {
@@ -85,7 +85,7 @@ func textOf(entries map[string]map[string]word) string {
 	return text.String()
 }
 
-// change returns the entries of each section after the changes of a text.
+// change applies the changes in a text to a copy of base, which has the entries of each section.
 func change(base map[string]map[string]word, text string) (map[string]map[string]word, error) {
 	entries := make(map[string]map[string]word, len(sections))
 	for _, section := range sections {
@@ -118,8 +118,8 @@ func change(base map[string]map[string]word, text string) (map[string]map[string
 	return entries, nil
 }
 
-// begin returns the section that a line begins. It removes the words of the section if the line
-// says so.
+// begin returns the name of the section that a line begins. If the line is [only SECTION], begin
+// first removes all words of the section.
 func begin(entries map[string]map[string]word, line string) (string, error) {
 	name, replaces := strings.CutPrefix(strings.Trim(line, "[]"), "only ")
 	if !slices.Contains(sections, name) {

@@ -5,18 +5,21 @@ import (
 	"strings"
 )
 
-// maxGap is how many bytes a * inside a word stands for at most.
+// maxGap is for words with a * inside. The text after the * must end within maxGap bytes after the
+// text before the *.
 const maxGap = 64
 
 // word is an entry of a table, in lower case.
 type word struct {
-	text, then string // then: what follows text after at most maxGap other bytes; empty: nothing
-	anchored   bool   // it begins the agent: ^text
-	inside     bool   // letters may stand before it: *text
-	open       bool   // letters may follow it: text*
+	// text is the entry up to a * inside it. then is what follows the *, or empty if there is none.
+	text, then string
+	anchored   bool // the agent must begin with the word: ^text
+	inside     bool // letters may stand before the word: *text
+	open       bool // letters may follow the word: text*
 }
 
-// newWord reads an entry: a text with a ^ or * before it and a * after it, and at most one * in it.
+// newWord parses an entry: a text, optionally with a ^ or * before it, a * after it, and one *
+// inside.
 func newWord(entry string) (w word, err error) {
 	entry, w.anchored = strings.CutPrefix(entry, "^")
 	entry, w.inside = strings.CutPrefix(entry, "*")
@@ -33,7 +36,8 @@ func newWord(entry string) (w word, err error) {
 	return w, nil
 }
 
-// match returns where the word ends that begins at a place of an agent.
+// match reports whether the agent has the word at the offset from. end is the offset after the
+// word.
 func (w word) match(agent string, from int) (end int, ok bool) {
 	if w.anchored && from > 0 || !strings.HasPrefix(agent[from:], w.text) {
 		return 0, false
@@ -51,8 +55,9 @@ func (w word) match(agent string, from int) (end int, ok bool) {
 
 // words finds the entries of one section in an agent.
 type words struct {
-	// heads has for each two bytes, without their highest bits, where in groups the words are that
-	// begin so. Comparing each word at each place of an agent would take too long.
+	// heads has, for each pair of bytes, the index in groups of the words that begin with the pair.
+	// The highest bit of each byte is ignored. Comparing each word at each place of an agent would
+	// take too long.
 	heads  [1 << 14]uint16
 	groups [][]word // the first one is empty
 	short  []word   // words of one byte
@@ -75,13 +80,14 @@ func newWords(entries []word) *words {
 	return w
 }
 
-// head returns the place in heads of a text with at least two bytes.
+// head returns the index in heads for a text of at least two bytes.
 func head(text string) int { return int(text[0]&0x7f)<<7 | int(text[1]&0x7f) }
 
 // span is where a word stands in an agent.
 type span struct{ from, to int }
 
-// find calls found for each place of a word in an agent in lower case, until found returns false.
+// find calls found for each place of a word in an agent until found returns false. The agent MUST
+// be in lower case.
 func (w *words) find(agent string, found func(span) bool) {
 	for i := 0; i+1 < len(agent); i++ {
 		for _, of := range w.groups[w.heads[head(agent[i:])]] {

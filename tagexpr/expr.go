@@ -12,7 +12,8 @@ type Expr struct {
 	root *node
 }
 
-// operation is the operation of a node. The comments name the fields of the node that it uses.
+// operation is what a node does. The comment on each operation names the fields of the node that
+// the operation uses.
 type operation int
 
 const (
@@ -68,8 +69,8 @@ func (e *Expr) Labels() []string {
 	return labels
 }
 
-// Excluded returns the labels below a negation or an exclusive or, each spelling once. Without the
-// tag of such a label, more subjects could match than with it.
+// Excluded returns the labels below a negation or an exclusive or, each spelling once. If no tag
+// has such a label, for example after a rename, the expression may match too many subjects.
 func (e *Expr) Excluded() []string {
 	var labels []string
 	e.root.walk(func(n *node) {

@@ -34,9 +34,9 @@ func (f *Folder[T]) of(n *node) T {
 	return f.Or(f.of(n.left), f.of(n.right))
 }
 
-// Subject is what an expression is evaluated for.
+// Subject is what an expression can match, such as a link.
 type Subject struct {
-	Has       func(label string) bool // whether it has the tag that a label means
+	Has       func(label string) bool // whether the subject has the tag that a label means
 	Flag      func(name string) bool
 	CreatedAt time.Time
 }
@@ -56,7 +56,8 @@ func (e *Expr) Matches(s Subject) bool {
 	})
 }
 
-// And returns the expression that both expressions match. nil stands for one that all match.
+// And returns an expression for the subjects that match both left and right. A nil expression
+// matches every subject.
 func And(left, right *Expr) *Expr {
 	switch {
 	case left == nil:

@@ -29,7 +29,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("at character %d: %s", e.Place, e.Problem)
 }
 
-// Quote returns the expression that a label is. A label MUST NOT contain a quotation mark.
+// Quote returns the expression that consists of one label. A label MUST NOT contain a quotation
+// mark.
 func Quote(label string) string {
 	plain := !strings.HasPrefix(label, "-") && !strings.ContainsAny(label, operators) &&
 		!strings.ContainsFunc(label, unicode.IsSpace)

@@ -13,7 +13,7 @@ import (
 // in variation selectors.
 //
 // Fold is the only definition of "the same" for searches and labels. Its results are stored in read
-// models, so another result needs another shape of their tables (package readmodel).
+// models, so a change of the results needs a new shape of their tables (package readmodel).
 func Fold(text string) string {
 	if IsASCII(text) {
 		return strings.ToLower(text)
@@ -29,7 +29,8 @@ func Fold(text string) string {
 		}
 		return r
 	}, text)
-	// Folding may take a text out of its normal form, and the normal form may change its letters.
+	// Normalizing may change letters, so it comes before folding. Folding may undo the normal form,
+	// so the result is normalized again.
 	folder := cases.Fold()
 	return norm.NFC.String(folder.String(norm.NFC.String(text)))
 }

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Meant returns the index of the text that a spelling means, among texts that are the same as it
-// under Fold: the one in exactly this spelling, else the first that differs in simple case, else
-// the first of all. It returns -1 if there are none. Texts that are the same under Fold alone, such
-// as straße and strasse, may stand side by side where simple case once told them apart.
+// Meant returns the index in same of the text that a spelling means. same are texts for which Fold
+// returns the same as for the spelling. The text in exactly this spelling wins, then the first one
+// that differs only in simple case, then the first one. Meant returns -1 if same is empty. There
+// may be several texts, such as straße and strasse, because an older version compared simple case
+// only.
 func Meant(spelling string, same []string) int {
 	if len(same) < 2 {
 		return len(same) - 1

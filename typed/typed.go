@@ -16,32 +16,32 @@ func Trim(text string) string {
 	})
 }
 
-// Invisible reports whether nothing is to be seen of a character, and it is no blank: joiners,
-// marks of direction, variation selectors, fillers and their like, after Unicode's property
-// Default_Ignorable_Code_Point.
+// Invisible reports whether a character shows nothing and is no blank. Such characters are joiners,
+// marks of direction, variation selectors, fillers and the like. Invisible follows Unicode's
+// property Default_Ignorable_Code_Point, with the exceptions below.
 func Invisible(r rune) bool {
 	switch {
 	case r < 0xad:
 		return false
 	case r == '\u2800', r == '\ufffc', '\ufff9' <= r && r <= '\ufffb':
-		// The Braille blank, what stands for an object in a text, and annotations.
+		// The Braille blank, the replacement for an object in a text, and marks of annotations.
 		return true
 	case unicode.Is(unicode.Cf, r):
 		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) &&
-			(r < 0x13430 || r > 0x1345f) // hieroglyphs that arrange others
+			(r < 0x13430 || r > 0x1345f) // the excluded ones arrange hieroglyphs
 	}
 	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Varies reports whether a character only chooses how the one before it looks: variation selectors,
-// and the tag characters in emojis of flags.
+// Varies reports whether a character only changes how the character before it looks. Such
+// characters are variation selectors, and the tag characters in emojis of flags.
 func Varies(r rune) bool {
 	return r >= 0x180b && (unicode.Is(unicode.Variation_Selector, r) ||
 		0xe0020 <= r && r <= 0xe007f)
 }
 
-// directions are the names of the characters that set the direction of the text after them. With
-// them a text looks like another one.
+// directions are the names of the characters that set the direction of the text after them. Such a
+// character can make a text look like another text.
 var directions = map[rune]string{
 	'\u202a': "LEFT-TO-RIGHT EMBEDDING", '\u202b': "RIGHT-TO-LEFT EMBEDDING",
 	'\u202c': "POP DIRECTIONAL FORMATTING",
@@ -50,8 +50,8 @@ var directions = map[rune]string{
 	'\u2068': "FIRST STRONG ISOLATE", '\u2069': "POP DIRECTIONAL ISOLATE",
 }
 
-// Direction returns the name of the first character of a text that sets the direction of writing,
-// and the character, or an empty string if there is none.
+// Direction returns the first character in a text that sets the direction of writing, and its
+// Unicode name. The name is empty if there is no such character.
 func Direction(text string) (name string, r rune) {
 	if IsASCII(text) {
 		return "", 0

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// doubt is how long an answer may take before the dependency is tried.
+	// doubt is how long an answer may take before Run tries the dependency.
 	doubt = time.Second
-	// tryTimeout bounds one try, and tryPause is the pause between two of them.
+	// tryTimeout bounds one try, and tryPause is the pause between two tries.
 	tryTimeout = time.Second
 	tryPause   = 250 * time.Millisecond
 )
 
-// LostError means that a dependency has not answered for a while, so that calls that need it are
-// refused at once.
+// LostError means that a dependency has not answered for a while. Calls that need the dependency
+// are refused at once.
 type LostError struct{ What string }
 
 // Error implements error.
@@ -30,38 +30,38 @@ func (e *LostError) Error() string { return "the " + e.What + " does not answer"
 // DependencyConfig configures a Dependency. All fields are required.
 type DependencyConfig struct {
 	What string // such as database
-	// Patience is how long calls wait before the dependency is lost.
+	// Patience is how long calls wait before the dependency counts as lost.
 	Patience time.Duration
-	// Try asks the dependency, over no connection that others use. Any answer is one, also a
-	// refusal.
+	// Try sends a request to the dependency over a connection of its own. It MUST return nil for
+	// any answer, even a refusal.
 	Try func(context.Context) error
-	// End ends the calls that wait. They then see the error of Lost.
+	// End ends the calls that wait for the dependency. Lost returns the reason to these calls.
 	End    func()
 	Logger *slog.Logger
 }
 
-// Dependency knows whether a dependency of calls answers. It learns that from the calls: a
-// dependency that answers any call is there. If an answer is late, Run tries the dependency. The
-// dependency is lost only if the tries have no answer either, and found again by the first try with
-// an answer. A suspended process or a slow answer is therefore no outage.
+// Dependency knows whether a dependency answers. Calls report to it with Asked and Answered. If
+// calls wait for a second without any answer, Run tries the dependency. If the tries get no answer
+// either, the dependency is lost until a try gets one. So neither a suspended process nor a slow
+// answer counts as an outage.
 //
-// It is safe for concurrent use, and without Run never lost.
+// A Dependency is safe for concurrent use. Without Run it is never lost.
 type Dependency struct {
 	cfg   DependencyConfig
 	begun time.Time
-	asked atomic.Int64 // when, since begun, an answer was asked for; 0: all have come
+	asked atomic.Int64 // time from begun to the first call after the last answer; 0: no such call
 	lost  atomic.Pointer[LostError]
-	there atomic.Pointer[presence] // of now, or the last one
+	there atomic.Pointer[presence] // the current one, or the last one while lost
 }
 
-// presence is a time in which the dependency is not lost.
+// presence is a period in which the dependency is not lost.
 type presence struct {
 	context.Context //nolint:containedctx // ends when the dependency is lost
 
 	end context.CancelFunc
 }
 
-// NewDependency returns a dependency that answers.
+// NewDependency returns a Dependency that is not lost.
 func NewDependency(cfg DependencyConfig) *Dependency {
 	d := &Dependency{cfg: cfg, begun: time.Now()}
 	d.find()
@@ -80,7 +80,7 @@ func (d *Dependency) lose() {
 	d.cfg.End()
 }
 
-// Bind returns a context that ends with ctx and when the dependency is lost. The caller MUST call
+// Bind returns a context that ends when ctx ends or the dependency is lost. The caller MUST call
 // end.
 func (d *Dependency) Bind(ctx context.Context) (bound context.Context, end func()) {
 	bound, cancel := context.WithCancel(ctx)
@@ -91,14 +91,14 @@ func (d *Dependency) Bind(ctx context.Context) (bound context.Context, end func(
 	}
 }
 
-// Asked says that a call waits for an answer from now on.
+// Asked records that a call waits for an answer from now on.
 func (d *Dependency) Asked() {
 	if d.asked.Load() == 0 {
 		d.asked.CompareAndSwap(0, int64(max(time.Since(d.begun), 1)))
 	}
 }
 
-// Answered says that an answer has come.
+// Answered records that a call has got an answer.
 func (d *Dependency) Answered() {
 	if d.asked.Load() != 0 {
 		d.asked.Store(0)
@@ -113,7 +113,7 @@ func (d *Dependency) Lost() error {
 	return nil
 }
 
-// late returns for how long an answer has been missing.
+// late returns the time since the first call after the last answer, or 0 if there is no such call.
 func (d *Dependency) late() time.Duration {
 	asked := d.asked.Load()
 	if asked == 0 {
@@ -124,7 +124,7 @@ func (d *Dependency) late() time.Duration {
 
 // Run tries the dependency while an answer is late, until ctx ends.
 func (d *Dependency) Run(ctx context.Context) {
-	log := condition.New(d.cfg.Logger, "a dependency does not answer: what needs it is refused",
+	log := condition.New(d.cfg.Logger, "a dependency does not answer: calls that need it fail",
 		"the dependency answers again")
 	name := slog.String("dependency", d.cfg.What)
 	ticks := time.NewTicker(tryPause)
@@ -134,7 +134,7 @@ func (d *Dependency) Run(ctx context.Context) {
 			d.find()
 		}
 	}()
-	var failing time.Time // since when no try has had an answer; zero: the last one had
+	var failing time.Time // start of the first try without an answer; zero: none
 	for {
 		select {
 		case <-ctx.Done():
@@ -170,7 +170,7 @@ func (d *Dependency) Run(ctx context.Context) {
 	}
 }
 
-// errLateTry is the error of a try that has no other one.
+// errLateTry is the cause of the end of a try that took longer than tryTimeout.
 var errLateTry = errors.New("no answer in time")
 
 func (d *Dependency) try(ctx context.Context) error {

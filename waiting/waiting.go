@@ -18,11 +18,11 @@ const (
 	longestPause = time.Minute
 )
 
-// ErrNoAnswer is the reason of a wait without a known one.
+// ErrNoAnswer is the reason for a wait if no other reason is known.
 var ErrNoAnswer = errors.New("no answer yet")
 
-// Report receives what a call waits for, and why. It is called repeatedly during the wait. why is
-// nil when a reported wait has ended. It MUST NOT block.
+// Report receives what a call waits for, and why. It is called repeatedly during the wait. After a
+// reported wait has ended, it is called with a nil why. A Report MUST NOT block.
 type Report func(ctx context.Context, what string, why error)
 
 type reportKey struct{}
@@ -32,7 +32,7 @@ func WithReport(ctx context.Context, report Report) context.Context {
 	return context.WithValue(ctx, reportKey{}, report)
 }
 
-// LogTo returns a Report to a log.
+// LogTo returns a Report that writes to a log.
 func LogTo(logger *slog.Logger) Report {
 	return func(ctx context.Context, what string, why error) {
 		name := slog.String("dependency", what)
@@ -46,15 +46,15 @@ func LogTo(logger *slog.Logger) Report {
 	}
 }
 
-// Say reports at once what a call waits for, and why. A nil reason ends the wait.
+// Say reports at once what a call waits for, and why. A nil why means that the wait has ended.
 func Say(ctx context.Context, what string, why error) {
 	if report, ok := ctx.Value(reportKey{}).(Report); ok {
 		report(ctx, what, why)
 	}
 }
 
-// During calls do, and reports a wait for the dependency what if do takes longer than Patience. why
-// returns the reason; it may return nil, and may itself be nil.
+// During calls do. If do takes longer than Patience, During reports that the call waits for the
+// dependency what. why returns the reason. why may be nil, and may return nil.
 func During(
 	ctx context.Context, what string, why, do func(context.Context) error,
 ) error {

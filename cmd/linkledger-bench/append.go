@@ -20,8 +20,8 @@ import (
 const appendCallers = 64
 
 // appends measures appends of single events of 300 bytes, each durable in a stream of its own,
-// through the client that the service uses for all writes. The control answers the same calls of
-// the same client at once.
+// through the client that the service uses for all writes. The control is a server that answers the
+// same calls at once and stores nothing.
 func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
 	c, url, err := installation.StartStore(ctx, b.program, b.path("appended"))
 	if err != nil {

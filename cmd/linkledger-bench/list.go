@@ -57,7 +57,7 @@ func (b *bench) lists(
 	return results, nil
 }
 
-// selectPage reads the links before a number.
+// selectPage reads a page of links whose numbers are less than before, newest first.
 func selectPage(ctx context.Context, db *pgx.Conn, account string, before int) error {
 	const query = `SELECT * FROM linkledger.links
 WHERE account_id = $1 AND deleted_at IS NULL AND number < $2

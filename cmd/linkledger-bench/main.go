@@ -40,7 +40,7 @@ func (*controlCommand) Run(ctx context.Context, p *process) error {
 	return control.Serve(ctx, p.stdout)
 }
 
-// process is what a command gets from its process.
+// process has the outputs of a command.
 type process struct {
 	stdout io.Writer // results
 	stderr io.Writer // progress

@@ -23,7 +23,7 @@ type measureCommand struct {
 	Results  string `help:"${results}" placeholder:"FILE"`
 	Compare  string `help:"An older report, to show what has changed since." placeholder:"FILE"`
 	Folder   string `help:"${folder}" default:"." type:"path"`
-	Runs     int    `help:"Runs. The report has their medians." default:"3"`
+	Runs     int    `help:"Number of runs. The report has their medians." default:"3"`
 	Turns    int    `help:"Turns of the program and its control per run." default:"2"`
 	Links    int    `help:"Links of the account that is listed and rebuilt." default:"1000000"`
 	Accounts int    `help:"${accounts}" default:"1"`
@@ -156,8 +156,8 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	if r.Machine.Program, r.Machine.PostgreSQL, err = s.Versions(ctx); err != nil {
 		return err
 	}
-	// The rebuild is first, so that it has no links of other measurements. It also leaves tables
-	// for which PostgreSQL has statistics.
+	// The rebuild comes first, so that it has no links of other measurements. After it, PostgreSQL
+	// also has statistics for the tables.
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *installation.Service) ([]report.Result, error)

@@ -29,7 +29,7 @@ const (
 	outageLinks    = 100
 	// networkDelay is the delay to the event store in each direction.
 	networkDelay = 5 * time.Millisecond
-	// outageSlice is the interval of the checks of the spool while it drains.
+	// outageSlice is the time between two checks whether the spool has drained.
 	outageSlice = 100 * time.Millisecond
 	// drainTimeout bounds the drain after one outage.
 	drainTimeout = 10 * time.Minute
@@ -58,8 +58,8 @@ func (b *bench) startNode(ctx context.Context, store, database string) (*node, e
 }
 
 // outages measures how fast the clicks of an outage reach the event store afterwards, and how fast
-// redirects are meanwhile. The controls are bare appends of such clicks through the same network,
-// and the redirects before the outage.
+// redirects are meanwhile. The control for the clicks is bare appends of such clicks through the
+// same network. The control for the redirects is the redirects before the outage.
 func (b *bench) outages(
 	ctx context.Context, s *installation.Service,
 ) (_ []report.Result, err error) {
@@ -203,7 +203,7 @@ func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
 	return met.Figures(len(event.Clicks)), nil
 }
 
-// metric returns the value of a metric without labels of the node.
+// metric returns the value of a metric of the node. The metric has no labels.
 func (n *node) metric(ctx context.Context, name string) (float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.admin+"/metrics", nil)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// configCommand prints the flags of another command and reports what is wrong with them. It opens
-// nothing.
+// configCommand prints the flags of another command and reports what is wrong with them. It
+// connects to nothing and opens no data.
 type configCommand struct {
 	Command []string `arg:"" optional:"" help:"${checked_command}"`
 }
@@ -84,7 +84,7 @@ func settings(call *kong.Context) []operators.Setting {
 	return all
 }
 
-// shown returns a value as the command line takes it.
+// shown returns a value in the form that the command line takes, without secrets.
 func shown(value reflect.Value) string {
 	if list, ok := value.Interface().(config.Origins); ok && list.Valid() {
 		return string(list)

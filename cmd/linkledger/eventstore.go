@@ -28,8 +28,8 @@ type eventstoreCommand struct {
 // defaultEvents is the default folder of the log.
 const defaultEvents = "./data/events"
 
-// makeDefaultFolder makes the folder above a default one. Above others none is made: where a disk
-// is not mounted, its mount point is not filled.
+// makeDefaultFolder creates the parent of folder if folder is the default one. It creates no other
+// parent: if a disk is not mounted, the data must not be written to its mount point.
 func makeDefaultFolder(folder, byDefault string) error {
 	if folder != byDefault {
 		return nil

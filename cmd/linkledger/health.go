@@ -15,7 +15,7 @@ type healthCommand struct {
 	Live        bool   `help:"Ask whether the process runs, not whether it is ready."`
 }
 
-// Run prints the state of the service. If it is not ready, the error has its answer.
+// Run prints the state of the service. If the service is not ready, the error contains its answer.
 func (c *healthCommand) Run(ctx context.Context, p *command.Process) error {
 	if err := config.Validate(c); err != nil {
 		return err

@@ -39,7 +39,7 @@ var helpTexts = config.HelpTexts{
 
 	// eventstoreCommand.
 	"copy_command": "Copy the log into another event store, such as an EventStoreDB cluster. A " +
-		"repeated call continues.",
+		"repeated call continues the copy.",
 	"prepare_command": "Grant a user of EventStoreDB the rights that the service needs, and " +
 		"print what changed.",
 
@@ -47,7 +47,7 @@ var helpTexts = config.HelpTexts{
 	"health": "Address of /health/live. By default none.",
 	"tls_certificate": "Certificate chain in PEM. With it clients must use TLS. It is read again " +
 		"when it changes.",
-	"password": "Password of that user. Give it in the environment or as a file.",
+	"password": "Password of --user. Give it in the environment or as a file.",
 	"insecure": "Allow other machines to connect without a password. All who reach the address " +
 		"can read and write all events.",
 
@@ -63,19 +63,20 @@ var helpTexts = config.HelpTexts{
 	// backupCommand and restoreCommand.
 	"backup_command": "Back up an installation on the embedded event store while it runs: the " +
 		"log, the keys, and a manifest that says to which log and version they belong.",
-	"backup_folder": "Folder of the backups. It is made if it is missing, but none above it.",
+	"backup_folder": "Folder of the backups. It is made if it is missing. Its parent folder must " +
+		"exist.",
 	"backup_events": "Folder of the embedded event store, which is on this machine. By default " +
 		"the one that dev uses on --data.",
 	"serve_backup_events": "Folder of the embedded event store, on this machine, for --backup.",
 	"restore_command": "Restore a backup to a new data folder of dev, or to a new folder of the " +
 		"event store and an empty database.",
 	"restore_folder": "A backup, or a folder of backups: its newest one is restored.",
-	"restore_events": "New folder of the embedded event store, for serve. By default the new " +
-		"data folder of dev is --data.",
+	"restore_events": "New folder of the embedded event store, for an installation that serve " +
+		"runs. By default the backup is restored for dev, to the new data folder --data.",
 
 	// eventstoreBackup.
-	"backup_to": "Folder of the copy, on which a store can run. An earlier backup of the same " +
-		"log there is replaced, and only what is new is read.",
+	"backup_to": "Folder of the copy. An event store can run on it. If the folder has an earlier " +
+		"backup of the same log, the backup is replaced, and only what is new is read.",
 
 	// storeFolder.
 	"store_folder": "Data folder of the event store. With linkledger dev it is the folder events " +

@@ -33,7 +33,7 @@ func main() { os.Exit(runProcess()) }
 func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends a command that is no service
+	context.AfterFunc(ctx, stop) // a second signal ends the process, unless it is a service
 	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr)
 	if err != nil {
 		printError(os.Stderr, err)
@@ -42,7 +42,8 @@ func runProcess() int {
 	return 0
 }
 
-// printError prints the error with which the program ends. Errors have texts of servers and logs.
+// printError prints the error with which the program ends. It escapes the error, because errors may
+// quote texts of servers and logs.
 func printError(stderr io.Writer, err error) {
 	_, _ = io.WriteString(stderr, "linkledger: "+console.Error(err)+"\n") // fails if closed
 }
@@ -102,7 +103,8 @@ func run(
 	return call.Run(p)
 }
 
-// lookup returns the function that os.Getenv is for an environment of os.Environ.
+// lookup returns a function that is like os.Getenv, but reads environ, which has the form of
+// os.Environ.
 func lookup(environ []string) func(string) string {
 	values := make(map[string]string, len(environ))
 	for _, variable := range environ {
@@ -120,7 +122,8 @@ func (*devCommand) serves()      {}
 func (*serveCommand) serves()    {}
 func (*eventstoreServe) serves() {}
 
-// outlast makes the process go on when its outputs cannot be written. flush writes what is queued.
+// outlast makes the process continue when its outputs cannot be written. flush writes what is
+// queued.
 func outlast(p *command.Process, stdout, stderr io.Writer) (flush func()) {
 	out, log := daemon.NewOutput(stdout), daemon.NewOutput(stderr)
 	p.Console = console.New(out, log)
@@ -135,9 +138,9 @@ func newParser(cli *commandLine, p *command.Process) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("linkledger"),
 		kong.Description("A URL shortener whose database is its history. Every flag can also be "+
-			"given in the environment, as LINKLEDGER_ and the flag's name in capitals: "+
-			"LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL; or in a file that LINKLEDGER_LISTEN_FILE "+
-			"names."),
+			"set in the environment, by LINKLEDGER_ and the flag's name in capitals: --log-level "+
+			"by LINKLEDGER_LOG_LEVEL. The value can also be in a file: LINKLEDGER_LOG_LEVEL_FILE "+
+			"names the file for --log-level."),
 		kong.Vars{"version": version}, config.Placeholders, allHelpTexts().Option(),
 		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),

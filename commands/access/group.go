@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// GroupRole is what the members of a group of the issuer are here.
+// GroupRole is the role that all members of one of the issuer's groups have here. The issuer is the
+// server that signs people in.
 type GroupRole struct {
 	Group    string
-	Account  string // user name of the account in which they have the role; empty: none
+	Account  string // user name of the account in which the members have the role; empty: none
 	Role     Role
-	Operator bool // they are operators of the installation
+	Operator bool // the members are operators of the installation
 }
 
-// GroupNames returns the groups that have roles.
+// GroupNames returns the names of the groups that have roles, each once.
 func GroupNames(of []GroupRole) []string {
 	var names []string
 	for _, role := range of {
@@ -25,7 +26,7 @@ func GroupNames(of []GroupRole) []string {
 	return names
 }
 
-// operator stands for an account and a role in the text of a GroupRole.
+// operator takes the place of ACCOUNT:ROLE in the text of a GroupRole.
 const operator = "operator"
 
 // ParseGroupRoles reads roles of groups in the form
@@ -54,7 +55,7 @@ func ParseGroupRoles(text string) ([]GroupRole, error) {
 		var err error
 		if of.Role, err = CheckedRole(strings.TrimSpace(role)); err != nil || account == "" {
 			return nil, fmt.Errorf(
-				"%q: give GROUP=ACCOUNT:ROLE with a role of owner, editor, viewer and auditor, "+
+				"%q: give GROUP=ACCOUNT:ROLE where ROLE is owner, editor, viewer or auditor, "+
 					"or GROUP=operator", entry,
 			)
 		}

@@ -1,6 +1,6 @@
 package access
 
-// What is made of a new API key: a secret for its holder, and an id and a hash for the log.
+// This file makes API keys. The holder gets the secret, and the log gets an id and a hash.
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewKey is a new API key: the caller sees the secret once, the log keeps its id and hash.
+// NewKey is a new API key. The caller sees the secret once. The log keeps only the id and the hash.
 type NewKey struct {
 	ID, Secret, Hash string
 }
@@ -29,18 +29,18 @@ func MakeKey(command uuid.UUID) NewKey {
 	return NewKey{ID: hex.EncodeToString(id[:6]), Secret: secret, Hash: HashKey(secret)}
 }
 
-// HashKey returns what is stored of the secret of an API key. It needs no salt and no slow hash:
-// secrets are 32 random bytes, which are beyond guessing.
+// HashKey returns the hash of the secret of an API key, which is stored instead of the secret. The
+// hash has no salt and is not slow, because a secret is 32 random bytes, which nobody can guess.
 func HashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// noKeyHash stands for the stored hash where there is none. It is the hash of no known key.
+// noKeyHash takes the place of a missing stored hash. No known key has this hash.
 var noKeyHash = strings.Repeat("0", hex.EncodedLen(sha256.Size))
 
-// SameKey reports whether the hash of an API key is the stored one. It takes the same time in each
-// case, also if stored is empty.
+// SameKey reports whether the hash of an API key equals the stored hash. It takes the same time for
+// each result, even if stored is empty.
 func SameKey(hash, stored string) bool {
 	return subtle.ConstantTimeCompare([]byte(hash), []byte(cmp.Or(stored, noKeyHash))) == 1
 }

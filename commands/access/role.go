@@ -13,7 +13,7 @@ const (
 	Owner  Role = "owner"  // may do everything
 	Editor Role = "editor" // changes links and tags
 	Viewer Role = "viewer" // reads links and clicks
-	// Auditor reads everything, with the history.
+	// Auditor reads everything, including the history.
 	Auditor Role = "auditor"
 )
 
@@ -30,8 +30,8 @@ var scopesOfRoles = map[Role]Scopes{
 	Auditor: LinksRead | StatsRead | HistoryRead | KeysRead | MembersRead,
 }
 
-// Terms returns the terms of a key that may do what the role may. A role that this version does not
-// know may do nothing.
+// Terms returns the terms of an API key that has the rights of the role. A role that this version
+// does not know may do nothing.
 func (r Role) Terms() events.KeyTerms {
 	if r == Owner {
 		return events.KeyTerms{}

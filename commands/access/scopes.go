@@ -1,5 +1,5 @@
-// Package access says what a caller may do: the scopes of API keys, from where and until when a key
-// works, and which keys a key may make. It decides on values alone.
+// Package access decides what a caller may do: the scopes of API keys, from where and until when a
+// key works, and which keys a key may make. Its results depend on the arguments alone.
 package access
 
 import "math/bits"
@@ -32,11 +32,12 @@ var names = []string{
 	"history:read", "keys", "members", "keys:read", "members:read",
 }
 
-// implied are the kinds of calls that come with others: who changes keys also lists them.
+// implied has the kinds of calls that another kind includes. A caller who may change keys or
+// members may also list them.
 var implied = map[Scopes]Scopes{Keys: KeysRead, Members: MembersRead}
 
-// ScopesOf returns the set that names of stored terms stand for. No name at all stands for All.
-// Names that this version does not know allow nothing.
+// ScopesOf returns the set for the names in stored terms. An empty list means All. A name that this
+// version does not know allows nothing.
 func ScopesOf(stored []string) Scopes {
 	if len(stored) == 0 {
 		return All

@@ -12,7 +12,7 @@ import (
 	"linkledger/tagexpr"
 )
 
-// Bounds of the terms of a key.
+// Limits of the terms of a key.
 const (
 	MaxName     = 100 // code points
 	MaxNetworks = 50
@@ -42,8 +42,9 @@ func Checked(terms events.KeyTerms) (events.KeyTerms, error) {
 	return terms, domain.CheckDate(terms.Expires)
 }
 
-// Bound returns the expression of the links that a key sees. It refuses with InvalidValue: commands
-// have to decide whether a link matches, and do not know its clicks.
+// Bound parses the tag expression of a key. The key sees only links that match the expression.
+// Bound refuses with InvalidValue an expression that cannot be parsed or that depends on clicks:
+// commands check whether a link matches, and do not know its clicks.
 func Bound(tags string) (*tagexpr.Expr, error) {
 	expr, err := tagexpr.Parse(tags)
 	if err != nil {
@@ -96,7 +97,7 @@ func checkedNetworks(list []string) ([]string, error) {
 	return slices.Compact(networks), nil
 }
 
-// parseNetwork parses a network, or an address that stands for itself.
+// parseNetwork parses a network. A single address is a network of its own.
 func parseNetwork(text string) (netip.Prefix, bool) {
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return network.Masked(), !network.Addr().Is4In6()
@@ -122,15 +123,17 @@ func AllowFrom(networks []string, address string) bool {
 	})
 }
 
-// Over reports whether the last day of a key, YYYY-MM-DD in UTC, is over. Empty: never.
+// Over reports whether the last day of a key, YYYY-MM-DD in UTC, is over. If lastDay is empty, the
+// key has no last day.
 func Over(lastDay string, now time.Time) bool {
 	return lastDay != "" && lastDay < now.UTC().Format(time.DateOnly)
 }
 
-// Within reports whether a key with some terms can do nothing that a key with other terms cannot.
+// Within reports whether a key with the terms has no rights that a key with the other terms lacks.
 func Within(terms, other events.KeyTerms) bool {
 	return ScopesOf(other.Scopes).Have(ScopesOf(terms.Scopes)) &&
-		(len(terms.Scopes) > 0 || len(other.Scopes) == 0) && // later versions have more scopes
+		// An empty list also means the scopes of later versions.
+		(len(terms.Scopes) > 0 || len(other.Scopes) == 0) &&
 		(other.Tags == "" || terms.Tags == other.Tags) &&
 		networksWithin(terms.Networks, other.Networks) &&
 		(other.Expires == "" || terms.Expires != "" && terms.Expires <= other.Expires)
@@ -171,8 +174,9 @@ type TermsChange struct {
 	Expires  *string
 }
 
-// Apply returns the terms with the change, without what no event takes now of the former ones. A
-// former version may have stored it, and a change of other terms MUST NOT fail for it.
+// Apply returns the terms with the change. In the former name and tags, it replaces characters that
+// an event may no longer have. A former version may have stored such characters, and they MUST NOT
+// make a change of other terms fail.
 func (c TermsChange) Apply(terms events.KeyTerms) events.KeyTerms {
 	terms.Name, terms.Tags = events.CleanText(terms.Name), events.CleanText(terms.Tags)
 	set(&terms.Name, c.Name)

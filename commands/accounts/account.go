@@ -20,10 +20,10 @@ type Account struct {
 	Keys           []Key    // in the order in which they were added, also the revoked ones
 	Members        []Member // also of an erased account, where they may do nothing
 	Active         bool
-	ExpirationDate string // YYYY-MM-DD, the last day of its use, UTC; empty: never
+	ExpirationDate string // YYYY-MM-DD in UTC, the last day on which it works; empty: none
 	Erased         bool   // its notes are deleted, and it cannot be used
 
-	unsure bool // whether it is active, because events that cannot be decoded may say otherwise
+	unsure bool // Active may be wrong, because an event that cannot be decoded may change it
 }
 
 func fold(history []events.Event) Account {
@@ -72,7 +72,7 @@ func fold(history []events.Event) Account {
 // Change is a change of an account. Nil fields change nothing.
 type Change struct {
 	Plan           *string
-	ExpirationDate *string // YYYY-MM-DD, the last day of its use, UTC; empty: never
+	ExpirationDate *string // YYYY-MM-DD in UTC, the last day on which it works; empty: none
 }
 
 func (a Account) edit(edit Change, at time.Time) []events.Event {

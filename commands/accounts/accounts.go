@@ -21,12 +21,12 @@ type Accounts struct {
 	keys    streams.SealingKeys // nil: no note is sealed
 
 	whole loader
-	// ending leaves out events that cannot be decoded. It is for commands that only end rights:
-	// they MUST NOT depend on what these events say.
+	// ending skips events that cannot be decoded. It is for commands that only end rights, which
+	// MUST work whatever these events say.
 	ending loader
 }
 
-// New returns Accounts. keys encrypt the sealed notes; if nil, no account can be erased.
+// New returns Accounts. keys encrypt the notes. If keys is nil, no account can be erased.
 func New(streams *streams.Streams, keys streams.SealingKeys) *Accounts {
 	return &Accounts{
 		streams: streams, keys: keys, whole: streams.Load, ending: streams.LoadReadable,
@@ -63,7 +63,7 @@ func (s *Accounts) Open(
 		Account: id, Username: username, Plan: plan, KeyID: key.ID, KeyHash: key.Hash,
 		At: s.streams.Now(),
 	}
-	r.Command = uuid.New() // each try has a key of its own, so none may pass for another
+	r.Command = uuid.New() // each call makes another key, so none is a repeat of another
 	appended, err := s.streams.Append(ctx, r, events.StreamAccount+id, eventstore.NoStream, opened)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
 		return Outcome{}, taken
@@ -129,7 +129,7 @@ func Load(ctx context.Context, streams *streams.Streams, account string) (Accoun
 	return fold(loaded.Events), err
 }
 
-// LoadSealed is Load without what is sealed, so it needs no keys.
+// LoadSealed is Load without the decryption of personal data, so it needs no keys.
 func LoadSealed(ctx context.Context, streams *streams.Streams, account string) (Account, error) {
 	loaded, err := streams.LoadSealed(ctx, events.StreamAccount+account)
 	return fold(loaded.Events), err

@@ -33,8 +33,8 @@ func (a *Account) caller(r domain.Request) (events.KeyTerms, error) {
 	return events.KeyTerms{}, domain.Refuse(domain.AccessDenied, "The call has no caller")
 }
 
-// mayCall refuses with AccessDenied if the caller lacks a scope by now. It returns what the caller
-// may do.
+// mayCall returns what the caller may do now. It refuses with AccessDenied if the caller lacks a
+// needed scope.
 func (a *Account) mayCall(r domain.Request, needed access.Scopes) (events.KeyTerms, error) {
 	own, err := a.caller(r)
 	if err == nil && !access.ScopesOf(own.Scopes).Have(needed) {
@@ -43,8 +43,8 @@ func (a *Account) mayCall(r domain.Request, needed access.Scopes) (events.KeyTer
 	return own, err
 }
 
-// mayGrant refuses with AccessDenied as mayCall does, and if the caller may do less than someone
-// with the terms.
+// mayGrant refuses as mayCall does. It also refuses with AccessDenied if the terms include a right
+// that the caller lacks.
 func (a *Account) mayGrant(r domain.Request, needed access.Scopes, terms events.KeyTerms) error {
 	own, err := a.mayCall(r, needed)
 	if err != nil || access.Within(terms, own) {

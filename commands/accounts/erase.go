@@ -14,9 +14,9 @@ var ErrNothingSealed = errors.New(
 	"notes are not encrypted here, so nothing can be erased: give the master key",
 )
 
-// Erase erases an account for ever and deletes the key of its notes. Its links stay. If it is
-// interrupted in between, a repeat deletes the key. It refuses with AccountNotFound and fails with
-// ErrNothingSealed.
+// Erase erases an account forever and deletes the key of its notes. The links stay. If Erase is
+// interrupted before it deletes the key, a repeat deletes the key. Erase refuses with
+// AccountNotFound. Without keys, it fails with ErrNothingSealed.
 func (s *Accounts) Erase(ctx context.Context, r domain.Request, username string) (Outcome, error) {
 	if s.keys == nil {
 		return Outcome{}, ErrNothingSealed

@@ -14,21 +14,22 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// The bound of a key may exclude the links of a tag, which it names by the label. If the tag were
-// renamed or deleted, the key would see these links. So the tag keeps its label as long as the key
-// works. The key is in the stream of the account and the tag is in another stream, so each command
-// checks the other stream:
+// The bound of a key may exclude the links of a tag. The bound names the tag by its label. If the
+// tag were renamed or deleted, the key would see these links. So the tag keeps its label as long as
+// the key works. The key is in the stream of the account and the tag is in another stream, so each
+// command checks the other stream:
 //
 //   - A command that renames or deletes a tag reads the tags, then checks that no key excludes the
 //     label, then appends at the revision of the tags that it has read.
-//   - A command that adds a key then rewrites the excluded tags unchanged. If another command
-//     renames a tag at the same time, either the rewrite misses the label and the key is withheld,
-//     or the renaming finds another revision, reads again, and finds the key.
+//   - A command that adds or changes a key rewrites the excluded tags unchanged afterward. If
+//     another command renames a tag at the same time, one of two things happens. Either the rewrite
+//     does not find the label: the command then fails, and revokes the key if it has added one. Or
+//     the renaming finds another revision, reads again, and finds the key.
 //
-// If no tag has the excluded label all the same, as in older logs, the bound matches nothing.
+// If no tag has the excluded label nevertheless, as in older logs, the bound matches nothing.
 
 // MayLose refuses with AccessDenied to rename or delete the tag with a label if a working key
-// excludes the label. It names the keys to callers who may list keys.
+// excludes the label. The error names the keys if the caller may list keys.
 func (a *Account) MayLose(r domain.Request, label string) error {
 	var names []string
 	for _, key := range a.Keys {
@@ -42,12 +43,13 @@ func (a *Account) MayLose(r domain.Request, label string) error {
 		which = strings.Join(names, ", ")
 	}
 	return domain.Refuse(
-		domain.AccessDenied, "Keys leave out the links of the tag %q, and would see them then: "+
-			"first revoke or change the keys %s", label, which,
+		domain.AccessDenied, "Keys exclude the links of the tag %q and would see them after this "+
+			"change: first revoke or change the keys %s", label, which,
 	)
 }
 
-// excluding returns id and name of the key if it works and excludes a label.
+// excluding returns the id and the name of the key if the key works and excludes a label. Otherwise
+// it returns nil.
 func (k *Key) excluding(label string) []string {
 	if !k.RevokedAt.IsZero() || !slices.ContainsFunc(
 		access.Excluded(k.KeyTerms, events.KeyTerms{}), func(other string) bool {
@@ -59,8 +61,9 @@ func (k *Key) excluding(label string) []string {
 	return []string{strings.TrimSpace(k.ID + " " + k.Name)}
 }
 
-// needTags refuses with InvalidValue unless there are tags with the labels. It returns them.
-// Without labels it reads nothing: keys that exclude no tag do not depend on the tags.
+// needTags returns the tags with the labels, and the stream that has them. It refuses with
+// InvalidValue if a label has no tag. If labels is empty, it reads nothing, because keys that
+// exclude no tag do not depend on the tags.
 func needTags(
 	ctx context.Context, of *streams.Streams, account string, labels []string,
 ) ([]domain.Tag, streams.History, error) {
@@ -85,8 +88,8 @@ func needTags(
 	return found, loaded, nil
 }
 
-// holdTags rewrites tags unchanged, so that concurrent commands that rename or delete them look at
-// the keys again. It refuses as needTags does.
+// holdTags rewrites tags unchanged. So a concurrent command that renames or deletes one of the tags
+// finds another revision, and checks the keys again. It refuses as needTags does.
 func (s *Accounts) holdTags(
 	ctx context.Context, r domain.Request, account string, labels []string,
 ) error {

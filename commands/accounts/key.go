@@ -8,8 +8,8 @@ import (
 	"linkledger/events"
 )
 
-// MaxKeys is the most API keys of an account, without the revoked ones. A login compares a key with
-// each of them.
+// MaxKeys is the maximum number of API keys of an account, without the revoked keys. A login
+// compares the given key with each of them.
 const MaxKeys = 100
 
 // Key is an API key of an account.
@@ -20,8 +20,9 @@ type Key struct {
 	Hash      string // as access.HashKey returns it
 	AddedAt   time.Time
 	RevokedAt time.Time // zero: it is not revoked
-	// Maker is the id of the person who added the key, also by way of other keys. It is empty if an
-	// operator did, or the key with which the account was opened.
+	// Maker is the id of the person who added the key, directly or with a key that the person made.
+	// It is empty if no person is known: an operator who has not signed in added the key, or it is
+	// the first key of the account, or it was added with a key without a maker.
 	Maker string
 }
 
@@ -41,7 +42,8 @@ func (a *Account) key(id string) *Key {
 	return nil
 }
 
-// KeyName returns the name of a key, also of a revoked one. It is empty if there is none.
+// KeyName returns the name of a key, also of a revoked one. The name is empty if there is no such
+// key.
 func (a *Account) KeyName(id string) string {
 	if k := a.key(id); k != nil {
 		return k.Name
@@ -63,8 +65,8 @@ func ErrNoKey(id string) error {
 	return domain.Refuse(domain.KeyNotFound, "There is no key %q", id)
 }
 
-// addNewKey decides that a key is added. It decides nothing if the account has a key with that id:
-// the id derives from the command, so an earlier attempt has added it.
+// addNewKey returns the event that adds a key. If the account already has a key with that id, it
+// returns no event: the id derives from the command, so an earlier attempt has added the key.
 func (a *Account) addNewKey(
 	r domain.Request, key access.NewKey, terms events.KeyTerms, at time.Time,
 ) ([]events.Event, error) {

@@ -36,7 +36,7 @@ func (s *Accounts) AddKey(
 		return KeyOutcome{}, err
 	}
 	key := access.MakeKey(r.Command)
-	// Two calls of one command make two keys, so neither may pass for the other.
+	// Two calls of one command make two different keys, so neither call is a repeat of the other.
 	r.Command = uuid.NewSHA1(r.Command, []byte(key.Hash))
 	outcome, err := s.changeByID(ctx, r, s.whole, account, func(a Account) ([]events.Event, error) {
 		if a.ID == "" || a.Erased {
@@ -47,7 +47,7 @@ func (s *Accounts) AddKey(
 	if err != nil {
 		return KeyOutcome{}, err
 	}
-	ctx = permit.Without(ctx)                                    // for what completes the addition
+	ctx = permit.Without(ctx)                                    // to complete the addition
 	if err := s.holdTags(ctx, r, account, leftOut); err != nil { // the key is withheld
 		r.Command, r.Repeated = uuid.New(), false
 		_, revoking := s.RevokeKey(ctx, r, account, key.ID)
@@ -92,14 +92,16 @@ func (s *Accounts) ChangeKey(
 		}, nil
 	}
 	outcome, err := s.changeKey(ctx, r, s.whole, account, id, decide)
-	if err == nil { // else the bound of the key matches nothing
-		// The change may have taken rights from its own caller.
+	if err == nil {
+		// The change may have taken rights from its own caller, so holdTags runs without a permit.
 		err = s.holdTags(permit.Without(ctx), r, account, leftOut)
 	}
+	// After an error, the key may be changed but its tags not held. If a tag then loses its label,
+	// the bound of the key matches nothing.
 	return outcome, err
 }
 
-// RevokeKey ends an API key for ever. A caller can only revoke a key that may do no more than the
+// RevokeKey ends an API key forever. A caller can only revoke a key that may do no more than the
 // caller. It refuses with KeyNotFound and AccessDenied.
 func (s *Accounts) RevokeKey(
 	ctx context.Context, r domain.Request, account, id string,

@@ -1,6 +1,7 @@
 package accounts
 
-// Who made a key: what a person may not do for themselves, their keys may not do either.
+// This file finds the person who made a key. What persons may not do for themselves, their keys may
+// not do for them either.
 
 import (
 	"encoding/json"
@@ -28,8 +29,8 @@ func (a *Account) nameMakers(loaded streams.History) {
 	}
 }
 
-// person returns the person behind a call: the caller, or who made the key of the call. It is empty
-// for operators and for keys that no person made.
+// person returns the id of the person behind a call: the person who calls, or the person who made
+// the key of the call. The id is empty if no person is known.
 func (a *Account) person(r domain.Request) string {
 	if r.Operator {
 		return r.User

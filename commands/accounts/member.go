@@ -9,14 +9,15 @@ import (
 	"linkledger/events"
 )
 
-// MaxMembers is the most members of an account.
+// MaxMembers is the maximum number of members of an account.
 const MaxMembers = 1000
 
 // Member is a person with a role in an account.
 type Member struct {
 	User string // id
 	Role access.Role
-	// Group is the group of the issuer that gives the person the role; empty: someone gave it.
+	// Group is the issuer's group that gives the person the role. It is empty if a caller gave the
+	// role directly.
 	Group string
 }
 
@@ -42,8 +43,8 @@ func (a *Account) removeMember(user string) {
 	a.Members = slices.DeleteFunc(a.Members, func(m Member) bool { return m.User == user })
 }
 
-// set decides that a person gets a role. It refuses with InvalidValue if the account has too many
-// members.
+// set returns the event that gives a person a role. It refuses with InvalidValue if the account has
+// too many members.
 func (a *Account) set(m Member, at time.Time) ([]events.Event, error) {
 	if a.member(m.User) == nil && len(a.Members) >= MaxMembers {
 		return nil, domain.Refuse(

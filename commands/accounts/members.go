@@ -11,9 +11,9 @@ import (
 
 // SetMember gives a person a role in an account. The person MUST exist. A caller can only give a
 // role that may do no more than the caller, and only change a member who may do no more. A person
-// who has no role, or has it by a group, cannot give themselves a role that stays, and neither can
-// a key that they made: only another caller can give it. SetMember refuses with InvalidValue,
-// AccessDenied and AccountGone.
+// who has no role, or has a role through a group, cannot give themselves a direct role, not even
+// with a key that they made: another caller must give it. An operator without a role is excepted.
+// SetMember refuses with InvalidValue, AccessDenied and AccountGone.
 func (s *Accounts) SetMember(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (eventstore.Position, error) {
@@ -30,7 +30,8 @@ func (s *Accounts) SetMember(
 				return nil, err
 			}
 		}
-		// A person who calls is a member: one without a role has left, and calls by a key.
+		// A person who calls without a key is a member or an operator. So a person who is neither
+		// has left the account, and calls with a key that they made.
 		given := known != nil && known.Group == "" || known == nil && r.Operator
 		if a.person(r) == m.User && !given {
 			return nil, errOwnRole
@@ -41,8 +42,9 @@ func (s *Accounts) SetMember(
 }
 
 var errOwnRole = domain.Refuse(
-	domain.AccessDenied, "A person who has no role in the account, or has it by a group, cannot "+
-		"take one that stays, also not by a key that they made: another owner can give it",
+	domain.AccessDenied, "A person who has no role in the account, or has one through a group, "+
+		"cannot give themselves a direct role, not even with a key that they made: ask another "+
+		"owner",
 )
 
 // RemoveMember ends the membership of a person in an account. A caller can only remove a member who

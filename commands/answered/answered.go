@@ -1,5 +1,6 @@
 // Package answered finds the link of a hash in the log when the read models cannot answer a visitor
-// or an owner: a link is in the log before its creation is answered. It writes nothing.
+// or an owner. The log has each link whose creation was answered, because the link is appended
+// before the answer. The package writes nothing.
 package answered
 
 import (
@@ -24,10 +25,11 @@ const (
 	// maxMisses is how many look-ups in a second may find no link that works, so that clients that
 	// guess hashes cost the event store little.
 	maxMisses = 1000
-	// waitTimeout bounds how long a look-up waits for its turn, and lookUpTimeout the look-up.
+	// waitTimeout bounds how long a look-up waits for its turn. lookUpTimeout bounds the look-up
+	// itself.
 	waitTimeout   = time.Second
 	lookUpTimeout = 2 * time.Second
-	// maxClaimants is how many of the last links that claimed a hash are looked at.
+	// maxClaimants is how many links that claimed a hash are read, the last claims first.
 	maxClaimants = 8
 )
 
@@ -42,7 +44,7 @@ var (
 type Link struct {
 	domain.Link
 
-	Owner accounts.Account // without an id if the log does not have it
+	Owner accounts.Account // only of a live link; without an id if the log lacks the account
 }
 
 // Links finds links in the log. It is safe for concurrent use.
@@ -61,9 +63,10 @@ func New(streams *streams.Streams) *Links {
 }
 
 // Find returns the live link that has the hash, of any account. If there is none, it returns the
-// one that had the hash and was deleted last, or else ErrNone. It fails with ErrBusy, or with the
-// error of the event store; then nothing is known of the hash. So it does with an
-// *eventstore.DecodeError if the link has an event that cannot be decoded.
+// link that had the hash and was deleted last. If there is none of these either, it returns
+// ErrNone. After any other error, nothing is known of the hash: ErrBusy, an error of the event
+// store, or an *eventstore.DecodeError if an event of the link, of its account or of the claims
+// cannot be decoded.
 func (l *Links) Find(ctx context.Context, hash string) (Link, error) {
 	end, err := l.begin(ctx)
 	if err != nil {
@@ -74,7 +77,7 @@ func (l *Links) Find(ctx context.Context, hash string) (Link, error) {
 	defer cancel()
 	link, err := l.find(ctx, hash)
 	if err != nil || !link.Live() {
-		l.misses.Reserve() // later look-ups wait for it
+		l.misses.Reserve() // counts a miss, for which later look-ups wait
 	}
 	return link, err
 }

@@ -14,11 +14,11 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// AsOfQuery asks which link lived under a hash at a time.
+// AsOfQuery asks which link had a hash at a time.
 type AsOfQuery struct {
 	Hash    string
-	Time    time.Time // by the event store's clock, as of Entry
-	Account string    // as of HistoryQuery
+	Time    time.Time // by the event store's clock, see Entry.Time
+	Account string    // see HistoryQuery.Account
 }
 
 // AsOf is a link as it was at a time.
@@ -29,9 +29,9 @@ type AsOf struct {
 	Until  time.Time // time of the next change; zero: none
 }
 
-// LinkAsOf returns the link that lived under a hash at a time, from its stream. It refuses with
-// InvalidHash, and with URLNotFound if no link did; the details name the last link that had the
-// hash, if there is one.
+// LinkAsOf returns the link that had a hash at a time, as its stream says. It refuses with
+// InvalidHash, and with URLNotFound if no link had the hash then. If a link had it before, the
+// error says when that link was deleted or to which hash it moved.
 func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 	if !hashes.Valid(q.Hash) {
 		return AsOf{}, domain.Refuse(
@@ -43,7 +43,7 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 		return AsOf{}, err
 	}
 	if err != nil && (q.Account == "" || len(hashes.Claimants(claims.Events, q.Account)) > 0) {
-		return AsOf{}, err // as History
+		return AsOf{}, err // for the reason given in History
 	}
 	gone := domain.Refuse(domain.URLNotFound, "No URL had lived under the hash %q by then", q.Hash)
 	owners := make(map[string]owner)
@@ -54,7 +54,7 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 		}
 	}
 	links := hashes.LastClaimants(byThen, q.Account)
-	// The last link that claimed the hash by then shows where the hash went.
+	// The last link that had the hash by then says what became of the hash.
 	for _, link := range slices.Backward(links) {
 		all, err := a.linkEvents(ctx, link, owners)
 		if err != nil {
@@ -85,7 +85,8 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 	return AsOf{}, gone
 }
 
-// asOf folds the events of a link and of its tags, in the order of the log, up to a state.
+// asOf folds the events of a link and of its tags, in the order of the log, and returns the state
+// at a time.
 func asOf(ctx context.Context, all []streams.RecordedEvent, at time.Time) (AsOf, error) {
 	var state AsOf
 	fold, kept := newLinkFold(), true

@@ -9,12 +9,12 @@ import (
 
 // FieldChange is one field of a link's record that an event changed.
 type FieldChange struct {
-	// Field is the record's name for it: hash, long_url, note, email_stats, ping, protected,
-	// archived, expiration_date, max_clicks, tags, or deleted; for a hash it is claimed_by, the id
-	// of a link.
+	// Field is the name of the field in the record: hash, long_url, note, email_stats, ping,
+	// protected, archived, expiration_date, max_clicks, tags, or deleted. For a claim or release of
+	// a hash, it is claimed_by, whose value is the id of a link.
 	Field string `json:"field"`
-	// Before and After are a string, a bool, an int64 or a []string. They are nil if there is no
-	// value: before a link was created, and for no expiration date.
+	// Before and After are a string, a bool, an int64 or a []string. nil means no value: the link
+	// did not exist yet, the link has no expiration date, or no link claims the hash.
 	Before any `json:"before"`
 	After  any `json:"after"`
 	// Erased is true for a note that was erased with its account. Before and After then hold a
@@ -84,9 +84,9 @@ func Value(setting any) any {
 	return setting
 }
 
-// Tenure is a time for which a link lived under a hash.
+// Tenure is a period in which a link had a hash.
 type Tenure struct {
 	Hash  string    `json:"hash"`
 	From  time.Time `json:"from"`
-	Until time.Time `json:"until,omitzero"` // zero: it still does
+	Until time.Time `json:"until,omitzero"` // zero: the link still has the hash
 }

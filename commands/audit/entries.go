@@ -7,9 +7,9 @@ import (
 	"linkledger/events"
 )
 
-// linkEntries folds the events of a link and of its tags. An event of a tag has an entry if it
-// changed the link's record. It returns the keys of all entries, and in full those for which wanted
-// returns true, because the labels of many tags are costly.
+// linkEntries folds the events of a link and of its tags. An event of a tag has an entry only if it
+// changed the link's record. linkEntries returns the keys of all entries. It returns an entry
+// itself only if include returns true for its key, because the labels of many tags are costly.
 func linkEntries(
 	ctx context.Context, link string, all []streams.RecordedEvent, reader string,
 	include func(entryKey) bool,

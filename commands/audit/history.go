@@ -12,15 +12,14 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// History is all events of a hash and of the links that ever lived under it, also under their other
-// hashes. Its JSON, including the JSON of its parts, is the output of the API and of the command
-// line.
+// History has all events of a hash and of the links that ever had it, including the time when these
+// links had other hashes. Its JSON, including the JSON of its parts, is the output of the API and
+// of the command line.
 type History struct {
 	Hash string `json:"hash"`
-	// Links are the links that lived under the hash, in the order of their first claims.
+	// Links are the links that had the hash, in the order of their first claims.
 	Links []LinkLife `json:"links"`
-	// MoreLinks counts the links before the first of Links that were left out, see
-	// HistoryQuery.MaxLinks.
+	// MoreLinks is how many earlier links Links leaves out because of HistoryQuery.MaxLinks.
 	MoreLinks int `json:"more_links"`
 	// Entries are the events in the order of HistoryQuery.NewestFirst. An event that changed
 	// several of the links has an entry for each.
@@ -54,7 +53,8 @@ type Entry struct {
 	Revision eventstore.Revision `json:"revision"`
 	ID       uuid.UUID           `json:"id"`
 	Type     string              `json:"type"`
-	// Time is the time at which the event store recorded the event, or a click was answered.
+	// Time is when the event store recorded the event. For a click, it is when the click was
+	// answered.
 	Time    time.Time `json:"time"`
 	Link    string    `json:"link"` // id of the link it is about
 	Actor   Actor     `json:"actor"`
@@ -69,9 +69,9 @@ type Actor struct {
 	Kind    ActorKind `json:"kind"`
 	Account string    `json:"account,omitempty"`  // its id
 	Key     string    `json:"key,omitempty"`      // id of the API key, never the key
-	KeyName string    `json:"key_name,omitempty"` // as the key is or was called last
-	// User is the id of the person who acted, or who signed in for it. UserName is their name, or
-	// their mail address if they have none, as their issuer gave it last.
+	KeyName string    `json:"key_name,omitempty"` // the present name of the key, or its last one
+	// User is the id of the person who acted, or who signed in for the call. UserName is the name
+	// of the person, or the mail address if the person has no name, as the issuer gave it last.
 	User     string `json:"user,omitempty"`
 	UserName string `json:"user_name,omitempty"`
 	// Via is the source of the change: api, cli or console.
@@ -88,7 +88,8 @@ type ActorKind string
 const (
 	ByAccount  ActorKind = "account"
 	ByOperator ActorKind = "operator" // of the service
-	// ByForeign is another account than the reader. Its other fields are empty.
+	// ByForeign is an account other than the one that asks. All other fields of the Actor are
+	// empty.
 	ByForeign ActorKind = "foreign"
 	ByVisitor ActorKind = "visitor" // who followed the link
 )
@@ -114,8 +115,8 @@ func byPosition(a, b eventstore.Position) int {
 	return 0
 }
 
-// entryOf returns the entry of an event. A reader other than an operator does not see the actors of
-// other accounts.
+// entryOf returns the entry of an event. reader is the id of the account that asks; empty: an
+// operator. An account does not see the actors of other accounts.
 func entryOf(s streams.RecordedEvent, link, reader string, changes []FieldChange) (Entry, error) {
 	var metadata events.Metadata
 	if len(s.Metadata) > 0 {

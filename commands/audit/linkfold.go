@@ -9,7 +9,7 @@ import (
 
 // linkFold folds the events of a link and of its tags, in the order of the log, and returns what
 // each of them changed in the link's record. The cost of an event does not depend on the number of
-// tags, unless both lists of labels are asked for.
+// tags, unless the caller asks for the changes and the event may change tags.
 type linkFold struct {
 	url      domain.Link
 	attached map[string]bool // ids of the link's tags
@@ -82,7 +82,7 @@ func (f *linkFold) apply(e events.Event) (retagged bool) {
 	return retagged
 }
 
-// tagLabels returns the labels of the link's tags. The list does not change later.
+// tagLabels returns the labels of the link's tags. Later events do not change the returned list.
 func (f *linkFold) tagLabels() []string {
 	if f.labels == nil {
 		f.labels = f.tags.Labels(f.url.Tags)

@@ -8,8 +8,9 @@ import (
 	"linkledger/events"
 )
 
-// LoggedHistory returns a history, and all streams that it is made of, from the log itself. It is
-// for a history that History fails on with ErrCut, and reads the whole log twice.
+// LoggedHistory returns a history, and the streams that it is made from. It does not read these
+// streams one by one, but the whole log, twice. It is for a query for which History fails with
+// ErrCut.
 func (a *Reader) LoggedHistory(
 	ctx context.Context, of HistoryQuery,
 ) (History, streams.Logged, error) {
@@ -29,7 +30,7 @@ func (a *Reader) LoggedHistory(
 			}
 		}
 	}
-	delete(wanted, events.StreamHash+of.Hash) // a link may live in it
+	delete(wanted, events.StreamHash+of.Hash) // it is read already; a link may live in it
 	if err := a.streams.ReadFromLog(ctx, wanted, streams); err != nil {
 		return History{}, nil, err
 	}

@@ -37,17 +37,18 @@ type HistoryQuery struct {
 	// Account is the id of the account that asks and sees its own links only. It is empty for an
 	// operator, who sees all.
 	Account string
-	// MaxLinks bounds the links: the last ones that claimed the hash. 0: all.
+	// MaxLinks bounds the number of links. The links that claimed the hash first are left out. 0:
+	// all.
 	MaxLinks int
 	// Offset and Limit choose the page of entries to return. Limit 0: all.
 	Offset, Limit int
-	// NewestFirst reverses the order of the entries, and so what Offset counts.
+	// NewestFirst puts the newest entries first. Offset then counts from the newest entry.
 	NewestFirst bool
 }
 
-// History returns the events of a hash and of the links that ever lived under it, from their
-// streams. It refuses with InvalidHash, and with URLNotFound if the hash was never claimed, or not
-// by the account.
+// History returns the events of a hash and of the links that ever had it, from their streams. It
+// refuses with InvalidHash, and with URLNotFound if the hash was never claimed, or not by the
+// account.
 func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) {
 	if !hashes.Valid(of.Hash) {
 		return History{}, domain.Refuse(

@@ -10,9 +10,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Replay calls visit for the entries of a history and, between them in the order of the log, for an
-// entry of each click on its links. It stops at the first error of visit. Clicks of all links share
-// streams, so it reads the whole log from the first entry on, one batch at a time.
+// Replay calls visit for each entry of a history and for each click on its links, in the order of
+// the log. It stops at the first error that visit returns. All links share the streams of clicks,
+// so Replay reads the log from the first entry to the end, one batch at a time.
 func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) error) error {
 	head, err := a.store.Head(ctx)
 	if err != nil {

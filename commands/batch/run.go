@@ -1,5 +1,4 @@
-// Package batch runs the items of one call concurrently, but in order if they compete. It knows
-// nothing about the items but their keys.
+// Package batch runs the items of one call concurrently. Items that share a key run in order.
 package batch
 
 import (

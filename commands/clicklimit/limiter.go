@@ -1,4 +1,4 @@
-// Package clicklimit keeps the limits of clicks exact over all nodes: a link with a limit of n
+// Package clicklimit keeps limits of clicks exactly, across all nodes: a link with a limit of n
 // clicks redirects n times.
 package clicklimit
 
@@ -16,12 +16,12 @@ import (
 // timeout bounds how long visitors of a link with a limit wait for the event store.
 const timeout = 2 * time.Second
 
-// Limiter keeps the clicks of a link with a limit within that limit, over all nodes. A visitor's
-// click is taken in the link's stream, at the stream's exact revision, before the redirect.
-// Visitors of one link that arrive during an append share the next one.
+// Limiter keeps the clicks of a link within the link's limit, across all nodes. Before a redirect,
+// it takes the visitor's click: it appends an event to a stream of the link, at the stream's exact
+// revision. Visitors of one link who arrive during an append share the next append.
 //
-// A click that was taken is used, also if the visitor leaves or the node stops before the redirect.
-// Limiter is safe for concurrent use.
+// A click that was taken counts as used, even if the visitor leaves or the node stops before the
+// redirect. Limiter is safe for concurrent use.
 type Limiter struct{ ledger *ledger.Ledger[*request] }
 
 // request is a visitor who waits for a click.
@@ -47,9 +47,9 @@ func New(store *eventstore.Store, now func() time.Time) *Limiter {
 	})}
 }
 
-// Take takes one click of a link that may have limit of them. counted is the number of clicks in
-// the read models. It returns false if all are used, and fails with ErrUnavailable if the event
-// store is unavailable, because then the number of used clicks is unknown.
+// Take takes one click of a link. The link allows limit clicks in total. counted is the number of
+// its clicks in the read models. Take returns false if all clicks are used. If the event store is
+// unavailable, the number of used clicks is unknown, and Take fails with ErrUnavailable.
 func (l *Limiter) Take(ctx context.Context, urlID string, limit, counted int64) (bool, error) {
 	return l.ask(ctx, urlID, &request{limit: limit, counted: counted})
 }
@@ -93,8 +93,9 @@ func serve(
 	return nil
 }
 
-// grant decides which requests get a click, the first ones first, and returns the number of clicks
-// and the use after them. Clicks that were counted before the link had a limit count as used.
+// grant decides which requests get a click, the first requests first. It returns the number of
+// granted clicks, and the number of used clicks including those. Clicks that were counted before
+// the link had a limit count as used.
 func grant(used int64, requests []*request) (clicks, after int64) {
 	for _, r := range requests {
 		used = max(used, r.counted)

@@ -24,8 +24,8 @@ type Backlog struct {
 	Bytes  int64         // on the disk
 	Age    time.Duration // of the oldest click
 	Rate   float64       // clicks a second that leave the spool now
-	// Left is the time until the spool is empty at the present rates; 0: it does not get emptier,
-	// or is empty.
+	// Left is the time until the spool is empty at the present rates. It is 0 if the spool is
+	// empty, or does not get emptier.
 	Left time.Duration
 }
 

@@ -21,7 +21,7 @@ const (
 	// drainProbe replaces drainBatch after a failure, so that another try costs little.
 	drainProbe = 64 << 10
 	// drainAppend is how much of the spool goes into one append, in bytes. Each append costs a
-	// round trip, and a larger one would let new clicks wait for the event store's disk.
+	// round trip, but a larger append would make new clicks wait for the event store's disk.
 	drainAppend = 768 << 10
 	// drainStreams is how many streams drain at a time.
 	drainStreams = 4
@@ -62,8 +62,8 @@ func (c *Recorder) drain(ctx context.Context) {
 	}
 }
 
-// drainOldest repeats the oldest appends: several streams at a time, each stream in order. If an
-// append fails, all of them stay in the spool.
+// drainOldest sends the oldest appends again: several streams at a time, each stream in order. If
+// an append fails, all these appends stay in the spool.
 func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 	oldest, err := c.cfg.Spool.Oldest(bytes)
 	if err != nil {
@@ -103,8 +103,8 @@ func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// byStream returns the appends of each stream in order. Each append is the spooled ones that it
-// joins.
+// byStream returns, for each stream, the appends to make, in order. Each of them is a list of
+// spooled appends to join.
 func byStream(bodies [][]byte) (map[string][][]pendingAppend, error) {
 	type last struct {
 		next eventstore.Revision // revision that the next spooled append must expect to join
@@ -126,8 +126,9 @@ func byStream(bodies [][]byte) (map[string][][]pendingAppend, error) {
 	return streams, nil
 }
 
-// deliver appends spooled appends, which follow each other in one stream, as one. It returns how
-// many of them went to another stream, because another writer has written to theirs or deleted it.
+// deliver joins spooled appends, which follow each other in one stream, into one append. diverted
+// is how many of them went to a new stream instead, because another writer has written to their
+// stream or deleted it.
 func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverted int, err error) {
 	err = c.appendJoined(ctx, writes)
 	switch {
@@ -135,8 +136,8 @@ func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverte
 		if len(writes) == 1 {
 			return 1, c.appendJoined(ctx, []pendingAppend{writes[0].diverted()})
 		}
-		// The event store has the first of them already, from before a crash. It recognises an
-		// append only as a whole, so each half is tried alone.
+		// The event store may have the first of them already, from before a crash. It recognizes a
+		// repeated append only as a whole, so each half is tried alone.
 		half := len(writes) / 2
 		first, err := c.deliver(ctx, writes[:half])
 		if err != nil {
@@ -144,7 +145,8 @@ func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverte
 		}
 		second, err := c.deliver(ctx, writes[half:])
 		return first + second, err
-	case errors.Is(err, eventstore.ErrCut): // stored, after events that another writer has deleted
+	case errors.Is(err, eventstore.ErrCut):
+		// The clicks are stored, but another writer has deleted the events before them.
 		return len(writes), nil
 	}
 	return 0, err

@@ -26,18 +26,18 @@ const (
 	// maxGroup is how many clicks one append carries. Their event stays well below the event
 	// store's size limit.
 	maxGroup = 4096
-	// busyGroup is the size of a group from which on many more clicks are expected soon. The next
-	// group then waits for linger, because every append costs the same, however many clicks it
-	// carries.
+	// busyGroup is the number of clicks in a group from which on many more clicks are expected
+	// soon. The next group then waits for linger, because an append costs the same however many
+	// clicks it carries.
 	busyGroup = 16
 	linger    = 100 * time.Microsecond
-	// maxLinks bounds the links from the trace of a group to redirects.
+	// maxLinks bounds how many traces of redirects the trace of a group links to.
 	maxLinks = 64
 	// longStoreTimeout is how long clicks wait for the event store if there is no spool, and how
 	// long the drain of the spool waits for an append.
 	longStoreTimeout = 5 * time.Second
 	// lastStoreTimeout is how long clicks wait for the event store once the spool has refused them.
-	// They are lost then.
+	// After that, they are lost.
 	lastStoreTimeout = time.Second
 	// DefaultStoreTimeout is how long clicks wait for the event store before they go to the spool.
 	DefaultStoreTimeout = 50 * time.Millisecond
@@ -65,15 +65,16 @@ type Config struct {
 	Now          func() time.Time // nil: time.Now
 }
 
-// Recorder records the clicks of one node. Clicks that arrive during an append share the next one.
-// So an idle node appends each click at once, and a busy one, which waits a moment longer, appends
-// few large groups.
+// Recorder records the clicks of one node. Clicks that arrive during an append share the next
+// append. So an idle node appends each click at once, and a busy one, which waits a moment longer,
+// appends few large groups.
 //
 // A group that the event store has not acknowledged in time goes to the spool, as the same append.
-// So do the groups after it, until the event store is fast enough again. Appends in the spool are
-// repeated until the event store has them. The event store recognises an append that it has
-// already, by the event ids and the expected revision. So a click counts once, whether its first
-// append failed, succeeded late, or was repeated because the node was killed in between.
+// The groups after it go to the spool too, until the event store is fast enough again. Appends in
+// the spool are repeated until the event store has them. By the event ids and the expected
+// revision, the event store recognizes an append that it has already. So a click counts once,
+// whether its first append failed, succeeded late, or was repeated because the node was killed in
+// between.
 type Recorder struct {
 	cfg  Config
 	node string
@@ -91,10 +92,12 @@ type Recorder struct {
 	drained  atomic.Uint64 // removed from the spool
 	losses   losses
 	rates    rates
-	// drainErr is the last reason why the spool did not drain, outages excluded. It is nil once
-	// the spool drains.
-	drainErr     atomic.Pointer[error]
-	spoolTrouble atomic.Pointer[error] // why the spool takes no clicks; nil or a nil error: it does
+	// drainErr is the last error that kept the spool from draining, except outages of the event
+	// store. It is nil once the spool drains.
+	drainErr atomic.Pointer[error]
+	// spoolTrouble is why the spool takes no clicks. If it is nil or holds a nil error, the spool
+	// takes clicks.
+	spoolTrouble atomic.Pointer[error]
 	spoolDisk    *condition.Log
 }
 
@@ -142,10 +145,11 @@ func New(cfg Config) *Recorder {
 	return c
 }
 
-// Record returns nil if the click is durable, or lost because neither the event store nor the spool
-// could take it; Health reports losses. If it returns an error, the click was not recorded, or its
-// outcome is unknown. Record uses the trace of ctx only: it waits until the append is decided,
-// which is bounded, so a visitor who leaves is counted too.
+// Record returns nil if the click is durable. It also returns nil if the click is lost because
+// neither the event store nor the spool could take it; Health reports such losses. An error means
+// that the click was not recorded, or that this is unknown. Record uses only the trace of ctx and
+// does not stop when ctx ends, so a visitor who leaves is counted too. The wait is bounded, because
+// appends have timeouts.
 func (c *Recorder) Record(ctx context.Context, click Click) error {
 	for {
 		g, joined, err := c.join(ctx, click)

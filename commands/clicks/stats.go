@@ -74,8 +74,9 @@ func (c *Recorder) Health() error {
 	return nil
 }
 
-// SpoolTrouble returns why clicks could not go to the spool a second ago. It returns nil if they
-// could, or if there is no spool. Clicks are lost only if the event store takes none either.
+// SpoolTrouble returns why the spool took no clicks at the last check, about a second ago. It
+// returns nil if the spool took clicks, or if there is no spool. Clicks are lost only if the event
+// store takes none either.
 func (c *Recorder) SpoolTrouble() error {
 	if trouble := c.spoolTrouble.Load(); trouble != nil {
 		return *trouble

@@ -26,7 +26,7 @@ type stream struct {
 	spooled bool
 }
 
-// pendingAppend is the append of one group. To repeat it appends nothing new.
+// pendingAppend is the append of one group. A repeat of it appends nothing new.
 type pendingAppend struct {
 	Stream   string              `json:"stream"`
 	Expected eventstore.Revision `json:"expected"`
@@ -34,8 +34,8 @@ type pendingAppend struct {
 	Clicks   []Click             `json:"clicks,omitempty"`
 }
 
-// encode returns the append in the form of the spool: a line with the JSON of the append without
-// its clicks, and the event.
+// encode returns the append as the spool stores it: a line of JSON without the clicks, and then the
+// event, which has the clicks.
 func (w pendingAppend) encode() ([]byte, error) {
 	event, err := codec.Encode(w.event())
 	if err != nil {
@@ -49,8 +49,8 @@ func (w pendingAppend) encode() ([]byte, error) {
 	return append(append(header, '\n'), event...), nil
 }
 
-// decodeSpooled reads what encode has written, or a former version, which had the clicks in the
-// JSON line.
+// decodeSpooled reads what encode has written. It also reads what a former version has written,
+// with the clicks in the JSON line.
 func decodeSpooled(body []byte) (w pendingAppend, err error) {
 	header, event, separate := bytes.Cut(body, []byte("\n"))
 	if err := json.Unmarshal(header, &w); err != nil || !separate {
@@ -68,15 +68,16 @@ func decodeSpooled(body []byte) (w pendingAppend, err error) {
 	return w, nil
 }
 
-// diverted returns the append to a stream of its own, for an append that its stream can never take:
-// another writer has written to the stream or deleted it. Every repeat returns the same append.
+// diverted returns the append with a new stream, which only this append uses. It is for an append
+// that its stream can never take, because another writer has written to the stream or deleted it.
+// Each call returns the same stream.
 func (w pendingAppend) diverted() pendingAppend {
 	w.Stream, w.Expected = w.Stream+"-"+w.Command.String(), eventstore.NoStream
 	return w
 }
 
 // nextAppend returns the append of a group at the next revision of the stream. If now is false, the
-// append goes to the spool without a try.
+// append goes to the spool without a try of the event store.
 func (c *Recorder) nextAppend(clicks []Click, now bool) pendingAppend {
 	day := c.cfg.Now().UTC().Format(time.DateOnly)
 	if c.current.day != day || c.current.spooled && now {
@@ -100,8 +101,8 @@ func (w pendingAppend) write() eventstore.Write {
 	}
 }
 
-// event returns the event of the append. A text that no event may have does not cost the clicks of
-// a group: it is cleaned.
+// event returns the event of the append. It cleans texts that no event may have. Otherwise one such
+// text would lose all clicks of the group.
 func (w pendingAppend) event() events.Event {
 	for i := range w.Clicks {
 		c := &w.Clicks[i]
@@ -179,7 +180,8 @@ func (c *Recorder) spoolAppend(w pendingAppend) error {
 		err = c.cfg.Spool.Append(body, len(w.Clicks))
 	}
 	if err != nil {
-		c.current = stream{} // the append was not kept, so the next revision will never exist
+		// The append is not kept, so the next one would expect a revision that never exists.
+		c.current = stream{}
 		return err
 	}
 	c.current.spooled = true

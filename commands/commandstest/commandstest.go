@@ -37,8 +37,8 @@ func Created() events.URLCreated {
 	}
 }
 
-// AppendAll appends events to a stream whose last revision is at. It splits them into appends of a
-// size that an event store accepts.
+// AppendAll appends events to a stream. at is the last revision of the stream. AppendAll splits the
+// events into appends of a size that an event store accepts.
 func AppendAll(
 	t testing.TB, store *eventstore.Store, stream string, at eventstore.Revision,
 	all ...events.Event,

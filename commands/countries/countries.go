@@ -22,11 +22,11 @@ const maxSize = 256 << 20
 // for concurrent use.
 type DB struct {
 	path  string
-	file  *watchedfile.File // touched by Run only
+	file  *watchedfile.File // used by Run only
 	known atomic.Pointer[maxminddb.Reader]
 }
 
-// Read reads a file of countries. Its error is about the file.
+// Read reads a file of countries. An error means that the file cannot be used.
 func Read(path string, logger *slog.Logger) (*DB, error) {
 	c := &DB{path: path}
 	file, err := watchedfile.Open(watchedfile.Config{
@@ -58,7 +58,8 @@ func (c *DB) Run(ctx context.Context) error {
 }
 
 func (c *DB) load() error {
-	// and not mapped: a file that is written over would fail its readers
+	// The file is read and not mapped into memory, because an overwritten file would make look-ups
+	// fail.
 	content, err := os.ReadFile(c.path)
 	if err != nil {
 		return err

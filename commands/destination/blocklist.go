@@ -23,10 +23,10 @@ const (
 )
 
 // Blocklist holds hosts that no link may lead to. It reads them from a file with one host per line;
-// a # begins a comment. A host stands for its subdomains and for all its spellings, an IP address
-// for itself. Blocks reads a changed file again, and looks for a change at most once a second. If
-// the changed file cannot be read, the hosts stay as they were, and the failure is logged once.
-// Lines that name no host block nothing and are logged. It is safe for concurrent use.
+// a # begins a comment. A host stands for its subdomains and for all its spellings. An IP address
+// stands for itself. Blocks reads a changed file again, and looks for a change at most once a
+// second. If the changed file cannot be read, the hosts stay as they were, and the failure is
+// logged once. Lines that name no host block nothing and are logged. It is safe for concurrent use.
 type Blocklist struct {
 	path   string
 	logger *slog.Logger
@@ -37,7 +37,7 @@ type Blocklist struct {
 	checked time.Time
 }
 
-// ReadBlocklist reads a file of blocked hosts. Its errors are about the file.
+// ReadBlocklist reads a file of blocked hosts. An error means that the file cannot be used.
 func ReadBlocklist(path string, logger *slog.Logger) (*Blocklist, error) {
 	b := &Blocklist{path: path, logger: logger, checked: time.Now()}
 	file, err := watchedfile.Open(watchedfile.Config{
@@ -101,7 +101,7 @@ func (b *Blocklist) load() (err error) {
 // blockedHost returns the host of a line, in the form of ShortHost.
 func blockedHost(entry string) (string, error) {
 	if strings.Contains(entry, "*") {
-		return "", errors.New("a host stands for its subdomains by itself, write it without *")
+		return "", errors.New("a host includes its subdomains, so write it without *")
 	}
 	entry = strings.Trim(entry, "\ufeff.\u3002\uff0e\uff61") // a byte order mark, and dots
 	if address, err := netip.ParseAddr(entry); err == nil && address.Is6() {
@@ -133,7 +133,7 @@ func (u *uselessLines) add(number int, entry string, err error) {
 
 func (u *uselessLines) log(logger *slog.Logger, path string) {
 	if u.count > 0 {
-		logger.Warn("lines of the blocked hosts block nothing, give one host in each",
+		logger.Warn("lines of the file of blocked hosts block nothing, write one host in each",
 			slog.String("file", path), slog.Int("lines", u.count), slog.Any("first", u.first))
 	}
 }

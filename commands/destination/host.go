@@ -19,7 +19,8 @@ import (
 // all have the same site.
 type site struct {
 	// host is in ASCII and lower case, without a trailing dot. An IP address is in its usual form
-	// without brackets. An IPv4 address in an IPv6 address is the IPv4 address.
+	// without brackets. An IPv6 address that maps to an IPv4 address is in the form of the IPv4
+	// address.
 	host string
 	port string // empty: 80, 443, or none given
 }
@@ -127,8 +128,8 @@ func canonicalHost(host string) (string, error) {
 	return address.String(), nil
 }
 
-// The longest host name, in characters. DNS has no longer names, and the conversion of a long name
-// takes long.
+// The longest host name, in characters. DNS does not allow longer names, and the conversion of a
+// long name takes long.
 const (
 	maxName = 253
 	maxPart = 63 // of a label, between two dots
@@ -147,7 +148,7 @@ func canonicalName(host string) (string, error) {
 		return "", errors.New("it is not UTF-8")
 	case tooLong(host):
 		return "", errHostTooLong
-	case strings.Contains(host, "ẞ"): // ss up to Unicode 15.0, ß since
+	case strings.Contains(host, "ẞ"): // means ss up to Unicode 15.0, and ß since
 		return "", errors.New("browsers do not agree what ẞ stands for, write ß or ss")
 	}
 	name, err := hostNames.ToASCII(host)
@@ -201,7 +202,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// canonicalIPv6 returns an IPv6 address, given with its closing bracket, in the form of site.host.
+// canonicalIPv6 returns an IPv6 address in the form of site.host. bracketed is the address and its
+// closing bracket.
 func canonicalIPv6(bracketed string) (string, error) {
 	inner, closed := strings.CutSuffix(bracketed, "]")
 	address, err := netip.ParseAddr(inner)

@@ -38,7 +38,7 @@ func Location(long string) string {
 	return escaped(scheme) + "://" + asciiAuthority(rest[:end]) + escaped(rest[end:])
 }
 
-// isPrintable reports whether a text has only characters that a header can have, without blanks.
+// isPrintable reports whether a text has only printable ASCII characters and no blanks.
 func isPrintable(text string) bool {
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] >= 0x7f {

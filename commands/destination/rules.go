@@ -1,5 +1,5 @@
-// Package destination decides where links may lead to: the form of a URL, blocked hosts, and no
-// short link. It never connects to a destination.
+// Package destination decides where links may lead to. It refuses malformed URLs, blocked hosts,
+// and the short links of this service. It never connects to a destination.
 package destination
 
 import (
@@ -30,7 +30,7 @@ type Rules struct {
 
 // Check refuses destinations that are not absolute http or https URLs with InvalidURL, and
 // forbidden destinations with URLNotAllowed. It reads the host as browsers do. The URL MUST be in
-// the form of Trim. shortHost is a further one of ShortHosts; empty: none.
+// the form of Trim. shortHost is a further host of short links, besides ShortHosts; empty: none.
 func (r Rules) Check(long, shortHost string) error {
 	if n := utf8.RuneCountInString(long); n < minLongURL || n > maxLongURL {
 		return domain.Refuse(
@@ -74,8 +74,8 @@ func checkCharacters(long string) error {
 	return nil
 }
 
-// checkAuthority returns the site of a URL. It refuses also what browsers accept before the path
-// and other clients read differently, such as a backslash.
+// checkAuthority returns the site of a URL. It also refuses characters before the path that
+// browsers accept but other clients read differently, such as a backslash.
 func checkAuthority(long string) (site, error) {
 	scheme, rest, _ := strings.Cut(long, "://")
 	if scheme = strings.ToLower(scheme); scheme != "http" && scheme != "https" {

@@ -6,8 +6,7 @@ import (
 )
 
 // Matches reports whether the link matches an expression. has reports whether the link has the tag
-// that a label means. The expression MUST NOT depend on clicks. nil stands for an expression that
-// all links match.
+// that a label means. The expression MUST NOT depend on clicks. If expr is nil, all links match.
 func (u *Link) Matches(expr *tagexpr.Expr, has func(label string) bool) bool {
 	return expr == nil || expr.Matches(tagexpr.Subject{
 		Has: has, CreatedAt: u.CreatedAt,

@@ -11,7 +11,7 @@ type Kind int
 // The kinds of Error.
 const (
 	InvalidURL Kind = iota + 1 // the destination is not an absolute http or https URL
-	// the destination is well formed and not allowed: length, own or blocked host.
+	// the destination is well formed but not allowed: its length, a short link, or a blocked host.
 	URLNotAllowed
 	HashUnavailable // the custom hash is malformed, reserved or taken
 	InvalidHash     // the hash is malformed
@@ -30,15 +30,15 @@ const (
 	KeyNotFound     // no such API key in the account
 	MemberNotFound  // no such member of the account
 	UserNotFound    // no such person
-	KeyReused       // another call has the same name
+	KeyReused       // another call has the same idempotency key
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.
 type Error struct {
 	Kind    Kind
 	Details string // what is wrong and how to correct it
-	// Fields are the record's names, as in FieldChange, of the fields that prevent an undo; set for
-	// URLChanged.
+	// Fields are the fields that prevent an undo or a restoration, with the names of
+	// audit.FieldChange. Only URLChanged and ErrHashGivenAway have fields.
 	Fields []string
 }
 
@@ -50,7 +50,8 @@ func Refuse(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Details: fmt.Sprintf(format, args...)}
 }
 
-// ErrNoURL refuses a hash that no URL of the account has, or none that the caller sees.
+// ErrNoURL refuses a hash that no URL of the account has, or only a URL that the caller does not
+// see.
 func ErrNoURL(hash string) error {
 	return Refuse(URLNotFound, "There is no URL with the hash %q", hash)
 }

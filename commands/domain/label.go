@@ -16,7 +16,8 @@ const maxLabel = 50 // code points
 // autotags are labels with a meaning of their own in tag expressions.
 var autotags = []string{"archived", "visited", "ping", "email_stats", "protected"}
 
-// PlainLabel returns the same text for all labels that are the same: see typed.Fold.
+// PlainLabel returns the form in which labels are compared. Labels that count as the same have the
+// same form, see typed.Fold.
 func PlainLabel(label string) string { return typed.Fold(strings.TrimSpace(label)) }
 
 // DistinctLabels returns labels in their stored form, each once in its first spelling.
@@ -87,8 +88,8 @@ func checkLabel(label string) (string, error) {
 	return label, nil
 }
 
-// notInLabel says why a character cannot stand in a label between another one and the rest, or
-// returns an empty string.
+// notInLabel returns why the character r cannot stand in a label between the character before and
+// the rest. It returns an empty string if it can.
 func notInLabel(before, r rune, rest string) string {
 	switch {
 	case r == '"':
@@ -101,12 +102,12 @@ func notInLabel(before, r rune, rest string) string {
 	case !typed.Invisible(r):
 		return ""
 	case typed.Varies(r):
-		// It chooses how the character before it looks.
+		// Such a character only changes how the character before it looks.
 		if before != 0 && before != ' ' {
 			return ""
 		}
 	case r == '\u200d', r == '\u200c':
-		// They join emojis, and letters of Arabic and Indic scripts, or keep them apart.
+		// These joiners join emojis, and letters of Arabic and Indic scripts, or keep them apart.
 		next, _ := utf8.DecodeRuneInString(rest)
 		if joins(before) && joins(next) {
 			return ""

@@ -134,8 +134,8 @@ func revision(stored uint64) events.Revision {
 	return events.Revision(stored)
 }
 
-// LinkChange is an edit with checked values and, if it has a hash, a claimed hash. Nil fields
-// change nothing.
+// LinkChange is an edit whose values have been checked. If it has a new hash, the link has claimed
+// the hash before the change is made. Nil fields change nothing.
 type LinkChange struct {
 	Hash     *string
 	Claim    events.Revision // of hash

@@ -16,8 +16,8 @@ func ErrHashGivenAway(hash string) error {
 	}
 }
 
-// Restore returns the events that make the link as it was. claim is the claim of the hash of was,
-// if the link does not live under it.
+// Restore returns the events that give the link the state was. claim is the revision of the claim
+// of was.Hash. If the link is live and has that hash, claim is not used.
 func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Event {
 	var changes []events.Event
 	if u.Deleted {
@@ -28,7 +28,8 @@ func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Ev
 		})
 	}
 	note := was.Note
-	// A former version may have stored what no event takes now. That a key is lost is said in full.
+	// A former version may have stored a note that is not allowed now, so it is trimmed.
+	// events.LostKey is longer than a note may be, but stays whole.
 	if note != u.Note && note != events.LostKey {
 		note = TrimNote(note)
 	}
@@ -39,7 +40,7 @@ func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Ev
 	return append(changes, u.retag(was.Tags, at)...)
 }
 
-// retag returns the events that replace the tags of a link, in their order.
+// retag returns the events after which the link has exactly these tags, in this order.
 func (u Link) retag(tags []string, at time.Time) []events.Event {
 	var changes []events.Event
 	var detach []string

@@ -24,7 +24,8 @@ type Request struct {
 	// no base URL is configured. See destination.Rules.
 	ShortHost string
 
-	// Bound is the expression of the links that the caller sees; nil: all of the account.
+	// Bound is a tag expression. The caller sees only the links of the account that match it; nil:
+	// all.
 	Bound *tagexpr.Expr
 
 	// Operator is true if an operator acts for the account, or for all accounts if Account is
@@ -69,9 +70,9 @@ func (r Request) Metadata() events.Metadata {
 	}
 }
 
-// Creating returns the request of a creation under a hash at a time. The creations of two
-// concurrent repeats of a command are different appends, so one fails and finds the link of the
-// other.
+// Creating returns the request to create a link with a hash at a time. Its command id depends on
+// the hash and the time. So if two repeats of a command run concurrently, their appends differ: one
+// fails, and finds the link of the other.
 func (r Request) Creating(hash string, at time.Time) Request {
 	r.Command = uuid.NewSHA1(r.Command, fmt.Append(nil, hash, " ", at.UnixMicro()))
 	return r
@@ -84,8 +85,8 @@ type Undone struct {
 	Key   string
 	Since time.Time // by the clock of the event store
 
-	// SkipChanged keeps fields that others have changed since and takes back the rest. Otherwise
-	// such fields cause a refusal.
+	// If SkipChanged is true, the undo leaves fields that others have changed since as they are,
+	// and takes back the rest. Otherwise such fields cause a refusal.
 	SkipChanged bool
 }
 

@@ -12,14 +12,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Bounds of tags. A link or an account that has more from before the bounds existed keeps them.
+// Limits of tags. A link or an account that had more tags before the limits existed keeps them.
 const (
 	MaxLinkTags    = 100
 	MaxAccountTags = 10_000
 )
 
-// Create returns the creations of the tags that the items of a batch name and the account lacks.
-// The first items come first. An item that exceeds a bound is refused: its error is at its index.
+// Create returns the events that create the tags that the items of a batch name and the account
+// lacks. Earlier items take precedence. If the labels of an item are refused, the error is at the
+// index of the item, and none of its tags is created.
 func (t Tags) Create(
 	account string, items [][]string, command uuid.UUID, at time.Time,
 ) ([]events.Event, []error) {
@@ -70,14 +71,14 @@ func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) 
 	return missing, nil
 }
 
-// ErrTooManyTags returns the refusal of so many tags on one link.
+// ErrTooManyTags returns the refusal of a link with this number of tags.
 func ErrTooManyTags(tags int) error {
 	return Refuse(InvalidLabel, "A URL has at most %d tags, and this would make it %d: give it "+
 		"fewer, or detach some first",
 		MaxLinkTags, tags)
 }
 
-// CheckTagCount refuses more labels for a new link than one may have.
+// CheckTagCount refuses labels for a new link if they are more than MaxLinkTags different labels.
 func CheckTagCount(labels []string) error {
 	if len(labels) <= MaxLinkTags {
 		return nil
@@ -92,8 +93,9 @@ func CheckTagCount(labels []string) error {
 	return nil
 }
 
-// WithoutDeleted returns the change with all deleted tags of the link detached, and the number of
-// tags that the link has after it.
+// WithoutDeleted returns the change extended so that it also detaches the deleted tags of the link,
+// and the number of tags that the link then has. tags are the tags of the account: a tag that is
+// not among them is deleted.
 func (u Link) WithoutDeleted(c LinkChange, tags Tags) (LinkChange, int) {
 	c.Detach = slices.Clone(c.Detach)
 	for _, id := range u.Tags {
@@ -135,8 +137,8 @@ func SetOf(ids []string) map[string]bool {
 	return set
 }
 
-// CheckLabels refuses labels with InvalidLabel if some are malformed or reserved. The refusal of
-// several names each.
+// CheckLabels refuses labels with InvalidLabel if some are malformed or reserved. If several labels
+// are refused, the error names each of them.
 func CheckLabels(labels []string) error {
 	var first error
 	var all []string
@@ -152,7 +154,7 @@ func CheckLabels(labels []string) error {
 	return first
 }
 
-// IDs returns the ids of labels, each once.
+// IDs returns the ids of the tags with these labels, each once.
 func (t Tags) IDs(labels []string) []string {
 	var ids []string
 	seen := make(map[string]bool)

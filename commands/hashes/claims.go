@@ -32,8 +32,8 @@ func CheckCustomHash(hash string) error {
 	)
 }
 
-// CheckNew refuses, with HashUnavailable, a hash that no link may get. It is for links that are
-// created or renamed: a link that had the hash before may get it back.
+// CheckNew refuses, with HashUnavailable, a reserved hash. It is for links that are created or
+// renamed. A link that is restored may get a reserved hash back.
 func CheckNew(hash string) error {
 	if Reserved(hash) {
 		return domain.Refuse(
@@ -43,15 +43,16 @@ func CheckNew(hash string) error {
 	return nil
 }
 
-// Claim claims a hash for a link and returns the revision of the claim. It refuses with
-// HashUnavailable if the hash is not free, or may not be, because events cannot be decoded. If the
-// link has a claim at a revision after spent, Claim returns that revision. Claims of the link up to
-// spent do not count: the link has left the hash since, or the claim was abandoned.
+// Claim claims a hash for a link and returns the revision of the claim. If the link already has a
+// claim at a revision after spent, Claim returns that revision. Claims of the link up to spent do
+// not count, because the link has left the hash since, or the claim was abandoned. Claim refuses
+// with HashUnavailable if the hash is not free, or if events that cannot be decoded leave this
+// unknown.
 func (c *Claims) Claim(
 	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
 ) (eventstore.Revision, error) {
 	stream := events.StreamHash + hash
-	// A claim for another link is another append.
+	// The event id depends on the link, so a claim for another link is not a repeat.
 	r.Command = uuid.NewSHA1(r.Command, []byte(urlID))
 	claimed := events.HashClaimed{Hash: hash, URLID: urlID, Account: r.Account, At: c.streams.Now()}
 	if spent == eventstore.NoStream { // most hashes are new
@@ -77,8 +78,9 @@ func (c *Claims) Claim(
 	})
 }
 
-// checkFree refuses a hash that belongs to another link. An expired claim is abandoned first, in
-// the stream of its link, so that the late append of that link fails.
+// checkFree refuses a hash that belongs to another link. If the claim of the other link has
+// expired, checkFree first abandons it in the stream of that link, so that a late append of that
+// link fails.
 func (c *Claims) checkFree(
 	ctx context.Context, r domain.Request, state State, claims streams.History, urlID string,
 ) error {
@@ -88,7 +90,7 @@ func (c *Claims) checkFree(
 	if state.owner != "" && state.owner != r.Account {
 		return ErrTaken
 	}
-	// A stream without a claim has a creation that was abandoned.
+	// A stream without a claim has only an abandoned creation.
 	if state.released || state.URLID == urlID || state.URLID == "" {
 		return nil
 	}
@@ -105,7 +107,8 @@ func (c *Claims) checkFree(
 			return nil
 		}
 	case claimExpired:
-		// The link may live in the stream of the hash, which the claim is appended to.
+		// The link may live in the stream of the hash. The new claim is appended there too, so this
+		// append needs a command id of its own.
 		r.Command = uuid.NewSHA1(r.Command, []byte("abandon"))
 		_, err := c.streams.Append(ctx, r, events.LinkStream(state.URLID), loaded.Revision(),
 			//nolint:gosec // a claim's revision is not negative
@@ -117,7 +120,8 @@ func (c *Claims) checkFree(
 }
 
 // OrTaken returns ErrTaken for an error about an event that cannot be decoded, because the owner of
-// the hash is then unknown and the caller may be anyone. It returns other errors unchanged.
+// the hash is then unknown, and may be another account than the caller's. It returns other errors
+// unchanged.
 func OrTaken(err error) error {
 	if eventlog.IsUndecoded(err) {
 		return ErrTaken
@@ -137,13 +141,15 @@ func (c *Claims) LoadLink(
 	return c.streams.Load(ctx, stream)
 }
 
-// Release frees a hash for the account. It does nothing if the link has claimed the hash again at a
-// revision after spent. If Release fails, the hash stays claimed, but the account may still claim
-// it again, so callers only log the error.
+// Release frees a hash that a link has left, so that other links of the account can get it. It does
+// nothing if the link has claimed the hash again at a revision after spent. If Release fails, the
+// hash stays claimed. The account may still claim it for another link, so callers only log the
+// error.
 func (c *Claims) Release(
 	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
 ) error {
-	// A command of its own: the first one may have changed a link that lives in the same stream.
+	// The release needs a command id of its own, because the command may have changed a link that
+	// lives in the same stream.
 	r.Command = uuid.NewSHA1(r.Command, []byte("release"))
 	_, err := eventstore.Retry(func() (eventstore.Appended, error) {
 		loaded, err := c.streams.Load(ctx, events.StreamHash+hash)

@@ -6,7 +6,7 @@ import (
 )
 
 // served are the first segments of the paths that the service itself answers, as it spells them.
-// Names with a dot are not listed: they are no hashes.
+// Names with a dot are not listed, because they are no hashes.
 var served = []string{"v3", "console"}
 
 // reserved are further names, in lower case, that look like parts of the service, so that a link
@@ -20,13 +20,13 @@ var reserved = []string{
 	"status", "swagger", "webhook", "webhooks", "well-known",
 }
 
-// Served reports whether the service itself answers the paths that begin with a hash. Case counts,
-// as it does in paths: older links may have another spelling of such a name.
+// Served reports whether the service itself answers the paths that begin with a hash. It is
+// case-sensitive, as paths are: older links may have such a name in another case.
 func Served(hash string) bool { return slices.Contains(served, hash) }
 
-// Reserved reports whether no link may get a hash, in any case: paths that begin with the hash are
-// served, will be served in a later version of the API, or look so. An existing link keeps such a
-// hash.
+// Reserved reports whether no link may get a hash, whatever its case. Paths that begin with such a
+// hash are served, may be served by a later version of the API, or look like paths of the service.
+// An existing link keeps such a hash.
 func Reserved(hash string) bool {
 	hash = strings.ToLower(hash)
 	return Served(hash) || slices.Contains(reserved, hash) || isVersion(hash)

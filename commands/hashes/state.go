@@ -1,6 +1,6 @@
-// Package hashes decides which link has a hash. A link claims its hash in the hash's own stream,
-// before it is created, renamed or restored, or by its creation there. Of two links that want the
-// hash exactly one gets it.
+// Package hashes decides which link has a hash. A link claims its hash in the hash's own stream
+// before the link is created, renamed or restored. If a link is created in the hash's stream, the
+// creation is the claim. If two links want the same hash, exactly one gets it.
 package hashes
 
 import (
@@ -53,7 +53,7 @@ func Generate() string {
 }
 
 // GenerateFor returns the hash of an attempt of a command. A repeat of the command gets the same
-// one. It is not reserved.
+// hash. The hash is not reserved.
 func GenerateFor(command uuid.UUID, attempt byte) string {
 	sum := sha256.Sum256(append(command[:], 'h', attempt))
 	for Reserved(generated(sum[:8])) {
@@ -62,7 +62,7 @@ func GenerateFor(command uuid.UUID, attempt byte) string {
 	return generated(sum[:8])
 }
 
-// generated returns the hash of 8 random bytes. Of 2^64 numbers each hash has the same share, up to
+// generated makes a hash from 8 random bytes. All hashes are equally likely, up to a difference of
 // one in 600 million.
 func generated(random []byte) string {
 	number := binary.BigEndian.Uint64(random)
@@ -149,7 +149,7 @@ var ErrTaken = &domain.Error{
 	Kind: domain.HashUnavailable, Details: "That custom hash is already in use",
 }
 
-// Had reports whether a link has lived under a hash.
+// Had reports whether a link has or had a hash.
 func Had(u domain.Link, hash string) bool {
 	spent, left := u.Spent[hash]
 	return u.ID != "" && (u.Hash == hash || left && !spent.Abandoned)

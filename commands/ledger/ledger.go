@@ -1,6 +1,7 @@
 // Package ledger keeps counters exact over all nodes. The last event of a counter's stream holds
 // its whole state. Each change appends the next event at exactly the revision of the last one, so
-// of two nodes that compete one fails and decides again. The package knows no counter.
+// if two nodes compete, one fails and decides again. The package does not know what a counter
+// counts.
 package ledger
 
 import (
@@ -20,10 +21,10 @@ const (
 	pause = 25 * time.Millisecond
 )
 
-// Serve decides on requests about one counter. It answers those on which it has decided. It is
-// called again with the others after a pause, or once another request arrives. An error answers
-// them all. If it returns eventstore.ErrWrongRevision, it is called again at once. Calls about one
-// counter do not overlap.
+// Serve decides on requests about one counter, and answers the requests that it has decided. Serve
+// is called again with the other requests after a pause, or once another request arrives. If it
+// returns eventstore.ErrWrongRevision, it is called again at once. Any other error is the answer to
+// all requests without an answer. Calls about one counter do not overlap.
 type Serve[R request] func(ctx context.Context, requests []R) error
 
 // request is a struct that embeds Reply.
@@ -44,7 +45,8 @@ func (r *Reply) Answer(err error) {
 	close(r.done)
 }
 
-// Wait returns the answer. If ctx ends before, the request stays, and may be waited for again.
+// Wait returns the answer. If ctx ends before the answer, the request stays, and the caller may
+// wait again.
 func (r *Reply) Wait(ctx context.Context) error {
 	select {
 	case <-r.done:
@@ -72,8 +74,8 @@ type counter[R request] struct {
 	asked    chan struct{} // holds a token after a request
 }
 
-// New returns a ledger. Open returns the Serve of a counter, which may keep state between its
-// calls: the counter is forgotten while it is idle at the earliest. Each round has the timeout.
+// New returns a ledger. open returns the Serve of a counter. The Serve may keep state between its
+// calls, because the ledger forgets a counter only while it is idle. timeout bounds each round.
 func New[R request](timeout time.Duration, open func(key string) Serve[R]) *Ledger[R] {
 	return &Ledger[R]{timeout: timeout, open: open, counters: make(map[string]*counter[R])}
 }

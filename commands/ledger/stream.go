@@ -10,7 +10,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// errMisplaced means that the last event of a counter is none of the counter.
+// errMisplaced means that the last event in the stream of a counter is not an event of the counter.
 var errMisplaced = errors.New("the event does not belong in this stream")
 
 // Stream is the stream of one counter. It keeps the last event in memory. It must be used from one
@@ -29,11 +29,11 @@ func NewStream[E events.Event](store *eventstore.Store, name string) *Stream[E] 
 	return &Stream[E]{store: store, name: name}
 }
 
-// Forget makes Last read the event store.
+// Forget makes the next Last read the event store.
 func (s *Stream[E]) Forget() { s.cached = false }
 
-// Last returns the last event, or the zero value if there is none. Other nodes may have appended
-// later ones since it was read; then an append after it fails.
+// Last returns the last event, or the zero value if there is none. If other nodes have appended
+// later events since the event was read, an append after it fails.
 func (s *Stream[E]) Last(ctx context.Context) (E, error) {
 	if s.cached {
 		return s.last, nil
@@ -59,15 +59,16 @@ func (s *Stream[E]) Last(ctx context.Context) (E, error) {
 	return last, nil
 }
 
-// Next returns the write that appends an event to the last one, which Last has returned.
+// Next returns the write that appends an event after the event that Last has returned.
 func (s *Stream[E]) Next(e E) eventstore.Write {
 	return eventstore.Write{
 		Stream: s.name, Expected: s.revision, Command: uuid.New(), Events: []events.Event{e},
 	}
 }
 
-// Append appends a write of Next. If it fails, the outcome is unknown, and the next Last reads the
-// event store; only ErrWrongRevision means that nothing was written.
+// Append appends a write that Next has returned. After an error, the next Last reads the event
+// store. ErrWrongRevision means that nothing was written. After any other error, it is unknown
+// whether the event was written.
 func (s *Stream[E]) Append(ctx context.Context, w eventstore.Write) error {
 	s.cached = false
 	appended, err := s.store.Append(ctx, w)

@@ -1,5 +1,5 @@
 // Package linkquota keeps the number of links of an account within its plan, exactly, over all
-// nodes. It counts links; creating them is the caller's.
+// nodes. It counts links, and the caller creates them.
 package linkquota
 
 import (
@@ -11,8 +11,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Existing counts the links of an account in a read model. The read model may be behind, and then
-// each count is lower than the truth.
+// Existing counts the links of an account in a read model. The read model may be behind. Then each
+// count is too low.
 type Existing struct {
 	Created         int64  // creations and restorations so far
 	Deleted         int64  // deletions of these
@@ -48,12 +48,12 @@ type quota struct {
 	month      string
 	monthTaken int64
 	pending    []events.PendingLink
-	// last is at or after the time of every reservation so far, except for times far ahead.
+	// last is at or after the time of every reservation so far, except times far in the future.
 	last time.Time
 }
 
-// foldQuota returns the quota after an event. It leaves out times far ahead of now, which come from
-// a wrong clock: later times would otherwise follow them.
+// foldQuota returns the quota after an event. It ignores times far ahead of now, which come from a
+// wrong clock. Otherwise all later reservations would get even later times.
 func foldQuota(e events.QuotaChanged, now time.Time) quota {
 	q := quota{
 		taken: e.Taken, month: e.Month, monthTaken: e.MonthTaken, pending: e.Pending,
@@ -105,9 +105,9 @@ func (q quota) nextTime(now time.Time) time.Time {
 	return now
 }
 
-// change returns the event that adds reservations, returns the reservations of failed links, and
-// removes created links from the pending ones. Only pending reservations are returned, so each is
-// returned at most once.
+// change makes the event that adds reservations, gives back the reservations of failed links, and
+// removes created links from the pending ones. Only a pending reservation is given back, so each is
+// given back at most once.
 func (q quota) change(
 	reserved []events.PendingLink, failed, created reservationSet, at time.Time,
 ) events.QuotaChanged {
@@ -154,7 +154,7 @@ const (
 
 // outcomeOf returns the outcome of a pending link from the events of its stream. An open link that
 // is older than ClaimTimeout must be abandoned by an event in its stream before its reservation is
-// returned.
+// given back.
 func outcomeOf(p events.PendingLink, account string, history []events.Event) outcome {
 	if len(history) == 0 {
 		return outcomeOpen
@@ -178,7 +178,7 @@ func outcomeOf(p events.PendingLink, account string, history []events.Event) out
 	if p.Restored && domain.FoldLink(history).Deleted {
 		return outcomeOpen
 	}
-	// A creation expects that there is no stream, a restoration that the link is deleted. Neither
-	// holds any more, so the append of this one fails.
+	// A creation expects that there is no stream, and a restoration that the link is deleted. This
+	// no longer holds, so the append of the pending link fails.
 	return outcomeFailed
 }

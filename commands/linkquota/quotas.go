@@ -31,14 +31,15 @@ type Config struct {
 
 // Quotas keeps the number of links of an account with limits within its plan, exactly, over all
 // nodes. A link is reserved in the account's stream, at the stream's exact revision, before the
-// link is created. Links that ask during an append share the next one, first come first served.
+// link is created. Requests that arrive during an append share the next append, first come, first
+// served.
 //
-// A reservation whose link fails is returned at once. If a node was killed between the reservation
-// and the creation, the next node that finds no reservation left looks for the link. After
-// ClaimTimeout that node abandons the link in the link's own stream, so that a late creation fails,
-// and returns the reservation. The read model counts deleted links and may be behind, so a link
-// waits for it before it is refused. The read model also counts the links that were created while
-// the account had no limit.
+// If the creation of a link fails, its reservation is given back at once. If a node was killed
+// between the reservation and the creation, the next node that finds no reservation left looks for
+// the link. After ClaimTimeout, that node abandons the link in the link's own stream, so that a
+// late creation fails, and gives the reservation back. The read model, which counts the deleted
+// links, may be behind. So a request waits for the read model before it is refused. The read model
+// also counts the links that were created while the account had no limit.
 //
 // It is safe for concurrent use.
 type Quotas struct{ ledger *ledger.Ledger[*request] }
@@ -70,7 +71,7 @@ func New(cfg Config) *Quotas {
 	})}
 }
 
-// report notes the outcome of a pending link. If the link failed, its reservation is returned.
+// report notes the outcome of a pending link. If the link failed, its reservation is given back.
 func (q *Quotas) report(account string, link events.PendingLink, o outcome) {
 	q.ledger.Ask(account, &request{link: link, outcome: o})
 }

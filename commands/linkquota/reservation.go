@@ -29,7 +29,7 @@ type Reservation struct {
 }
 
 // Reserve returns the reservation of an item, which reserves nothing before Take. The item MUST
-// call PassTurn in the end, or the items after it wait for ever.
+// call PassTurn in the end, or the items after it wait forever.
 func (q *Quotas) Reserve(r domain.Request, t batch.Turns, item int) *Reservation {
 	if !r.Plan.LimitsURLs() {
 		return nil
@@ -97,8 +97,9 @@ func (r *Reservation) PassTurn() {
 	})
 }
 
-// Finish notes the outcome of the link's creation. If err leaves the outcome open, the reservation
-// stays until another link needs it; its outcome is then looked up in the link's stream.
+// Finish notes the outcome of the link's creation. err is the error of the creation. If err leaves
+// the outcome unknown, the reservation stays. Once another link needs the reservation, the outcome
+// is looked up in the link's stream.
 func (r *Reservation) Finish(err error) {
 	switch {
 	case r == nil:
@@ -106,12 +107,13 @@ func (r *Reservation) Finish(err error) {
 	case err == nil:
 		r.quotas.report(r.account, r.held, outcomeCreated)
 	case errors.Is(err, eventstore.ErrWrongRevision):
-		return // Release returns the reservation
+		return // Release gives the reservation back
 	}
 	r.held = events.PendingLink{}
 }
 
-// Release returns the reservation of a link that was not created. It does nothing after Finish.
+// Release gives back the reservation of a link that was not created. After Finish, it does nothing,
+// unless the creation failed with ErrWrongRevision.
 func (r *Reservation) Release() {
 	if r == nil || r.held.URLID == "" {
 		return

@@ -25,11 +25,11 @@ type accountQuota struct {
 	id      string
 	stream  *ledger.Stream[events.QuotaChanged]
 	created reservationSet // pending links that were created
-	failed  reservationSet // pending links whose reservations are to be returned
+	failed  reservationSet // pending links whose reservations are to be given back
 }
 
-// serve reserves links and refuses links that certainly get no reservation. The others stay: a
-// pending link may still fail, or the read model may count a deletion.
+// serve reserves links and refuses links that certainly get no reservation. The other requests
+// wait, because a pending link may still fail, or the read model may still count a deletion.
 func (a *accountQuota) serve(ctx context.Context, requests []*request) error {
 	var waiting []*request
 	for _, q := range requests {
@@ -73,7 +73,7 @@ type round struct {
 	quota    quota
 	existing Existing
 	open     int  // pending links whose outcome is open
-	full     bool // one event names no more pending links
+	full     bool // there are MaxPending pending links
 }
 
 func (r *round) now() time.Time { return r.Now().UTC().Truncate(time.Microsecond) }
@@ -101,7 +101,7 @@ func (r *round) run(ctx context.Context, waiting []*request) error {
 	return r.refuse(ctx, short)
 }
 
-// grant reserves the first links and returns those without a reservation.
+// grant reserves links, the first requests first. short are the requests that got no reservation.
 func (r *round) grant(ctx context.Context, waiting []*request) (short []*request, err error) {
 	now := r.now()
 	// The read model is queried before the stream is read, so each link that it counts has its
@@ -158,7 +158,7 @@ func (r *round) dropReported() {
 	for _, p := range r.quota.pending {
 		pending[keyOf(p)] = struct{}{}
 	}
-	clear(r.failed) // the change has returned them
+	clear(r.failed) // the change has given them back
 	maps.DeleteFunc(r.created, func(p reservationKey, _ struct{}) bool {
 		_, ok := pending[p]
 		return !ok
@@ -222,7 +222,7 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 	})
 	switch {
 	case errors.Is(err, eventstore.ErrWrongRevision):
-		return outcomeOpen, nil // the link itself was faster, or another node that abandoned it
+		return outcomeOpen, nil // the link was created first, or another node abandoned it
 	case err != nil:
 		return outcomeOpen, err // without the event a late creation would succeed
 	}
@@ -232,7 +232,7 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 // refuse refuses links that certainly get no reservation or have waited for readModelTimeout.
 func (r *round) refuse(ctx context.Context, short []*request) error {
 	before := r.quota.withExisting(r.existing, r.now())
-	// One answer serves all links, because their heads of the log were read before.
+	// One answer is enough for all requests, because it is newer than their heads of the log.
 	readModelLags := sync.OnceValues(func() (bool, error) {
 		missing, err := r.Store.Backlog(
 			ctx, r.existing.position(),

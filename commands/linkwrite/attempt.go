@@ -20,13 +20,13 @@ type Links struct {
 	logger  *slog.Logger
 }
 
-// New returns Links. logger gets failures that are no error of the command.
+// New returns Links. logger logs failures that do not make a command fail.
 func New(streams *streams.Streams, claims *hashes.Claims, logger *slog.Logger) *Links {
 	return &Links{streams: streams, hashes: claims, logger: logger}
 }
 
-// Attempt is one attempt of a command. It reads the tags that the bound of the caller needs once.
-// It MUST NOT be used concurrently.
+// Attempt is one attempt of a command. It reads the tags of the account at most once, if the bound
+// of the caller needs them. It MUST NOT be used concurrently.
 type Attempt struct {
 	links   *Links
 	request domain.Request
@@ -49,8 +49,8 @@ const (
 	Ending Reading = false
 )
 
-// Change finds a link and appends the events that decide returns. A command that was carried out
-// before appends nothing.
+// Change finds a link and appends the events that decide returns. If the command has run before,
+// Change appends nothing.
 func (a *Attempt) Change(
 	ctx context.Context, read Reading, ref Ref, decide func(domain.Link) ([]events.Event, error),
 ) (Outcome, error) {
@@ -68,8 +68,9 @@ func (a *Attempt) Change(
 	return a.Commit(ctx, url, loaded, changes)
 }
 
-// Commit appends changes to the stream of a loaded link. If the link leaves its hash by them, the
-// hash is released. It returns eventstore.ErrWrongRevision if another writer was faster.
+// Commit appends changes to the stream of a loaded link. If the changes make the link leave its
+// hash, Commit releases the hash. It returns eventstore.ErrWrongRevision if another writer was
+// faster.
 func (a *Attempt) Commit(
 	ctx context.Context, url domain.Link, loaded streams.History, changes []events.Event,
 ) (Outcome, error) {
@@ -95,7 +96,7 @@ func (a *Attempt) Commit(
 // releaseAfter releases a hash that a link has left. A failure is logged only: the link's own
 // events show that it left the hash, so the account may claim the hash again either way.
 func (a *Attempt) releaseAfter(ctx context.Context, hash string, url domain.Link) {
-	ctx = permit.Without(ctx) // the link has left its hash
+	ctx = permit.Without(ctx) // the change has been made, and the release completes it
 	err := a.links.hashes.Release(ctx, a.request, hash, url.ID, url.SpentRevision(hash))
 	if err != nil {
 		a.links.logger.WarnContext(

@@ -1,6 +1,6 @@
 package linkwrite
 
-// The bound of a caller is the expression of the links that it sees.
+// The bound of a caller is a tag expression: the caller sees only links that match it.
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// Sees reports whether a link matches the bound of the caller. A bound that excludes the label of
-// no tag matches nothing: the tag may have been renamed, and its links are not to be seen. Neither
-// does any bound while the tags of the account are unknown.
+// Sees reports whether a link matches the bound of the caller. If the bound excludes a label that
+// no tag has, it matches nothing: the tag may have been renamed, and its links must stay hidden. A
+// bound also matches nothing if the tags of the account cannot be decoded.
 func (a *Attempt) Sees(ctx context.Context, u domain.Link) (bool, error) {
 	bound := a.request.Bound
 	if bound == nil {
@@ -42,7 +42,7 @@ func (a *Attempt) readTags(ctx context.Context) error {
 	return nil
 }
 
-// StaysWithin refuses a change after which a link would leave the bound of the caller.
+// StaysWithin refuses a change after which a link would not match the bound of the caller.
 func (a *Attempt) StaysWithin(
 	ctx context.Context, u domain.Link, change func() []events.Event,
 ) error {

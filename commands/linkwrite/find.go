@@ -28,14 +28,15 @@ func (a *Attempt) Find(
 	return a.found(ctx, read, ref.ID, loaded, err, missing, domain.Link.Live)
 }
 
-// maxClaimants is how many links of an account are looked at that have claimed a hash.
+// maxClaimants is how many of the account's links that claimed a hash are read, the last claims
+// first.
 const maxClaimants = 4
 
-// UnderHash loads the account's live link with a hash, which the hash's own stream names. A link
-// that left the hash by this command is found too, so that a repeated command finds its effect. It
-// depends on no event of the hash that cannot be decoded or that makes no sense: whether a link has
-// the hash, its own stream says. So if the last claim leads to no such link, the claims of the
-// account before it may.
+// UnderHash loads the account's live link with a hash. The stream of the hash names links that
+// claimed the hash, and the stream of a link says whether the link has it. So events of the hash
+// that cannot be decoded or make no sense do no harm. If the last claim leads to no link with the
+// hash, UnderHash tries the account's earlier claims. It also finds a link that this command has
+// taken the hash from, so that a repeated command finds its effect.
 func (a *Attempt) UnderHash(
 	ctx context.Context, read Reading, hash string,
 ) (domain.Link, streams.History, error) {

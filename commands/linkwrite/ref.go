@@ -1,6 +1,6 @@
 package linkwrite
 
-// Which link a command is about, and the outcome of the command.
+// This file has the reference to the link of a command, and the outcome of the command.
 
 import (
 	"linkledger/commands/batch"
@@ -23,7 +23,7 @@ func ByHash(hashes ...string) []Ref {
 	return refs
 }
 
-// Key returns what items of one batch share if they are about the same link.
+// Key returns the key of the link for batch.Run.
 func (r Ref) Key() string { return r.Hash + r.ID }
 
 // Outcome is a link after a command, or the error.
@@ -31,13 +31,13 @@ type Outcome struct {
 	URL      domain.Link
 	Labels   []string // of the link's tags; nil: not looked up
 	Position eventstore.Position
-	// Changed reports whether this call changed the link. It is false if the link already was as
-	// asked for, also by the call that this one repeats.
+	// Changed is true if this call changed the link. It is false if the link already was as
+	// requested, for example because this call is a repeat.
 	Changed bool
 	Err     error // a *domain.Error if the command was refused
 }
 
-// Each calls do for each link, concurrently, and repeats it after lost conflicts.
+// Each calls do for each link, concurrently. If another writer was faster, it calls do again.
 func Each(
 	r domain.Request, refs []Ref, do func(r domain.Request, ref Ref) (Outcome, error),
 ) []Outcome {

@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// CreationTimeout is how long a command waits for a concurrent creation of the link that it
-	// could return. A shorter wait is safe: the late creation fails and returns the link that took
-	// its place.
+	// CreationTimeout is how long a command waits for the concurrent creation of a link that the
+	// command could return. A shorter wait is safe: if another link takes the place of the late
+	// one, the late creation fails, and its command returns the link that took its place.
 	CreationTimeout = 2 * time.Second
-	// creationPoll is the interval of looking for that link. eventstore.MaxAttempts intervals MUST
-	// be longer than CreationTimeout.
+	// creationPoll is the time between two looks for that link. eventstore.MaxAttempts intervals
+	// MUST be longer than CreationTimeout.
 	creationPoll = 25 * time.Millisecond
 )
 
@@ -40,15 +40,15 @@ func New(streams *streams.Streams, hashes *hashes.Claims) *Claims {
 	return &Claims{streams: streams, hashes: hashes}
 }
 
-// Found is a link and the position of its last event. Without an id of the link, there is none.
+// Found is a link and the position of its last event. If the link has no id, no link was found.
 type Found struct {
 	URL      domain.Link
 	Position eventstore.Position
 }
 
-// Under returns the account's link that has a taken hash, if it leads to the long URL, or else
-// hashes.ErrTaken. It returns eventstore.ErrWrongRevision while that link is being created, and if
-// it was deleted meanwhile.
+// Under returns the account's link with a taken hash if that link leads to the long URL. Otherwise
+// it returns hashes.ErrTaken. If that link is still being created or was deleted meanwhile, Under
+// waits a moment and returns eventstore.ErrWrongRevision, so that the command is tried again.
 func (c *Claims) Under(
 	ctx context.Context, r domain.Request, hash, longURL string,
 ) (Found, error) {
@@ -78,17 +78,17 @@ func (c *Claims) Under(
 	return Found{}, eventstore.ErrWrongRevision
 }
 
-// Claim returns the account's link to a long URL. If there is none, it reserves the link id, claims
-// the long URL for it, and finds nothing. known are ids of links that lead to the long URL in the
-// read model. The read model may be behind, so their streams are checked. The caller MUST create
-// the link, and with the same id if it tries again.
+// Claim returns the account's link to a long URL. If there is none, it calls reserve, claims the
+// long URL for the link with the id, and returns no link. Then the caller MUST create that link,
+// and use the same id if it tries again. known are ids of links that lead to the long URL according
+// to the read model. The read model may be behind, so the streams of these links are checked.
 func (c *Claims) Claim(
 	ctx context.Context, r domain.Request, id, longURL string, known []string,
 	reserve func() error,
 ) (Found, error) {
 	sum := sha256.Sum256([]byte(longURL))
 	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
-	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // for another link, it is another claim
+	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // a claim for another link is no repeat
 	for {
 		claims, err := c.streams.LoadToAppend(ctx, stream)
 		if err != nil {
@@ -136,9 +136,10 @@ func lastClaim(claims []events.Event) events.LongURLClaimed {
 	return events.LongURLClaimed{}
 }
 
-// holder returns the link that claimed a long URL, or whether the long URL is free because
-// that link leads elsewhere, is deleted, or was never created. In the last case an event in the
-// link's stream first makes a late creation fail.
+// holder returns the link that claimed a long URL, if it leads there. free is true if the link
+// leads elsewhere, is deleted, or was not created in time. In the last case, holder first appends
+// an event to the link's stream, so that a late creation fails. If there is no link and free is
+// false, the link may still be created, and the caller tries again.
 func (c *Claims) holder(
 	ctx context.Context, r domain.Request, claim events.LongURLClaimed,
 ) (found Found, free bool, err error) {
@@ -162,14 +163,14 @@ func (c *Claims) holder(
 	_, err = c.streams.Append(
 		ctx, r, stream, eventstore.NoStream, events.CreationAbandoned{At: c.streams.Now()},
 	)
-	// the link was created, or another node abandoned it
+	// The link was created, or another node abandoned it.
 	if errors.Is(err, eventstore.ErrWrongRevision) {
 		return Found{}, false, nil
 	}
 	return Found{}, err == nil, err
 }
 
-// isGone reports whether a link is deleted by what its stream says after the last event that cannot
+// isGone reports whether a link is deleted according to the events after the last event that cannot
 // be decoded.
 func isGone(loaded streams.History) bool { return domain.FoldLink(loaded.Last()).Deleted }
 

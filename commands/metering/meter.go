@@ -22,8 +22,8 @@ const (
 	// meteringInterval is how often a node reports the calls of accounts with a limit to the log,
 	// and reads the calls of other nodes.
 	meteringInterval = time.Second
-	// unlimitedRounds is how many intervals the calls of an account without a limit wait. No call
-	// is refused because of them, and fewer reports keep the log small.
+	// unlimitedRounds is how many intervals the calls of an account without a limit wait to be
+	// reported. They can wait because no call is refused, and fewer reports keep the log small.
 	unlimitedRounds = 5
 	// meteringTimeout bounds one report of all accounts.
 	meteringTimeout = 5 * time.Second
@@ -61,7 +61,7 @@ func (k usageKey) stream() string {
 // usage counts the calls of an account on one day.
 type usage struct {
 	reported int64 // by all nodes, at the last read
-	counted  int64 // by this node, and not yet reported as far as it knows
+	counted  int64 // by this node, and not yet reported as far as the node knows
 	limited  bool  // a limit applied to the last call
 	waited   int   // rounds for which calls without a limit have waited
 
@@ -157,7 +157,7 @@ func (c *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// endsWaiting counts a round, and reports whether the calls are reported in it.
+// endsWaiting counts a round, and returns whether the calls are due in this round.
 func (d *usage) endsWaiting() bool {
 	if d.waited++; !d.limited && d.waited < unlimitedRounds {
 		return false
@@ -171,7 +171,8 @@ func (c *Meter) reportAll(ctx context.Context) {
 	c.reportWhere(ctx, func(*usage) bool { return true })
 }
 
-// reportWhere reports the calls counted so far that are due, and removes days that are over.
+// reportWhere reports the counted calls for which isDue returns true, and removes days that are
+// over.
 func (c *Meter) reportWhere(ctx context.Context, isDue func(*usage) bool) {
 	ctx, cancel := context.WithTimeout(ctx, meteringTimeout)
 	defer cancel()
@@ -235,8 +236,7 @@ func (c *Meter) report(ctx context.Context, key usageKey, d *usage) error {
 	return c.send(ctx, key, d)
 }
 
-// send appends the open write. If another node was faster, nothing was written and no write is open
-// any more.
+// send appends d.write. If another node was faster, nothing was written, and send drops d.write.
 func (c *Meter) send(ctx context.Context, key usageKey, d *usage) error {
 	err := d.stream.Append(ctx, *d.write)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
@@ -258,7 +258,8 @@ func (c *Meter) send(ctx context.Context, key usageKey, d *usage) error {
 // refresh reads the calls that all nodes have reported.
 func (c *Meter) refresh(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
-		// The reported calls may include the open write or not, so reported does not change.
+		// It is unknown whether d.write was appended, and so whether the log has its calls.
+		// d.reported stays.
 		return nil
 	}
 	d.stream.Forget()
@@ -272,8 +273,8 @@ func (c *Meter) refresh(ctx context.Context, key usageKey, d *usage) error {
 	return nil
 }
 
-// reportedOn returns the reported calls of a day from the last event of the stream. If that event
-// is of a later day, it returns before.
+// reportedOn returns the reported calls of a day, as the last event of the stream says. If that
+// event is of another day, the count known before stays.
 func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 	if last.Day == day {
 		return last.DayCalls
@@ -281,9 +282,10 @@ func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 	return before
 }
 
-// nextEvent returns the event that adds calls of a day to the last event. If the last event is of a
-// later day, the calls count on that day: a day that is over does not change. A day far ahead comes
-// from a wrong clock. The calls then count on their own day, again from the first.
+// nextEvent returns the event that adds calls of a day to the counts of the last event. If the last
+// event is of a later day, the calls count on that later day, because a day that is over does not
+// change. But if that day is far ahead, it comes from a wrong clock. Then the calls start a new
+// count of their own day.
 func nextEvent(
 	last events.CallsMetered, day string, calls int64, at time.Time,
 ) events.CallsMetered {

@@ -1,6 +1,6 @@
-// Package people knows the persons who sign in: their ids, and what their issuer says of them,
-// which is stored sealed under a key of their own. Which accounts they are members of is decided in
-// the package accounts.
+// Package people records the persons who sign in: their ids, and the details that their issuer
+// gives. The issuer is the server that signs them in. The details of each person are encrypted with
+// a key of their own. Package accounts decides which accounts they are members of.
 package people
 
 import (
@@ -50,9 +50,9 @@ type People struct {
 	secret  []byte
 }
 
-// New returns People. keys seal the details; if nil, no person can be recorded or erased. secret
-// keys the hashes of identities, and MUST be the same on all nodes; if empty, no person can be
-// recorded.
+// New returns People. keys encrypt the details. If keys is nil, no person can be recorded or
+// erased. secret is the key of the hashes of identities, and MUST be the same on all nodes. If it
+// is empty, no person can be recorded.
 func New(streams *streams.Streams, keys streams.SealingKeys, secret []byte) *People {
 	return &People{streams: streams, keys: keys, secret: secret}
 }
@@ -63,18 +63,18 @@ type Outcome struct {
 	Position eventstore.Position
 }
 
-// identityStream returns the n-th stream of an identity. Its name is a keyed hash. So the log does
-// not reveal whether a person with a known subject has signed in, nor that an erased person and a
-// person who signed in later are the same.
+// identityStream returns the name of the n-th stream of an identity. The name is a keyed hash. So
+// the log does not reveal whether a person with a known subject has signed in, nor that an erased
+// person and a person who signed in later are the same.
 func (p *People) identityStream(of events.Details, n int) string {
 	mac := hmac.New(sha256.New, p.secret)
 	mac.Write(fmt.Appendf(nil, "%d\n%s\n%s", n, of.Issuer, of.Subject))
 	return events.StreamIdentity + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// Known returns the person with an identity, and records the details that are new. The first time,
-// it gives the person an id. A person who was erased and signs in again is another person. It fails
-// with ErrNotSealed.
+// Known returns the person with an identity, and records the details if they are new. The first
+// time, it gives the person an id. A person who was erased and signs in again gets a new id. Known
+// fails with ErrNotSealed if this process cannot encrypt the details.
 func (p *People) Known(
 	ctx context.Context, r domain.Request, details events.Details,
 ) (Outcome, error) {
@@ -134,8 +134,8 @@ func (p *People) claim(
 	return p.claimNew(ctx, r, free)
 }
 
-// claimed returns the user id of the first claim of an identity whose user is not erased, or the
-// stream of its next claim. Each claim has a stream of its own.
+// claimed returns the user id of the first claim of an identity whose user is not erased. If there
+// is none, free is the stream for the next claim. Each claim has a stream of its own.
 func (p *People) claimed(
 	ctx context.Context, details events.Details,
 ) (user, free string, err error) {
@@ -175,7 +175,7 @@ func (p *People) claimNew(
 	return id.String(), err
 }
 
-// Load returns a person as the log has them. One who was never known has no id.
+// Load returns a person as the log has them. If no such person was recorded, the result has no id.
 func Load(ctx context.Context, streams *streams.Streams, id string) (Person, error) {
 	if _, err := uuid.Parse(id); err != nil {
 		return Person{}, nil //nolint:nilerr // no person has such an id
@@ -194,9 +194,10 @@ func (p *People) Person(ctx context.Context, id string) (Person, error) {
 	return person, err
 }
 
-// Erase erases a person for ever, and deletes the key of their details, also if the key is lost.
-// Their memberships stay: see accounts.Accounts.RemoveMember. If it is interrupted in between, a
-// repeat deletes the key. It refuses with UserNotFound and fails with ErrNotSealed.
+// Erase erases a person forever, and deletes the key of their details. It also works if that key is
+// lost. Their memberships stay: see accounts.Accounts.RemoveMember. If Erase is interrupted before
+// it deletes the key, a repeat deletes the key. Erase refuses with UserNotFound. Without keys, it
+// fails with ErrNotSealed.
 func (p *People) Erase(ctx context.Context, r domain.Request, id string) (Outcome, error) {
 	if p.keys == nil {
 		return Outcome{}, ErrNotSealed
@@ -207,7 +208,7 @@ func (p *People) Erase(ctx context.Context, r domain.Request, id string) (Outcom
 			return Outcome{}, err
 		}
 		person := fold(loaded.Events)
-		if loaded.Err() != nil { // an event that cannot be decoded is one of a person all the same
+		if loaded.Err() != nil { // the event that cannot be decoded shows that the person exists
 			person.ID = id
 		}
 		switch {

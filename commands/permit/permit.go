@@ -1,6 +1,6 @@
 // Package permit checks, while a call runs, that its caller may still make it. The context of the
-// call carries the check, and every append of a command asks for it, so no command can go on
-// without it, however long it takes.
+// call carries the check, and every append of a command makes the check. So a long command stops
+// once its caller has lost the right.
 package permit
 
 import (
@@ -14,21 +14,22 @@ const (
 	// further append after this time.
 	Fresh = 50 * time.Millisecond
 	// EndsWithin is how long the answer to a call that ends rights MUST wait after the end has
-	// taken effect. It gives the appends that have begun as much time again.
+	// taken effect. The second Fresh is time for the appends that have begun.
 	EndsWithin = 2 * Fresh
 )
 
-// Permit is what a caller needs to go on. It is safe for concurrent use.
+// Permit says whether a caller may go on with a call. It is safe for concurrent use.
 type Permit struct {
 	check func(context.Context) (final bool, err error)
 
 	mu      sync.Mutex
-	checked time.Time // when the last check that permitted began
-	refused error     // for good
+	checked time.Time // start of the last check that permitted the call
+	refused error     // the final refusal; nil: none
 }
 
 // New returns a permit of a caller that has been checked just now. check checks the caller again.
-// It returns an error if the caller may not go on, which is final unless it could not tell.
+// It returns an error if the caller may not go on, or if it could not find out. final is true if
+// the caller may not go on.
 func New(check func(context.Context) (final bool, err error)) *Permit {
 	return &Permit{check: check, checked: time.Now()}
 }
@@ -43,13 +44,15 @@ func With(ctx context.Context, p *Permit) context.Context {
 // Without returns a context whose appends need no permit: they complete a permitted change.
 func Without(ctx context.Context) context.Context { return With(ctx, nil) }
 
-// Check returns an error unless the caller may go on. A check within Fresh counts. After a refusal
-// Check returns the same one always. Without a permit in the context there is nothing to check.
+// Check returns nil if the caller may go on. An earlier check counts for the time Fresh. After a
+// final refusal, Check always returns the same error. If the context has no permit, Check returns
+// nil.
 func Check(ctx context.Context) error {
 	return of(ctx).ask(ctx, Fresh)
 }
 
-// CheckNow is Check, and no earlier check counts. It is for what begins a longer part of a call.
+// CheckNow is Check, but an earlier check counts only if it was a final refusal. It is for the
+// beginning of a longer part of a call.
 func CheckNow(ctx context.Context) error {
 	return of(ctx).ask(ctx, 0)
 }
@@ -92,8 +95,8 @@ func Refused(ctx context.Context) error {
 	return p.refused
 }
 
-// AwaitEnd waits until callers whose rights have ended go on no more. The end MUST have taken
-// effect for the checks of all nodes before.
+// AwaitEnd waits until callers whose rights have ended make no more appends. Before the call, the
+// end MUST have taken effect for the checks of all nodes.
 func AwaitEnd(ctx context.Context) error {
 	timer := time.NewTimer(EndsWithin)
 	defer timer.Stop()

@@ -1,3 +1,4 @@
-// Package proofs proves events of the log by its Merkle tree, and checks such proofs. It is given
-// the tree, because commands never read projections.
+// Package proofs proves that the log has certain events, with the Merkle tree over the log, and
+// checks such proofs. Callers pass the tree to the package, because commands never read
+// projections.
 package proofs

@@ -10,7 +10,7 @@ import (
 	"linkledger/events/archive"
 )
 
-// Exported is a file of exported events that is as its manifest says.
+// Exported describes a file of exported events that matches its manifest.
 type Exported struct {
 	Account string // id of the account whose events it has; empty: all accounts
 	Events  int64
@@ -52,8 +52,8 @@ func (p *Prover) Logged(ctx context.Context, of Exported) (bool, error) {
 	return of.Last <= end.Commit, err
 }
 
-// CheckExport checks that the log has each event of an export, by the hashes of its tree. It
-// returns the error of the tree for the first that it does not have.
+// CheckExport checks that the log has each event of an export, by the hashes in the tree of the
+// log. If an event is missing, CheckExport returns the error of Tree.LeafIndexes.
 func (p *Prover) CheckExport(ctx context.Context, of Exported) error {
 	for some := range slices.Chunk(of.leaves, exportGroup) {
 		n := len(some)
@@ -68,6 +68,6 @@ func (p *Prover) CheckExport(ctx context.Context, of Exported) error {
 	return nil
 }
 
-// exportGroup is the most events of an export that one question to the tree is about: more than a
+// exportGroup is the maximum number of exported events in one query of the tree. It is more than a
 // call of the API sends.
 const exportGroup = 16 << 10

@@ -20,7 +20,7 @@ type Config struct {
 	Key   string // signs heads
 }
 
-// Prover proves to an account what the log has of its links. It is safe for concurrent use.
+// Prover proves to an account which events of its links the log has. It is safe for concurrent use.
 type Prover struct {
 	cfg    Config
 	public string // verifies the heads
@@ -38,7 +38,7 @@ func New(cfg Config) (*Prover, error) {
 // PublicKey returns the public key that verifies the heads.
 func (p *Prover) PublicKey() string { return p.public }
 
-// Head is a signed head of the log.
+// Head is a signed head of the log: the size and the root hash of its Merkle tree.
 type Head = proof.Head
 
 // Head returns the signed head of the log, as far as the tree has it.

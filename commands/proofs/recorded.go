@@ -7,8 +7,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Recorded returns the stored events of entries, each event once. It gets each stream by load,
-// once, and leaves out the events that a stream lacks.
+// Recorded returns the stored events of entries, each event once. It calls load once for each
+// stream, and leaves out the events that a stream lacks.
 func Recorded(
 	ctx context.Context, entries []audit.Entry,
 	load func(context.Context, string) ([]eventstore.Recorded, error),

@@ -20,14 +20,14 @@ type Tree interface {
 	Size(ctx context.Context) (int64, error)
 	// Hashes returns a reader of the hashes of the tree.
 	Hashes(ctx context.Context) tlog.HashReader
-	// LeafIndexes returns the indexes, from 0, of the leaves of events at positions. It fails if
-	// the tree lacks one there.
+	// LeafIndexes returns the indexes, from 0, of leaves. commit and prepare are the positions of
+	// their events in the log. It fails if the tree does not have each leaf at its position.
 	LeafIndexes(
 		ctx context.Context, commit, prepare []uint64, leaves []tlog.Hash,
 	) ([]int64, error)
 }
 
-// Sign returns the head of a tree, signed with a private key. It returns proof.ErrNoKey if that is
+// Sign returns the head of a tree, signed with a private key. It returns proof.ErrNoKey if key is
 // no signing key.
 func Sign(ctx context.Context, tree Tree, key string) (Head, error) {
 	size, err := tree.Size(ctx)
@@ -41,9 +41,10 @@ func Sign(ctx context.Context, tree Tree, key string) (Head, error) {
 	return proof.Sign(tlog.Tree{N: size, Hash: root}, key)
 }
 
-// Write writes a file of proofs that rest on a head: that the log continues older heads, and that
-// it has events, which come in the order of the log. Events after the head are left out; later
-// counts them. It returns proof.ErrUnproven if something is not so, or an error of the tree.
+// Write writes a file of proofs that rest on a head. They prove that the log continues the older
+// heads, and that it has the recorded events, which are in the order of the log. Write leaves out
+// events after the head, and later is their number. It returns proof.ErrUnproven if one of these
+// statements is not true, or an error of the tree.
 func Write(
 	ctx context.Context, to io.Writer, tree Tree, head Head, older []Head,
 	recorded []eventstore.Recorded,
@@ -79,7 +80,7 @@ func Write(
 	return later, out.Close()
 }
 
-// group is the most events that one question to the tree is about.
+// group is the maximum number of events in one query of the tree.
 const group = 512
 
 // indexesOf returns the indexes of events in a tree.
@@ -115,8 +116,8 @@ func (p *prefetched) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// prefetch reads the hashes that the proofs of leaves in a tree of size leaves need. It forgets the
-// hashes of the previous call.
+// prefetch reads the hashes that are needed to prove leaves. leaves are the indexes of the leaves,
+// and size is the size of the tree. prefetch forgets the hashes of the previous call.
 func (p *prefetched) prefetch(size int64, leaves []int64) error {
 	needed := make(map[int64]bool)
 	note := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
@@ -145,7 +146,7 @@ func (p *prefetched) prefetch(size int64, leaves []int64) error {
 	return nil
 }
 
-// begins reports whether a tree begins with the tree of a head.
+// begins reports whether the first leaves of a tree form the tree of a head.
 func begins(ctx context.Context, tree Tree, head Head) (bool, error) {
 	size, err := tree.Size(ctx)
 	if err != nil || head.N > size {

@@ -1,5 +1,5 @@
-// Package restoring brings links back as they were: it undoes deletions and the changes of calls.
-// It goes by the streams of the links, and reads no read model.
+// Package restoring gives links an earlier state: it undoes deletions and the changes of calls. It
+// finds the earlier state in the streams of the links, and not in a read model.
 package restoring
 
 import (
@@ -19,8 +19,8 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// maxRestorable is the maximum number of links that had the hash and are searched for the one to
-// restore, latest claims first.
+// maxRestorable is how many links that claimed the hash are searched for the link to restore,
+// latest claims first.
 const maxRestorable = 100
 
 // Config configures a Restorer. Streams, Links and Hashes are required.
@@ -30,7 +30,8 @@ type Config struct {
 	Hashes  *hashes.Claims
 	// Destinations say where links may lead to.
 	Destinations destination.Rules
-	// Quotas reserve the links of accounts with limits. If nil, Request.Plan must have no limits.
+	// Quotas keep the number of links of an account within its plan. If nil, Request.Plan must have
+	// no limits.
 	Quotas *linkquota.Quotas
 }
 
@@ -43,14 +44,14 @@ func New(cfg Config) *Restorer { return &Restorer{cfg} }
 // RestoreURL is a link to restore, identified by its hash, or its last hash if it is deleted.
 type RestoreURL struct {
 	Hash string
-	// Version is a revision of the link's stream. The link becomes as it was right after that
-	// event. If nil, the link's deletion is undone.
+	// Version is a revision of the link's stream. The link gets the state that it had right after
+	// the event with that revision. If nil, the link's deletion is undone.
 	Version *int64
 }
 
-// RestoreURL restores the destination, settings, hash and tags of a link of the account, not its
-// clicks. Tags that were deleted since stay deleted. A field that already has the value needs no
-// event, so a restoration may be repeated.
+// RestoreURL restores the destination, note, settings, hash and tags of a link of the account, but
+// not its clicks. Tags that were deleted since stay deleted. A field that already has the value
+// needs no event, so a restoration may be repeated.
 //
 // It refuses with URLNotFound, InvalidHash, InvalidValue if the version does not exist or the link
 // was deleted in it, HashUnavailable if another link has the hash now, URLLimitReached if the plan
@@ -65,7 +66,8 @@ func (s *Restorer) RestoreURL(
 	if err != nil {
 		return linkwrite.Outcome{Err: err}
 	}
-	// The link is restored, and the labels are what the answer shows of it.
+	// The link is restored. Only the answer needs the labels, so events of tags that cannot be
+	// decoded are skipped.
 	tags, err := s.cfg.Streams.LoadReadable(ctx, events.StreamTags+outcome.URL.Account)
 	if err != nil {
 		return linkwrite.Outcome{Err: err}
@@ -99,7 +101,7 @@ func (s *Restorer) tryRestoreURL(
 	return s.restoreTo(ctx, r, s.cfg.Links.Attempt(r), url, loaded, was)
 }
 
-// linksUnder loads the links of the account whose hash this is, or was when they were deleted,
+// linksUnder loads the links of the account that have the hash, or had it when they were deleted,
 // latest claims first.
 func (s *Restorer) linksUnder(
 	ctx context.Context, r domain.Request, hash string,
@@ -142,7 +144,7 @@ func wasRestored(l streams.History) bool {
 }
 
 // versionOf returns a link as it was right after an event of its stream. If the revision is nil, it
-// returns the present link, not deleted.
+// returns the link in its last state, but not deleted.
 func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	if revision == nil {
 		url := domain.FoldLink(l.Events)
@@ -164,8 +166,8 @@ func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	return url, nil
 }
 
-// restoreTo appends the events that make a link as it was, followed by further events. attempt is
-// one of the request.
+// restoreTo appends the events that give a link the state was, followed by further events. attempt
+// belongs to the request.
 func (s *Restorer) restoreTo(
 	ctx context.Context, r domain.Request, attempt *linkwrite.Attempt, url domain.Link,
 	loaded streams.History, was domain.Link, further ...events.Event,

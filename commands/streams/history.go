@@ -1,5 +1,5 @@
-// Package streams reads and writes the event streams that commands decide on. It seals and opens
-// notes, and caches long streams. It decides nothing.
+// Package streams reads and writes the event streams that commands decide on. It encrypts (seals)
+// and decrypts (opens) personal data, and caches long streams. It decides nothing.
 package streams
 
 import (

@@ -11,8 +11,8 @@ import (
 // Logged has the events of streams from the log, by stream, oldest first.
 type Logged map[string][]eventstore.Recorded
 
-// Missing returns the revisions before the last one that the log does not have, by stream, as
-// ranges from one to another.
+// Missing returns, for each stream, the revisions before the last event that the log does not have.
+// They are ranges: each has its first and its last revision.
 func (l Logged) Missing() map[string][][2]eventstore.Revision {
 	missing := make(map[string][][2]eventstore.Revision)
 	for stream, recorded := range l {
@@ -29,7 +29,8 @@ func (l Logged) Missing() map[string][][2]eventstore.Revision {
 	return missing
 }
 
-// ReadFromLog reads the wanted streams from the log. It reads the whole log, up to its present end.
+// ReadFromLog reads the whole log, up to its present end, and adds the events of the wanted streams
+// to into.
 func (s *Streams) ReadFromLog(ctx context.Context, wanted map[string]bool, into Logged) error {
 	head, err := s.cfg.Store.Head(ctx)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// longStream is the number of events from which on a stream is cached. A shorter one takes
+	// longStream is the number of events from which on a stream is cached. A shorter stream takes
 	// about as long to read as one event.
 	longStream = 200
 	// maxCacheSize bounds the cached streams, in bytes. A larger stream is not cached.
 	maxCacheSize = 64 << 20
-	// eventSize is about the memory of an event without its metadata.
+	// eventSize is the approximate memory of an event without its metadata, in bytes.
 	eventSize = 500
 )
 

@@ -14,17 +14,17 @@ import (
 	"linkledger/events/sealing"
 )
 
-// SealingKeys are the keys that seal the notes of accounts and the details of people in the log. An
-// account below is the owner of a key: an account or a user. Its key is deleted for good when it is
-// erased.
+// SealingKeys has the keys that encrypt the notes of accounts and the details of people in the log.
+// In the methods, account is the id of the owner of a key, which is an account or a user. When an
+// owner is erased, the key is deleted for good.
 type SealingKeys interface {
 	// AccountKey returns the key of an account that has one; nil: the account was erased.
 	AccountKey(ctx context.Context, account string) ([]byte, error)
 	// MakeAccountKey returns the key of an account and creates it at the first call. It returns nil
 	// if the account was erased.
 	MakeAccountKey(ctx context.Context, account string) ([]byte, error)
-	// IsLost reports whether the key is lost that an account had when the event at a commit
-	// position was sealed. unreadable says that the key that it has now has not sealed it.
+	// IsLost reports whether the key is lost that encrypted the account's event at a commit
+	// position. unreadable is true if the present key of the account did not encrypt the event.
 	IsLost(ctx context.Context, account string, position uint64, unreadable bool) (bool, error)
 	// EraseAccountKey deletes the key of an account. The account MUST NOT get another one.
 	EraseAccountKey(ctx context.Context, account string) error
@@ -58,7 +58,7 @@ type personalCipher struct {
 
 	mu    sync.Mutex
 	known map[string]*sealing.Key // by account; nil: erased
-	since time.Time               // the oldest of them was looked up then, or later
+	since time.Time               // no key in known was looked up earlier
 }
 
 func (c *personalCipher) key(
@@ -152,8 +152,8 @@ func (c *personalCipher) isLost(
 	return err == nil && lost
 }
 
-// openAll returns stored events with their personal data opened. It does not change stored. An
-// error is about the event at index failed.
+// openAll returns stored events with their personal data opened. It does not change stored. If it
+// returns an error, failed is the index of the event that caused the error.
 func (c *personalCipher) openAll(
 	ctx context.Context, stored []events.Event, recorded []eventstore.Recorded, stream string,
 ) (opened []events.Event, failed int, err error) {

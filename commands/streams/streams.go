@@ -18,9 +18,9 @@ type Config struct {
 	Store *eventstore.Store
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
-	// Keys seal the notes of accounts and the details of people. If nil, neither can be read.
+	// Keys encrypt the notes of accounts and the details of people. If nil, neither can be read.
 	Keys SealingKeys
-	// Seal has Append seal personal data, each under the key of its owner. It needs Keys.
+	// If Seal is true, Append encrypts personal data with the key of its owner. Seal needs Keys.
 	Seal bool
 }
 
@@ -52,9 +52,9 @@ func (s *Streams) Now() time.Time { return s.cfg.Now().UTC().Truncate(time.Micro
 func (s *Streams) Seals() bool { return s.cfg.Seal }
 
 // Append appends the events of a command to a stream whose last event has the expected revision, if
-// the caller still may, see permit.Check. Personal data is sealed. Append refuses a text with
-// control characters with InvalidValue. It also returns the errors of eventstore.Store.Append and
-// permit.Check, and ErrNoKey.
+// the caller still may, see permit.Check. It seals personal data if Config.Seal is true. It refuses
+// a text with control characters or invalid UTF-8 with InvalidValue. It also returns the errors of
+// eventstore.Store.Append and permit.Check, and ErrNoKey.
 func (s *Streams) Append(
 	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
 	all ...events.Event,
@@ -86,9 +86,10 @@ func (s *Streams) append(
 	})
 }
 
-// Load reads a stream, with its personal data opened. It fails with eventstore.ErrCut where not all
-// of the stream can be read, and with an *eventstore.DecodeError if an event cannot be decoded, or
-// its personal data not be opened. With a DecodeError it returns what LoadReadable returns.
+// Load reads a stream, with its personal data opened. It fails with eventstore.ErrCut if events of
+// the stream are missing. It fails with an *eventstore.DecodeError if an event cannot be decoded,
+// or if its personal data cannot be opened. With a DecodeError it also returns what LoadReadable
+// returns.
 func (s *Streams) Load(ctx context.Context, stream string) (History, error) {
 	loaded, err := s.LoadSealed(ctx, stream)
 	if err != nil {
@@ -115,8 +116,9 @@ func (s *Streams) LoadSealed(ctx context.Context, stream string) (History, error
 	return loaded, err
 }
 
-// LoadToAppend is Load for a stream that most likely is new and is appended to next. If events of
-// an empty stream cannot be read, that append fails with eventstore.ErrCut, and not this call.
+// LoadToAppend is Load for a stream that is probably new, and to which the caller then appends. If
+// the stream seems empty because its events are missing, that append fails with eventstore.ErrCut,
+// and not LoadToAppend.
 func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, error) {
 	recorded, err := s.cfg.Store.LoadToAppend(ctx, stream)
 	if err != nil {
@@ -132,8 +134,8 @@ func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, err
 	return s.open(ctx, stream, loaded)
 }
 
-// open opens the personal data of a stream. An event whose data cannot be opened with the key of
-// its owner is one that cannot be decoded.
+// open opens the personal data of a stream. If the data of an event cannot be opened with the key
+// of its owner, the event counts as one that cannot be decoded.
 func (s *Streams) open(ctx context.Context, stream string, loaded History) (History, error) {
 	opened, at, err := s.personal.openAll(
 		ctx, loaded.Events, loaded.Recorded, stream,

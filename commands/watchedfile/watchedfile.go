@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// interval is the time between two looks of Run at the file.
+// interval is the time between two checks of the file by Run.
 const interval = time.Second
 
 // Config of a File.
 type Config struct {
 	Path string
-	// Content names what the file contains, for messages: "countries".
+	// Content says what the file contains, for messages. An example is "countries".
 	Content string
 	// MaxSize is the largest size of the file, in bytes. A larger file is an error.
 	MaxSize int64
 	// Load reads the file at Path. If it fails, what an earlier call has read stays in use.
 	Load func() error
-	// Logger gets the failures of Renew, each version of the file once.
+	// Logger logs the failures of Renew, once for each version of the file.
 	Logger *slog.Logger
 }
 

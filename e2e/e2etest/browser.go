@@ -13,7 +13,7 @@ import (
 )
 
 // Browser signs a browser in by the link that dev prints, and returns a function that opens an
-// address in it.
+// address in that browser.
 func (d *Dev) Browser(t *testing.T) func(method, url string) string {
 	t.Helper()
 	cookies, err := cookiejar.New(nil)

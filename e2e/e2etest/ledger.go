@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// CrashRounds is how often long tests kill a process.
+// CrashRounds is how often long tests kill a process. For some outages they use a third of it.
 var CrashRounds = flag.Int(
 	"crash-rounds", 2,
-	"how often TestCrash and TestTakeOver kill a process, and three times as often as TestOutages and TestTakeOver go "+
-		"through their outages; make crash does 20",
+	"how often TestCrash and TestTakeOver kill a process; TestOutages and TestTakeOver have a "+
+		"third as many outages; make crash sets 20",
 )
 
 // Ledger records what the service confirmed.

@@ -1,7 +1,7 @@
-// Package e2etest is what tests of real processes share. A test starts the program as a user would, and
-// knows it by its command line, its API, its files and its backends alone.
+// Package e2etest has what the tests of real processes share. Such a test starts the program as a
+// user would, and uses only its command line, its API, its files and its backends.
 //
-// A package that uses it MUST build the program in TestMain:
+// A package that uses e2etest MUST build the program in TestMain:
 //
 //	func TestMain(m *testing.M) { os.Exit(e2etest.Run(m)) }
 package e2etest
@@ -47,8 +47,8 @@ const DemoUser = "demo"
 // folder has what the tests of a package share. Run creates and removes it.
 var folder string
 
-// Run builds the program, unless make test has built it, and runs the tests. It returns the exit code. With -short it runs none,
-// because all of these tests start processes.
+// Run builds the program, unless make test has built it, and runs the tests. It returns the exit
+// code. With -short it runs no tests, because all of them start processes.
 func Run(m *testing.M) int {
 	if filepath.Base(os.Args[0]) == "curl" {
 		if err := curl(os.Args[1:], os.Stdout); err != nil {
@@ -142,14 +142,15 @@ func CopyCluster(t *testing.T, to string) {
 	}
 }
 
-// StartDevProgram starts another build of the program. It prints to a terminal, because the API key is printed to
-// terminals only.
+// StartDevProgram starts another build of the program. The program prints to a terminal, because it
+// prints the API key to terminals only.
 func StartDevProgram(t *testing.T, program, folder string, flags ...string) *Dev {
 	t.Helper()
 	return StartDevTo(t, pty.Open, program, folder, flags...)
 }
 
-// StartDevTo starts a build of the program that prints to what is opened.
+// StartDevTo starts a build of the program. The program prints to the second file that open
+// returns, and StartDevTo reads the output from the first.
 func StartDevTo(
 	t *testing.T, open func() (from, to *os.File, err error), program, folder string, flags ...string,
 ) *Dev {
@@ -271,7 +272,7 @@ func AnswerTo(request *http.Request) (map[string]any, error) {
 	return AnswerThrough(http.DefaultClient, request)
 }
 
-// AnswerThrough is answerTo with a client that keeps cookies or connects in its own way.
+// AnswerThrough is AnswerTo with a client that keeps cookies or connects in its own way.
 func AnswerThrough(client *http.Client, request *http.Request) (map[string]any, error) {
 	response, err := client.Do(request)
 	if err != nil {
@@ -299,8 +300,8 @@ func Visit(ctx context.Context, base, hash, agent string) (bool, error) {
 	return status == http.StatusFound, err
 }
 
-// VisitStatus follows a short link with a browser, which the agent tells apart, and returns the
-// status of the response.
+// VisitStatus follows a short link and returns the status of the response. Each agent is another
+// visitor.
 func VisitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/"+hash, nil)
 	if err != nil {
@@ -315,7 +316,8 @@ func VisitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// WantOneLine checks that a program ended with exit code 2 and one line that contains want.
+// WantOneLine checks that a program ended with exit code 2 and printed one line, which contains
+// want.
 func WantOneLine(t *testing.T, out []byte, err error, want string) {
 	t.Helper()
 	ended, ok := errors.AsType[*exec.ExitError](err)
@@ -328,7 +330,8 @@ func WantOneLine(t *testing.T, out []byte, err error, want string) {
 	}
 }
 
-// slowStart matches the lines of a start that waits, as for PostgreSQL on a busy machine.
+// slowStart matches the log lines of a start that waits, for example for PostgreSQL on a busy
+// machine.
 var slowStart = regexp.MustCompile(
 	`(?m)^time=\S+ level=(WARN|INFO) msg="(waiting for what this process depends on|the dependency answers)".*\n`,
 )

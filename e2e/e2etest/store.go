@@ -34,7 +34,7 @@ type StoreProcess struct {
 	t       *testing.T
 	process *exec.Cmd
 	URL     string
-	Health  string // with --health-listen
+	Health  string // URL of the health check, only with --health-listen
 	Ended   chan struct{}
 }
 
@@ -109,7 +109,7 @@ func Command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return CommandIn(t, nil, args...)
 }
 
-// CommandIn is command with additional environment variables.
+// CommandIn is Command with additional environment variables.
 func CommandIn(t *testing.T, environment []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	process := exec.CommandContext(t.Context(), Program, args...)
@@ -129,7 +129,7 @@ func RunWith(t *testing.T, environment map[string]string, args ...string) (outpu
 	return string(out), err
 }
 
-// AppendLink appends a link to the log of an event store.
+// AppendLink appends one event to the stream of a new link.
 func AppendLink(t *testing.T, connection string, timeout time.Duration) error {
 	t.Helper()
 	store, err := eventstore.Open(eventstore.Config{URL: connection})

@@ -75,8 +75,8 @@ func (c *Cluster) Race(method string, request func(client int) (path, body strin
 	return answers
 }
 
-// EndInUse ends something while all clients use it, and checks that no call is carried out that
-// began after the end was answered. It returns how many calls were carried out.
+// EndInUse calls end while all clients call use. It checks that no use succeeds that began after
+// end had returned. It returns how many uses succeeded.
 func EndInUse(
 	t *testing.T, use func(client int) (map[string]any, error), end func(),
 ) (carriedOut int64) {

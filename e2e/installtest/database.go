@@ -40,7 +40,8 @@ func (i *Installation) Exec(conn *pgx.Conn, statement string) {
 	}
 }
 
-// DSNThrough returns a network before the database of an installation, and how the database is reached through it.
+// DSNThrough starts a network in front of the database of an installation. It returns the network
+// and a DSN that connects through it.
 func DSNThrough(t *testing.T, i *Installation) (network *eventstoretest.Silence, dsn string) {
 	t.Helper()
 	at, err := pgconn.ParseConfig(i.Database.DSN())

@@ -38,10 +38,10 @@ type Installation struct {
 
 	Environment []string // of services, in addition to the environment of the test
 
-	// dsn is how the services and commands reach the database. If empty, they connect directly.
+	// DSN is how the services and commands reach the database. If empty, they connect directly.
 	DSN string
 
-	// network is between the event store and the services that are started next. If nil, they
+	// Network is between the event store and the services that are started next. If nil, they
 	// connect directly.
 	Network *eventstoretest.Proxy
 

@@ -62,7 +62,7 @@ func (s *Site) Browser() *Browser {
 	return &Browser{s, jar, fmt.Sprintf("198.18.%d.%d", n/256, n%256)}
 }
 
-// open opens a page through a node and returns where it leads.
+// open opens a page through a node and returns the address that the page redirects to.
 func (b *Browser) open(node int, path string) (location string, err error) {
 	client := *b.Ways[node]
 	client.Jar = b.jar
@@ -123,8 +123,8 @@ func Person(subject, name string, groups ...string) openidtest.Person {
 	return openidtest.Person{Subject: subject, Name: name, Mail: subject + "@example.com", Groups: groups}
 }
 
-// SignedIn is a person with a session. It keeps the cookie that the sign-in gave, also when a
-// service ends it.
+// SignedIn is a person with a session. It keeps the cookie of the sign-in, also after a service has
+// ended the session.
 type SignedIn struct {
 	*Site
 

@@ -11,8 +11,8 @@ import (
 )
 
 // accountFilter selects the events of one account, its tags, its links with their hashes, and its
-// use of limits. It MUST be given the log from its start, because only the creation of a link names
-// the account. Clicks are not selected, because one event has clicks of many accounts.
+// use of limits. It MUST be given the log from the start, because only the creation of a link names
+// the account. It selects no clicks, because one event has clicks of many accounts.
 type accountFilter struct {
 	account string
 	links   map[uuid.UUID]struct{}

@@ -7,7 +7,8 @@
 // written unchanged if they are JSON on one line, otherwise in base64.
 //
 // The manifest has the number of events and the root hash of the RFC 6962 Merkle tree whose leaves
-// are the events in their order. The leaf of an event is its ndjson line without the line end, in
-// both formats, so both have the same root. For the whole log, it is the tree of package proof. The
-// same header always gives the same file, even if the export was interrupted and resumed.
+// are the events in their order. In both formats, the leaf of an event is its ndjson line without
+// the line end, so both have the same root. If the file has the whole log, its tree is the tree of
+// package proof. The same header always gives the same file, even if the export was interrupted and
+// resumed.
 package archive

@@ -13,7 +13,8 @@ import (
 	"linkledger/events/proof/leaf"
 )
 
-// Progress is called during an export.
+// Progress is called during an export. at is the position that was reached, head is where the
+// export ends, and events is the number of events in the file.
 type Progress func(at, head Position, events int64)
 
 // Export writes one file.
@@ -83,7 +84,7 @@ func (e *Export) Run(ctx context.Context, progress Progress) (Manifest, error) {
 	wanted := e.selection()
 	after := e.summary.Last
 	if e.header.Account != "" {
-		after = Position{} // the account of a link is known from its creation
+		after = Position{} // read all, because only the creation of a link names its account
 	}
 	from, upTo := eventstore.Position(after), eventstore.Position(e.header.Head)
 	err := e.store.ReadLog(ctx, from, upTo, func(batch []eventstore.Recorded) error {

@@ -25,14 +25,15 @@ const (
 	CSV    Format = "csv"
 )
 
-// maxLine is the maximum length of a line. The largest event in base64 is far below it.
+// maxLine is the maximum length of a line. The line of the largest event, in base64, is far
+// shorter.
 const maxLine = 64 << 20
 
 // Header describes what a file contains.
 type Header struct {
 	Format Format `json:"format"`
-	// Account is the id of an account. The file then has only the events of its streams, without
-	// clicks. If it is empty, the file has all events.
+	// Account is the id of an account. The file then has only the events of the streams of that
+	// account, without clicks. If Account is empty, the file has all events.
 	Account string    `json:"account,omitempty"`
 	From    time.Time `json:"from,omitzero"` // selects events recorded at this time or later
 	To      time.Time `json:"to,omitzero"`   // selects events recorded before this time
@@ -243,8 +244,8 @@ func (c *content) computedManifest() Manifest {
 // or an error of the reader.
 func Check(file io.Reader) (Header, Manifest, error) { return CheckEach(file, nil) }
 
-// CheckEach is Check for who wants the position of each event too, and the hash of its leaf in the
-// tree over the log.
+// CheckEach does what Check does, and calls each with the position of every event and the hash of
+// its leaf in the tree over the log.
 func CheckEach(
 	file io.Reader, each func(at Position, leaf tlog.Hash),
 ) (Header, Manifest, error) {

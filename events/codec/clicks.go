@@ -10,9 +10,9 @@ import (
 // Clicks are most of a log, so this file decodes them in a fifth of the time of encoding/json, or
 // less (docs/decisions/codecs.md). If readClicks returns false, the caller MUST use encoding/json.
 
-// readClicks decodes what Encode writes of clicks whose strings need no escapes, exactly as
-// encoding/json does. It returns false for other bodies. The strings share the memory of body,
-// because many clicks wait in memory to be counted.
+// readClicks decodes a body of clicks that Encode wrote, if no string in it needs escapes. The
+// result is the same as that of encoding/json. readClicks returns false for all other bodies. The
+// strings share the memory of body to save memory, because many clicks wait to be counted.
 func readClicks(body []byte) (events.ClicksRecorded, bool) {
 	//nolint:gosec // see Decode
 	r := clickReader{rest: unsafe.String(unsafe.SliceData(body), len(body))}

@@ -1,5 +1,5 @@
-// Package codec writes events as the JSON that is stored, and reads them back, in each version that
-// was ever released. It gives events no meaning, and knows no store.
+// Package codec encodes events as the JSON that is stored, and decodes every version that was ever
+// released. It does not interpret the events, and knows no store.
 package codec
 
 import (
@@ -84,8 +84,9 @@ func decodeClicks(body []byte) (events.Event, error) {
 	return decode[events.ClicksRecorded](body)
 }
 
-// Encode returns the stored body of an event. It refuses a text that cannot be stored and shown
-// everywhere with a *TextError. What ends a right may name what another program has stored.
+// Encode returns the stored body of an event. It returns a *TextError if a text of the event cannot
+// be stored and shown everywhere. It does not check the texts of an event that ends a right,
+// because such an event may name something that another program has stored.
 func Encode(e events.Event) ([]byte, error) {
 	if events.EndsRights(e) {
 		return json.Marshal(e)
@@ -93,8 +94,9 @@ func Encode(e events.Event) ([]byte, error) {
 	return EncodePart(e.EventType(), e)
 }
 
-// EncodePart returns the stored form of metadata, or of details that are sealed. It refuses what
-// Encode refuses. Errors name the part.
+// EncodePart returns the JSON of a part of an event, such as metadata, or details before they are
+// sealed. It returns a *TextError for the texts that Encode refuses. Its errors contain the name of
+// the part.
 func EncodePart(name string, value any) ([]byte, error) {
 	body, err := json.Marshal(value)
 	if err == nil {
@@ -107,9 +109,9 @@ func EncodePart(name string, value any) ([]byte, error) {
 }
 
 // Decode returns the event of a stored body as a struct value, never a pointer. The strings of the
-// event may share the memory of body, so the caller MUST NOT change body afterwards. Its texts can
-// be stored in PostgreSQL: U+FFFD stands for NUL, which versions up to v0.1.0 accepted. It returns
-// ErrUnknownType if this program does not know eventType.
+// event may share the memory of body, so the caller MUST NOT change body afterwards. Decode
+// replaces NUL in texts with U+FFFD, because PostgreSQL cannot store NUL. Versions up to v0.1.0
+// accepted NUL. Decode returns ErrUnknownType if this program does not know eventType.
 func Decode(eventType string, body []byte) (events.Event, error) {
 	dec, ok := decoders[eventType]
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// TextError refuses an event with a text that cannot be stored and shown everywhere: a text with a
-// control character, such as NUL or ESC, or a text that is not valid UTF-8.
+// TextError means that an event has a text that cannot be stored and shown everywhere: a text with
+// a control character, such as NUL or ESC, or a text that is not valid UTF-8.
 type TextError struct {
 	EventType string
 	Field     string // name of the field in the body of the event

@@ -35,13 +35,13 @@ const (
 	handshakeTimeout = 20 * time.Second
 	// memoryBuffer is the size in bytes of each direction of a connection in memory.
 	memoryBuffer = 64 << 10
-	// receiveWindow is how many bytes a client may send ahead of the server's reads. A connection
-	// takes no more memory for it.
+	// receiveWindow is how many bytes a client may send ahead of the server's reads. A larger
+	// window does not make a connection take more memory.
 	receiveWindow = 1 << 20
 )
 
-// newServer returns a server that advertises addr. If secure is true, it uses TLS and requires a
-// user name and a password as far as Config sets them.
+// newServer returns a server that advertises addr. If secure is true, the fields TLS, User and
+// Password of Config apply to the server.
 func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
 	opts := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(wire.NewCodec()),

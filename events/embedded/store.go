@@ -41,27 +41,29 @@ const (
 type Config struct {
 	// Dir is the data folder. It is created if it is missing.
 	Dir string
-	// MaxAppendSize bounds one append in bytes: data, metadata and twice the length of the type of
-	// each event. 0 means 1 MiB. The maximum is 8 MiB.
+	// MaxAppendSize is the maximum size of one append in bytes. The data, the metadata and twice
+	// the length of the type of each event count. 0 means 1 MiB. The maximum is 8 MiB.
 	MaxAppendSize int
 	// NoSync acknowledges events before they are synced, so a crash may lose them. It MUST NOT be
 	// set outside benchmarks.
 	NoSync bool
 	// FS is the file system of the folder. Nil means the disk.
 	FS vfs.FS
-	// Spare is how many bytes of the disk writes leave to others, beside disk.ReserveBytes.
+	// Spare is how many bytes of the disk, in addition to disk.ReserveBytes, writes leave free for
+	// other users of the disk.
 	Spare uint64
 	// TLS configures the connections. Nil means clear text.
 	TLS *tls.Config
 	// User and Password are required of every client if they are set. They need TLS, because
 	// official clients send credentials over TLS only.
 	User, Password string
-	// Dialect selects whose responses the store gives to malformed requests. Nil are its own.
+	// Dialect determines the responses to malformed requests. Nil means the store's own responses.
 	Dialect dialect.Dialect
 	// Logger receives warnings and errors of background work. Nil discards them.
 	Logger *slog.Logger
 
-	// Now returns the time at which events are created and too old. Nil means time.Now.
+	// Now returns the current time. It is the creation time of new events, and decides which events
+	// are too old to be read. Nil means time.Now.
 	Now func() time.Time
 	// RecentEvents is how many events are kept in memory for subscriptions. 0 means 4096.
 	RecentEvents int
@@ -214,12 +216,12 @@ func (s *Store) stopServers() {
 }
 
 // Failed returns a channel that is closed when a commit has failed. Events that were acknowledged
-// before are safe and can be read. The store accepts no more writes: once its disk works again,
-// which disk.Probe tells, it has to be closed and opened again.
+// before are safe and can be read. The store accepts no more writes until it is closed and opened
+// again. disk.Probe finds out whether the disk works again.
 func (s *Store) Failed() <-chan struct{} { return s.storage.Failed() }
 
-// Stat returns counts and positions. After Close it returns the last ones, without the size on
-// disk.
+// Stat returns counts and positions. After Close it returns the last counts and positions, without
+// the size on disk.
 func (s *Store) Stat() Stat {
 	return Stat{s.storage.Stat(), s.reads.Subscriptions()}
 }
@@ -231,9 +233,9 @@ func (s *Store) Check(ctx context.Context) (storecheck.Report, error) {
 	return s.storage.Check(ctx)
 }
 
-// Freeze makes a folder within the data folder with every event that was acknowledged before the
-// call, from which a backup can be made while the store continues to serve. It returns the path of
-// the folder there. The caller MUST call release.
+// Freeze makes a folder from which a backup can be made while the store continues to serve. The
+// folder has every event that was acknowledged before the call. name is the path of the folder
+// within the data folder. The caller MUST call release, which removes the folder.
 func (s *Store) Freeze() (name string, release func() error, err error) {
 	return s.storage.Freeze()
 }

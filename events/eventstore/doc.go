@@ -4,8 +4,8 @@
 //
 // The official client (v4.2.0) is closed permanently by one failed discovery, blocks callers
 // regardless of their contexts, leaks a connection with every reconnect, and does not resubscribe.
-// With a supervisor that gives a client to one caller at a time, it loads streams at half the speed
-// of one connection that all callers share. Only its parser of connection strings is used:
+// If a supervisor gives the client to one caller at a time, streams load at half the speed of one
+// connection that all callers share. Only the client's parser of connection strings is used:
 //
 //   - Appends go over one BatchAppend call, which the Go client does not use and the clients for
 //     other languages use for every write. An append whose outcome is unknown is sent again with
@@ -14,9 +14,10 @@
 //   - Reads of streams share a connection, which is replaced after the first sign of an outage.
 //   - Reads of the log and subscriptions have a connection each.
 //
-// Package eventlog defines the elements of a log, metadata the metadata that EventStoreDB keeps of
-// a stream, and wire the requests and responses. Package node connects. Packages pipeline and pages
-// append and read streams over connections that callers share, logreader reads and follows the log.
+// Package eventlog defines the elements of a log. Package metadata defines the metadata that
+// EventStoreDB keeps of a stream. Package wire defines the requests and responses. Package node
+// connects to the event store. Package pipeline appends to streams and package pages reads streams,
+// each over a connection that all callers share. Package logreader reads and follows the log.
 // Packages subscription and logcopy use a Store.
 //
 // Package wire decodes events without protobuf structs, which would cost more than all other work

@@ -14,7 +14,8 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// ErrNoUser means that an event store has no user of a name who could sign in.
+// ErrNoUser means that the event store has no user or role of this name, or that the user is
+// disabled.
 var ErrNoUser = errors.New("the event store has no such user")
 
 // userStream begins the name of the stream in which EventStoreDB keeps a user.

@@ -13,8 +13,8 @@ import (
 const loadPage = 500
 
 // Load returns all events of a stream, oldest first. It returns no events if the stream was never
-// written; to exclude a deleted stream it then reads a second time. It returns ErrCut if events are
-// missing.
+// written. To tell such a stream from a deleted one, Load reads a second time. It returns ErrCut if
+// events are missing.
 func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	all, err := s.LoadToAppend(ctx, stream)
 	if err == nil && len(all) == 0 {
@@ -23,7 +23,7 @@ func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	return all, err
 }
 
-// LoadToAppend is Load for callers that only append to a stream if it is empty. It saves the second
+// LoadToAppend is Load for callers that append only if the stream is empty. It saves the second
 // read, because that append returns ErrCut if the stream was deleted.
 func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, error) {
 	var all []Recorded

@@ -11,11 +11,13 @@ import (
 // refusalStream is the stream to which Refusal appends no events. It never exists.
 const refusalStream = "refusal"
 
-// refusal is why the event store has refused the last append with ErrRefusesWrites.
+// refusal holds the error of the last append if the event store refused that append with
+// ErrRefusesWrites, and otherwise nil.
 type refusal struct{ last atomic.Pointer[error] }
 
-// note notes the outcome of an append that began while before was the last refusal. An accepted
-// append that began before a refusal does not end it: its answer may be read late.
+// note records the outcome of an append. before is the refusal that was stored when the append
+// began. If the append was accepted, note clears that refusal but no later one, because the answer
+// to the append may have been read late.
 func (r *refusal) note(before *error, err error) {
 	switch {
 	case errors.Is(err, ErrRefusesWrites):
@@ -25,9 +27,9 @@ func (r *refusal) note(before *error, err error) {
 	}
 }
 
-// Refusal returns why the event store accepts no writes, as an ErrRefusesWrites. It returns nil if
-// the last append was accepted, or if none has been refused. After a refusal it asks the event
-// store with an append of no events, which writes nothing.
+// Refusal returns nil if the event store accepts writes: it has refused no append, or accepted a
+// later one. Otherwise Refusal returns the reason as an ErrRefusesWrites. After a refusal, it asks
+// the event store again with an append of no events, which writes nothing.
 func (s *Store) Refusal(ctx context.Context) error {
 	before := s.refusal.last.Load()
 	if before == nil {
@@ -41,5 +43,5 @@ func (s *Store) Refusal(ctx context.Context) error {
 	return nil
 }
 
-// Refuses reports whether the event store has refused the last append. It asks nothing.
+// Refuses reports whether the event store has refused the last append. It sends no request.
 func (s *Store) Refuses() bool { return s.refusal.last.Load() != nil }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// MaxAttempts is how often a command decides. Every lost attempt is the success of another command,
-// so this is the number of concurrent writers of one stream that succeed before one of them fails
-// with ErrBusy.
+// MaxAttempts is how often a command is attempted. An attempt is lost only if another command
+// succeeds on the same stream. A command that has enough time therefore fails with ErrBusy only
+// after so many others have succeeded.
 const MaxAttempts = 100
 
 // contended is how many lost attempts show that a command runs out of time because of other
@@ -16,7 +16,7 @@ const MaxAttempts = 100
 const contended = 3
 
 // Retry repeats an attempt while it returns ErrWrongRevision, at most MaxAttempts times. It returns
-// ErrBusy if all attempts fail, or if the time of the caller ends after several have failed.
+// ErrBusy if all attempts fail, or if the deadline of the caller passes after several have failed.
 func Retry[T any](attempt func() (T, error)) (T, error) {
 	var none T
 	for lost := range MaxAttempts {
@@ -32,6 +32,6 @@ func Retry[T any](attempt func() (T, error)) (T, error) {
 }
 
 // ErrBusy means that other writers were faster in every attempt. Nothing was written, unless the
-// error is context.DeadlineExceeded too: then the outcome of the last attempt is unknown. The
-// caller may try again.
+// error is context.DeadlineExceeded too. In that case the outcome of the last attempt is unknown.
+// The caller may try again.
 var ErrBusy = errors.New("too many concurrent changes of the same thing, try again")

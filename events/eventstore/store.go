@@ -56,7 +56,7 @@ type Config struct {
 	Dial func(context.Context) (net.Conn, error)
 	// AttemptTimeout bounds one attempt of a call; 0 means 5 s. A longer attempt indicates a dead
 	// connection (a firewall that drops packets, a stopped process), so the call is retried over a
-	// new one.
+	// new connection.
 	AttemptTimeout time.Duration
 	// OnCall is called after each append ("append"), each read of a stream ("read") and each read
 	// of the end of the log ("head"), with the duration of all attempts and the error. It MUST NOT
@@ -74,14 +74,14 @@ type Store struct {
 	appender *pipeline.Pipeline
 	bulk     *pipeline.Pipeline // of AppendJoined, over its own connection
 	reads    *pages.Pages
-	tries    *pages.Pages // of answers, over its own connection
+	tries    *pages.Pages // of method try, over its own connection
 	answers  *waiting.Dependency
 	cfg      Config
 	refusal  refusal
 }
 
-// Open parses the connection string. It does not connect: calls do, and retry until the event store
-// is available or their contexts end.
+// Open parses the connection string, but does not connect. Calls connect, and retry until the event
+// store is available or their contexts end.
 func Open(cfg Config) (*Store, error) {
 	config, err := node.ParseURL(cfg.URL)
 	if err != nil {
@@ -125,9 +125,10 @@ func (s *Store) Close() {
 	s.tries.Close()
 }
 
-// Watch finds out while calls wait whether the event store answers, until ctx ends. Once it has not
-// answered for Config.AttemptTimeout, calls fail at once with an ErrUnavailable that is a
-// waiting.LostError, until it answers again. Without Watch, calls wait until their contexts end.
+// Watch checks until ctx ends whether the event store answers while calls wait. If the event store
+// has not answered for Config.AttemptTimeout, calls fail at once until it answers again. Their
+// error is an ErrUnavailable that is a waiting.LostError. Without Watch, calls wait until their
+// contexts end.
 func (s *Store) Watch(ctx context.Context) { s.answers.Run(ctx) }
 
 // try returns an error if the event store does not answer.
@@ -147,10 +148,10 @@ func (s *Store) reset() {
 }
 
 // Append stores the events of one write and returns after they are durable. It returns
-// ErrWrongRevision, ErrStreamDeleted, ErrTooLarge, ErrRefusesWrites, or ErrUnavailable if the
-// context ended, or Watch has lost the event store, before the outcome was known. It returns ErrCut
-// if the stream had been deleted with events that the caller does not know; the new events are then
-// stored after those.
+// ErrWrongRevision, ErrStreamDeleted, ErrTooLarge or ErrRefusesWrites. It returns ErrUnavailable if
+// the context ended, or Watch lost the event store, before the outcome was known. It returns ErrCut
+// if the stream was deleted and had events that the caller does not know. The new events are then
+// stored after the deleted ones.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if s.cfg.Tracer != nil {
 		return s.appendTraced(ctx, w)
@@ -225,8 +226,8 @@ func (s *Store) send(
 	return appended, nil
 }
 
-// AppendInOrder sends appends without waiting for the previous ones, and resumes after an outage.
-// It returns how many of them, counted from the first, are stored.
+// AppendInOrder sends each append without waiting for the answer to the previous one, and resumes
+// after an outage. It returns how many of the appends, counted from the first, are stored.
 func (s *Store) AppendInOrder(
 	ctx context.Context, requests []*wire.BatchAppend,
 ) (stored int, err error) {
@@ -286,7 +287,7 @@ func (s *Store) positionOf(
 }
 
 // Date returns the time of the event store, to the second. It is zero if the event store does not
-// tell it.
+// report its time.
 func (s *Store) Date(ctx context.Context) (time.Time, error) {
 	date, err := s.reads.Date(ctx)
 	if err != nil {

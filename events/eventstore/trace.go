@@ -39,7 +39,8 @@ func (s *Store) appendTraced(ctx context.Context, w Write) (Appended, error) {
 	return appended, err
 }
 
-// traceParent returns the form of https://www.w3.org/TR/trace-context/.
+// traceParent returns a span in the form of the traceparent header
+// (https://www.w3.org/TR/trace-context/).
 func traceParent(span trace.SpanContext) string {
 	return "00-" + span.TraceID().String() + "-" + span.SpanID().String() + "-" +
 		span.TraceFlags().String()
@@ -50,8 +51,8 @@ const (
 	traceLength = 32 + 1 + 16 // trace id, hyphen and span id in hex
 )
 
-// TraceLinks returns links to the traces in which the events were appended, each once and at most
-// maxLinks.
+// TraceLinks returns links to the traces in which the events were appended: each trace once, and at
+// most maxLinks.
 func TraceLinks(recorded []Recorded) []trace.Link {
 	var links []trace.Link
 	seen := make(map[trace.SpanID]bool)

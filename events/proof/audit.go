@@ -19,7 +19,7 @@ type StoredTree struct {
 	Size int64               // leaves
 	UpTo eventstore.Position // the tree contains all events up to here
 	// Leaves returns the concatenated hashes of some consecutive leaves, beginning with the leaf at
-	// the index from. It returns none if they are missing.
+	// the index from. It returns no bytes if that leaf is missing.
 	Leaves func(ctx context.Context, from int64) ([]byte, error)
 }
 
@@ -53,21 +53,22 @@ type Alteration struct {
 	Last  Place
 	// Head is the first head that does not match, or nil if all match.
 	Head *Head
-	// Missing is how many events of Head the log lacks at its end, unless an earlier event is known
-	// not to match; 0: none. A log that was restored from an older backup is shorter like that.
+	// Missing is how many events of Head the log lacks at its end. It is 0 if the log lacks none,
+	// or if an earlier event is known not to match. A log that was restored from an older backup
+	// lacks events at its end.
 	Missing int64
-	// Sound reports whether all events that the log has are confirmed, by the leaves of a tree that
-	// Head confirms or by another head. It is set only with Missing.
+	// Sound means that all events of the log are confirmed, by the leaves of a tree that Head
+	// confirms or by another head. It is true only if Missing is not 0.
 	Sound bool
-	// Forks reports whether nothing that follows First in the log was in the tree that Head
-	// confirms, as after the restore of an older backup that was then written on. It is set only
-	// if First is known exactly.
+	// Forks means that no event of the log from First on is in the tree that Head confirms. This
+	// happens if an older backup was restored and then written to. Forks is true only if First is
+	// known exactly.
 	Forks bool
 	// Agreed is the last event before First that matches; nil: none, or not known.
 	Agreed *Place
-	// DeniedBy is a head of at least as many events that does match, or nil if there is none. If
-	// it is set, the log was altered before that head was signed, or one of the two heads belongs
-	// to another log.
+	// DeniedBy is a head that matches the log and has at least as many events as Head, or nil if
+	// there is none. If it is set, the log was altered before DeniedBy was signed, or one of the
+	// two heads belongs to another log.
 	DeniedBy *Head
 }
 
@@ -180,7 +181,7 @@ func (a *Audit) diverge(from Place) {
 	a.fork.log = make(map[tlog.Hash]bool)
 }
 
-// Findings returns the findings after the whole log was passed to Take.
+// Findings returns the findings after the whole log was passed to Add.
 func (a *Audit) Findings(ctx context.Context) (Findings, error) {
 	if a.divergence == nil && a.log.leaves < a.kept.Size {
 		a.diverge(a.end())

@@ -14,8 +14,8 @@ import (
 	"linkledger/events/proof/leaf"
 )
 
-// maxLine is the maximum length of a line of a file of proofs. The largest event in base64 is far
-// below it.
+// maxLine is the maximum length of a line of a file of proofs. The line of the largest event, in
+// base64, is far shorter.
 const maxLine = 64 << 20
 
 // ErrUnproven means that a file does not prove its claims. The error names the place and the
@@ -48,7 +48,7 @@ type eventLine struct {
 	Event json.RawMessage  `json:"event"` // the leaf, byte for byte
 }
 
-// NewWriter starts a file with its head. The hashes of the tree need not be trusted: each proof is
+// NewWriter starts a file with its head. The tree need not be trusted, because each proof is
 // checked against the head before it is written.
 func NewWriter(out io.Writer, head Head, tree tlog.HashReader) (*Writer, error) {
 	w := &Writer{out: bufio.NewWriter(out), head: head, tree: tree}
@@ -67,9 +67,9 @@ func (w *Writer) write(line any) error {
 // Close writes the buffered lines. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.out.Flush() }
 
-// Since writes a proof that the tree of the head extends the tree of an older head, so no event up
-// to there was altered in between. It returns ErrUnproven if that is not so, or an error of the
-// tree.
+// Since writes a proof that the tree of the head extends the tree of an older head. The proof shows
+// that no event of the older tree was altered in between. Since returns ErrUnproven if the tree
+// does not extend the older one, or an error of the tree.
 func (w *Writer) Since(older Head) error {
 	if older.N > w.head.N {
 		return fmt.Errorf(
@@ -106,8 +106,8 @@ func (l sinceLine) check(head, older Head) error {
 	return nil
 }
 
-// Event writes a proof that r is the leaf with that index, counted from 0. It returns ErrUnproven
-// if it is not, or an error of the tree.
+// Event writes a proof that r is the leaf at index, counted from 0. It returns ErrUnproven if r is
+// not that leaf, or an error of the tree.
 func (w *Writer) Event(r eventstore.Recorded, index int64) error {
 	if index < 0 || index >= w.head.N {
 		return fmt.Errorf(

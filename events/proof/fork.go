@@ -1,14 +1,14 @@
 package proof
 
-// A log forks if it is restored from an older backup and then written to. Unlike an altered log, a
-// fork has no event of the stored tree after the first difference.
+// A log forks if it is restored from an older backup and then written to. After the first
+// difference, a fork has no event of the stored tree, while an altered log still has some.
 
 import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
 // forkWindow is how many events after the first difference are compared. If an event was changed,
-// removed or inserted, the events after it are the same, at most shifted by some places.
+// removed or inserted, the later events stay the same, at most shifted by some places.
 const forkWindow = 4096
 
 // fork collects the leaves of log and stored tree from their first difference on.

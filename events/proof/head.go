@@ -24,7 +24,7 @@ var ErrUnsigned = errors.New("no head that is signed with the key")
 type Head struct {
 	tlog.Tree
 
-	Signed string // the note with the signature of this key only
+	Signed string // the note, with the signature of one key only
 }
 
 // NewKey generates a key pair. The name MUST contain neither spaces nor plus signs; the host name

@@ -14,8 +14,8 @@ import (
 	"linkledger/events/proof/leaf"
 )
 
-// unmarshalCanonical decodes a line into v. The line MUST be what json.Marshal writes of the
-// result.
+// unmarshalCanonical decodes a line into v. The line MUST be exactly what json.Marshal writes for
+// the result. Otherwise the error is leaf.ErrNotCanonical.
 func unmarshalCanonical(line []byte, v any) error {
 	if err := json.Unmarshal(line, v); err != nil {
 		return err

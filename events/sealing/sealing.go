@@ -1,5 +1,5 @@
 // Package sealing encrypts the personal data of events under the key of an account or a person, and
-// opens it again. It stores no key: without its key the data is unreadable for ever.
+// opens it again. It does not store keys. Without the key, the data is unreadable for ever.
 package sealing
 
 import (
@@ -15,13 +15,14 @@ import (
 	"linkledger/events/codec"
 )
 
-// ErrUnreadable means that sealed data is not what the key of its owner has sealed for its stream.
+// ErrUnreadable means that sealed data was not sealed with the key of its owner for its stream, or
+// was altered.
 var ErrUnreadable = errors.New("sealed data cannot be opened")
 
 // Key is the key of an account or a user. It is safe for concurrent use.
 type Key struct{ aead cipher.AEAD }
 
-// NewKey returns a key made of 32 secret bytes. They MUST NOT be used for another owner.
+// NewKey returns a key made of 32 secret bytes. The bytes MUST NOT be used for another owner.
 func NewKey(secret []byte) (*Key, error) {
 	if len(secret) != 32 {
 		return nil, fmt.Errorf("the key of an account has 32 bytes, not %d", len(secret))
@@ -64,8 +65,8 @@ func boundTo(purpose, owner, stream string) []byte {
 	return []byte(purpose + "\n" + owner + "\n" + stream)
 }
 
-// KeyOwner returns the id of the owner of the key that seals an event of an account: the account,
-// or for the details of a person the user.
+// KeyOwner returns the id of the account or user whose key seals an event. This is the user for
+// UserKnown, and account for all other events.
 func KeyOwner(e events.Event, account string) string {
 	if known, ok := e.(events.UserKnown); ok {
 		return known.User
@@ -75,7 +76,7 @@ func KeyOwner(e events.Event, account string) string {
 
 // Seal returns the event with its personal data sealed by the key of an owner, for storage in
 // stream. An event without personal data, or with an empty note, is returned unchanged. Seal
-// refuses what codec.Encode refuses, because sealed texts cannot be checked later.
+// refuses the texts that codec.Encode refuses, because sealed texts cannot be checked later.
 func Seal(e events.Event, key *Key, owner, stream string) (events.Event, error) {
 	var err error
 	switch e := e.(type) {
@@ -133,10 +134,10 @@ func SealedOf(e events.Event) *events.Sealed {
 	return nil
 }
 
-// Open returns an event of a stream with its personal data opened, beside the sealed data. The key
-// MUST be the key of the owner of the sealed data. If key is nil because it was deleted, the data
-// is events.Erased and the sealed data is marked as erased. Open fails if the data was not sealed
-// for this stream with this key.
+// Open returns an event of a stream with its personal data opened. The event keeps the sealed data.
+// The key MUST be the key of the owner of the sealed data. A nil key means that the key was
+// deleted: the personal data is then events.Erased, and the sealed data is marked as erased. Open
+// fails if the data was not sealed for this stream with this key.
 func Open(e events.Event, key *Key, stream string) (events.Event, error) {
 	sealed := SealedOf(e)
 	if sealed == nil {
@@ -202,8 +203,8 @@ func withPersonal(e events.Event, text string, sealed *events.Sealed) (events.Ev
 	return e, nil
 }
 
-// OpenDetails opens sealed details of a user apart from their event. If key is nil because it was
-// deleted, the name is events.Erased.
+// OpenDetails opens the sealed details of a user without their event. A nil key means that the key
+// was deleted: the name is then events.Erased.
 func OpenDetails(sealed *events.Sealed, key *Key, user string) (events.Details, error) {
 	opened, err := Open(events.UserKnown{User: user, Sealed: sealed}, key, events.StreamUser+user)
 	if err != nil {

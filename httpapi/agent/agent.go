@@ -35,16 +35,17 @@ var (
 
 // Agent is what a User-Agent header says.
 type Agent struct {
-	// Robot is true if a program sends it of its own accord, such as a crawler or a preview.
+	// Robot is true if a program, such as a crawler or a preview, sends the header of its own
+	// accord.
 	Robot               bool
 	Browser, OS, Device string // from a small set of names; empty: unknown
-	// Program is what a click keeps of the header, so that it can be judged by other words later:
-	// see robots.Table.Program.
+	// Program is the part of the header that a click keeps, so that another table can judge the
+	// click later: see robots.Table.Program.
 	Program string
 }
 
-// Read reads a User-Agent header by the words of a table. The Browser, OS and Device of a robot
-// stay unknown, unless only its words tell it from a person.
+// Read reads a User-Agent header by the words of a table. For a robot, Browser, OS and Device are
+// set only if the header would be a person's without the words of robots in it.
 func Read(table *robots.Table, header string) (a Agent) {
 	robot := table.IsRobot(header)
 	if !robot || table.LooksHuman(header) {

@@ -24,7 +24,8 @@ func NewList() *List {
 	return l
 }
 
-// ReadList returns a list with the changes of a file. Its error is about the file.
+// ReadList returns a list with the changes of a file. It returns an error if the file cannot be
+// used.
 func ReadList(path string, logger *slog.Logger) (*List, error) {
 	l := &List{path: path}
 	file, err := watchedfile.Open(watchedfile.Config{
@@ -40,7 +41,8 @@ func ReadList(path string, logger *slog.Logger) (*List, error) {
 // Table returns the table that is in use.
 func (l *List) Table() *robots.Table { return l.table.Load() }
 
-// Run looks every second whether the file has changed, if there is one, until ctx ends.
+// Run checks every second whether the file has changed, until ctx ends. If the list has no file,
+// Run only waits for the end of ctx.
 func (l *List) Run(ctx context.Context) error {
 	if l.file == nil {
 		<-ctx.Done()

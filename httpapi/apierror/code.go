@@ -41,8 +41,8 @@ const (
 	CodeInvalidWebhook     Code = 1314
 )
 
-// definitions has the message of each code, and the HTTP status of a response whose whole call
-// failed with the code.
+// definitions has the message of each code, and the HTTP status of the response if the whole call
+// fails with the code.
 var definitions = map[Code]struct {
 	message string
 	status  int
@@ -78,7 +78,7 @@ var definitions = map[Code]struct {
 // Message returns the message that the contract has for the code.
 func (c Code) Message() string { return definitions[c].message }
 
-// Status returns the HTTP status of a response whose whole call failed with the code.
+// Status returns the HTTP status of the response if the whole call fails with the code.
 func (c Code) Status() int { return definitions[c].status }
 
 // codeOfKind maps the refusals of commands to codes.

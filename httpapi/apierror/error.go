@@ -45,7 +45,7 @@ func Need(scopes, needed access.Scopes) error {
 	}
 }
 
-// ErrBound refuses a call about more than the links that its key is bound to.
+// ErrBound refuses a call that concerns more than the links that its key is bound to.
 var ErrBound = &Error{
 	Code: CodeAccessDenied, Details: "A key that is bound to tags may not make this call",
 }

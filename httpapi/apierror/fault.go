@@ -32,8 +32,8 @@ var ErrClientLeft = errors.New("the client has left")
 // ErrTooMuch is the error of a request that asks for more than the database can read in time.
 var ErrTooMuch = errors.New("the request asks for more than can be read in its time")
 
-// faults are the failures of errors that are no refusals. The first one counts. Any other error is
-// an internal one.
+// faults has the failures for errors that are not refusals. The first entry that matches an error
+// counts. An error without an entry is an internal one.
 var faults = []struct {
 	err     error
 	failure Failure
@@ -121,15 +121,15 @@ func Unavailable(err error) error {
 	return unavailableError{err}
 }
 
-// Late refuses to answer because this node does not show a call's own write in time. details tell
-// the client what to do.
+// Late refuses a call that this node cannot answer now, for example because the read models do not
+// show the call's own write in time. details tell the client what to do.
 func Late(details string) error {
 	return &Error{Code: CodeUnknown, Details: details, Status: http.StatusServiceUnavailable}
 }
 
-// unknownState is the failure of a call that depends on an event which cannot be decoded: a newer
-// version or another program has written it. Nothing was changed that depends on it. Only an
-// operator can help, and until then the calls that do not depend on the event work.
+// unknownState returns the failure of a call that depends on an undecodable event. A newer version
+// or another program has written the event. Nothing that depends on the event was changed. Only an
+// operator can help. Until then, calls that do not depend on the event work.
 func unknownState(err *commands.DecodeError) Failure {
 	of := "the account"
 	switch {

@@ -28,8 +28,8 @@ const (
 )
 
 // credentials returns the user name and the API key of a request. HTTP Basic has precedence over
-// the two headers. The user name of one is never combined with the key of the other. Characters
-// that pasting adds around them are left out.
+// the two headers. The user name from one is never combined with the key from the other. Characters
+// that pasting adds around a user name or a key are removed.
 func credentials(r *http.Request) (username, key string, ok bool) {
 	if username, key, ok = r.BasicAuth(); ok {
 		return typed.Trim(username), typed.Trim(key), true
@@ -52,10 +52,11 @@ type Authenticator struct{ cfg Config }
 // New returns an authenticator.
 func New(cfg Config) *Authenticator { return &Authenticator{cfg: cfg} }
 
-// Authenticate sets c.Account and c.Key by user name and API key, or by the session of a browser if
-// the request has neither, or returns an error. The key is compared before the throttle is
-// consulted, so other clients behind the same address cannot lock out a client with the correct
-// key. The throttle limits only how often a failure states its reason.
+// Authenticate sets c.Account and c.Key by user name and API key. If the request lacks them, it
+// uses the session of the browser. If the login is refused, it returns an error. The key is
+// compared before the throttle is consulted, so other clients behind the same address cannot lock
+// out a client with the correct key. The throttle limits only how often a failure states its
+// reason.
 func (a *Authenticator) Authenticate(c *request.Context) error {
 	username, key, ok := credentials(c.Request)
 	if !ok && a.cfg.Sessions.Has(c.Request) {
@@ -128,13 +129,14 @@ func bind(c *request.Context) (err error) {
 	return err
 }
 
-// minFailureTime is the least duration of a login that fails. The work takes less, so response
+// minFailureTime is the least duration of a login that fails. The checks take less, so response
 // times do not reveal which check failed.
 const minFailureTime = 5 * time.Millisecond
 
-// identify finds the account and compares the key. The cache can only accept a login. An unknown
-// user name and a wrong key are both refused after the same query of the database, for two reasons:
-// the cache may be stale, and equal work does not reveal which user names exist.
+// identify finds the account and compares the key. A cached account can accept a login, but not
+// refuse one. An unknown user name and a wrong key are both refused after the same query of the
+// database. There are two reasons: the cache may be stale, and equal work does not reveal which
+// user names exist.
 func (a *Authenticator) identify(
 	ctx context.Context, username, hash string,
 ) (known, *login.Refusal, error) {
@@ -169,7 +171,7 @@ type known struct {
 	key accountlist.Key
 }
 
-// keyOf returns the key with a hash. It compares all keys of the account, each in constant time.
+// keyOf returns the key of an account that has a hash. It compares all keys, each in constant time.
 func keyOf(of accountlist.Login, hash string) (found known, ok bool) {
 	for _, key := range of.Keys {
 		if access.SameKey(hash, key.Hash) {
@@ -179,7 +181,8 @@ func keyOf(of accountlist.Login, hash string) (found known, ok bool) {
 	return found, ok
 }
 
-// checkUsable refuses accounts and keys that may not be used any more, or not from an address.
+// checkUsable refuses an account that may not be used. It also refuses a key that has expired, or
+// that may not be used from address.
 func (a *Authenticator) checkUsable(of known, address string) *login.Refusal {
 	guard := a.cfg.Sessions.Guard
 	return cmp.Or(guard.CheckAccount(of.Account), guard.CheckKey(of.key, address))

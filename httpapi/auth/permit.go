@@ -14,7 +14,7 @@ import (
 	"linkledger/queries"
 )
 
-// permitKey has the appends of a call check the key of the call again.
+// permitKey makes every append of events by a call check the key of the call again.
 func (a *Authenticator) permitKey(c *request.Context, hash, address string) {
 	began, username := known{c.Account, c.Key}, c.Account.Username
 	a.permit(c, func(ctx context.Context) (*login.Refusal, error) {
@@ -29,7 +29,7 @@ func (a *Authenticator) permitKey(c *request.Context, hash, address string) {
 	})
 }
 
-// permitSession has the appends of a call check the session of the call again.
+// permitSession makes every append of events by a call check the session of the call again.
 func (a *Authenticator) permitSession(c *request.Context, address string) {
 	began, sent := known{c.Account, c.Key}, c.Request
 	a.permit(c, func(ctx context.Context) (*login.Refusal, error) {
@@ -44,7 +44,7 @@ func (a *Authenticator) permitSession(c *request.Context, address string) {
 	})
 }
 
-// permit has the appends of a call check its caller again, as long as it runs.
+// permit makes every append of events by a call check the caller again, as long as the call runs.
 func (a *Authenticator) permit(
 	c *request.Context, check func(context.Context) (*login.Refusal, error),
 ) {

@@ -24,10 +24,11 @@ import (
 type branches struct {
 	mu    sync.Mutex
 	taken map[string]bool                  // by the place of the branch
-	marks map[condition]*parse.CommandNode // calls of branch
+	marks map[condition]*parse.CommandNode // the call of branch in each condition
 }
 
-// condition is a condition of a template, by the console that it belongs to, its file and its place there.
+// condition identifies a condition of a template by its console, its file and its place in the
+// file.
 type condition struct {
 	console, file string
 	at            parse.Pos
@@ -58,12 +59,13 @@ func (b *branches) take(place string, value any) any {
 	return value
 }
 
-// recordTime is the time of all records. The go command does not keep results of tests that have
-// opened a file of the last two seconds.
+// recordTime is the modification time of all records. It is in the past, because the go command
+// does not cache the results of tests that have opened a file modified within the last two seconds.
 var recordTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// store writes the record of this process into a folder, under the name of its package's folder. It
-// opens the record, so that the go command keeps the result of the tests as long as the record.
+// store writes the record of this process into a folder, under the name of its package's folder.
+// Then it opens the record, so that the go command uses the cached result of the tests only while
+// the record is unchanged.
 func (b *branches) store(folder string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +90,7 @@ func (b *branches) store(folder string) error {
 	return record.Close()
 }
 
-// Missed returns the branches that no test has taken, of the records in a folder.
+// Missed reads the records in a folder, and returns the branches that no test has taken.
 func Missed(folder string) (missed []string, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*"))
 	if err != nil || len(files) == 0 {
@@ -148,8 +150,8 @@ func (b *branches) walk(t testing.TB, console string, tree *parse.Tree, node par
 	}
 }
 
-// know notes a branch. Both consoles have the branches of the templates that they share, so it may
-// be taken already.
+// know notes a branch. A template that both consoles share is walked twice, so the branch may be
+// taken already.
 func (b *branches) know(branch string) {
 	if !b.taken[branch] {
 		b.taken[branch] = false
@@ -163,7 +165,7 @@ func (b *branches) mark(
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// All stacks have the same templates.
+	// All stacks have the same templates, so another stack may have made the call already.
 	key := condition{console, tree.ParseName, node.Position()}
 	if known, ok := b.marks[key]; ok {
 		pipe.Cmds = append(pipe.Cmds, known)
@@ -187,7 +189,8 @@ func (b *branches) mark(
 	pipe.Cmds = append(pipe.Cmds, b.marks[key])
 }
 
-// Main runs the tests of a package. If TEST_BRANCHES names a folder, it stores there the record for Missed.
+// Main runs the tests of a package. If TEST_BRANCHES names a folder, it stores the record for
+// Missed in the folder.
 type Main struct{ postgrestest.Main }
 
 // Run implements the interface that goleak.VerifyTestMain takes.

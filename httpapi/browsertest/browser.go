@@ -43,7 +43,8 @@ func (b *Browser) Upload(file string) *httpapitest.Answer {
 		httpapitest.Header("Sec-Fetch-Site", "same-origin"), httpapitest.Header("Origin", "http://"+httpapitest.ShortHost)))
 }
 
-// Leads sends a form and checks where it leads.
+// Leads sends a form and checks which address the answer redirects to. It also checks that the form
+// is not refused.
 func (b *Browser) Leads(path string, fields url.Values, want string) {
 	b.T.Helper()
 	a := b.Post(path, fields)
@@ -63,7 +64,7 @@ var answerName = regexp.MustCompile(`[?&]answer=[^&#]*`)
 // WithoutAnswer returns an address of the console without the name of the answer to a form.
 func WithoutAnswer(address string) string { return answerName.ReplaceAllString(address, "") }
 
-// Follow opens the page that a form leads to.
+// Follow opens the page that the answer to a form redirects to.
 func (b *Browser) Follow(a *httpapitest.Answer) *httpapitest.Answer {
 	b.T.Helper()
 	if a.Status != http.StatusSeeOther {
@@ -72,13 +73,14 @@ func (b *Browser) Follow(a *httpapitest.Answer) *httpapitest.Answer {
 	return b.Call("GET", a.Header.Get("Location"), "", httpapitest.Header("Accept", "text/html"))
 }
 
-// Sends sends a form and returns the page that it leads to.
+// Sends sends a form and returns the page that the answer redirects to.
 func (b *Browser) Sends(path string, fields url.Values) *httpapitest.Answer {
 	b.T.Helper()
 	return b.Follow(b.Post(path, fields))
 }
 
-// Refuses sends a form that is refused, and checks that the page that it leads to has all parts.
+// Refuses sends a form. It checks that the form is refused, and that the page that follows has all
+// parts.
 func (b *Browser) Refuses(path string, fields url.Values, parts ...string) *httpapitest.Answer {
 	b.T.Helper()
 	a := b.Sends(path, fields)
@@ -91,7 +93,7 @@ func (b *Browser) Refuses(path string, fields url.Values, parts ...string) *http
 	return a
 }
 
-// Makes previews the links of a paste and then makes them.
+// Makes previews the links of pasted lines, and then makes the links.
 func (b *Browser) Makes(lines string) *httpapitest.Answer {
 	b.T.Helper()
 	seen := b.Sends("/console/new", url.Values{"lines": {lines}})
@@ -104,7 +106,7 @@ func (b *Browser) Makes(lines string) *httpapitest.Answer {
 
 var numberElement = regexp.MustCompile(`</?data[^>]*>`)
 
-// TextOf returns a page without escapes and the elements of numbers.
+// TextOf returns the HTML of a page with its escapes decoded, and without the tags around numbers.
 func TextOf(body string) string { return html.UnescapeString(numberElement.ReplaceAllString(body, "")) }
 
 // Shows opens a page and checks that its text has all parts.
@@ -137,7 +139,7 @@ func (b *Browser) ShowsSoon(path, part string) {
 	}
 }
 
-// Browser keeps cookies.
+// Browser sends requests as a browser does, and keeps the cookies of the answers.
 type Browser struct {
 	T       testing.TB
 	Handler http.Handler

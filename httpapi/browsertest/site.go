@@ -117,7 +117,8 @@ func (s *Site) Finish(t testing.TB, b *Browser, person openidtest.Person) *httpa
 	return b.Call("GET", openidtest.Visit(t, nil, begun.Header.Get("Location")).RequestURI(), "")
 }
 
-// Member signs a person in who has a role in the account of a client.
+// Member signs a person in and gives the person a role in the account of a client. It returns the
+// browser and the id of the person.
 func (s *Site) Member(t testing.TB, of *httpapitest.Client, subject, role string) (*Browser, string) {
 	t.Helper()
 	person := openidtest.Person{Subject: subject, Mail: subject + "@example.com", Name: "Name of " + subject}

@@ -24,7 +24,7 @@ import (
 const (
 	Root       = "/console"
 	SignInPath = Root + "/sign-in"
-	LinkPath   = SignInPath + "/" // and the secret of a one-time link
+	LinkPath   = SignInPath + "/" // the secret of a one-time link follows
 	signedOut  = Root + "/signed-out"
 )
 
@@ -35,8 +35,9 @@ type Config struct {
 	OpenID    string // path at which people sign in at their issuer; empty: only keys sign in
 	Operators string // scheme://host[:port] of the console of operators
 	Base      shortlink.Base
-	// Shown waits for a while until the read model with a name has the writes up to a position, and
-	// reports whether it has. If nil, read models always have.
+	// Shown waits for a short time until the read model with a name has the writes up to a
+	// position. It reports whether the read model has them. If Shown is nil, read models always
+	// count as complete.
 	Shown  func(ctx context.Context, readModel string, position uint64) bool
 	Logger *slog.Logger
 }
@@ -67,7 +68,8 @@ func New(cfg Config) (*Handler, error) {
 	return &Handler{pages, cfg}, nil
 }
 
-// shown returns page.Config.Shown: it waits for the read model that the page shows.
+// shown returns the function for page.Config.Shown. The function waits for the read model whose
+// data the page with a path shows.
 func (cfg Config) shown() func(ctx context.Context, path string, position uint64) bool {
 	if cfg.Shown == nil {
 		return nil
@@ -84,7 +86,7 @@ func (cfg Config) shown() func(ctx context.Context, path string, position uint64
 		case below(audit.ActivityPath):
 			return cfg.Shown(ctx, "activity", position)
 		}
-		return true // the API itself waits for accounts, or refuses
+		return true // the API itself waits for changes of accounts, or refuses
 	}
 }
 
@@ -106,7 +108,8 @@ func (h *Handler) Routes() []router.Route {
 	)
 }
 
-// start leads to the links. A session without an account leads to the page that offers accounts.
+// start redirects to the list of links. It is not called for a session without an account, which
+// SignedIn redirects to the page that offers accounts.
 func start(p *page.Page) error {
 	p.Redirect = links.Path
 	return nil

@@ -14,7 +14,7 @@ import (
 
 // signInData is what the page for signing in shows.
 type signInData struct {
-	OpenID   string // where people sign in at their issuer; empty: nowhere
+	OpenID   string // address at which people sign in at their issuer; empty: there is none
 	Return   string
 	Username string // that was typed
 	Ended    bool   // the session of the browser has ended
@@ -54,8 +54,9 @@ func (h *Handler) signIn(p *page.Page) error {
 	return p.Finish(err, back, "")
 }
 
-// openLink shows a button that uses a one-time link. Programs that open links to preview them press
-// no button, and no page of others can make a browser sign in.
+// openLink shows a button that signs in with a one-time link. Programs that open links to preview
+// them do not press the button, so they do not use up the link. Pages of other sites cannot send
+// the form of the button, so they cannot make a browser sign in.
 func (h *Handler) openLink(p *page.Page) error {
 	p.Title, p.Data = "Sign in", signInData{Link: true}
 	return nil
@@ -69,8 +70,9 @@ func (h *Handler) signInByLink(p *page.Page) error {
 	return p.StartByLink()
 }
 
-// signOut ends the session, and leads to where the browser signs out at the issuer too. It does so
-// by a page, because the policy of pages lets no form lead to another site.
+// signOut ends the session. If the browser has to sign out at the issuer too, signOut redirects to
+// a page that leads there, because the content security policy forbids forms to redirect to another
+// site.
 func (h *Handler) signOut(p *page.Page) error {
 	var answer contract.EndedSessionAnswer
 	err := p.Call(http.MethodDelete, "/v3/session", nil, &answer)
@@ -81,7 +83,8 @@ func (h *Handler) signOut(p *page.Page) error {
 	return p.Finish(nil, signedOut, "")
 }
 
-// signedOut leads to where the browser signs out at the issuer, as signOut has told it.
+// signedOut makes the page that leads the browser to the sign-out of the issuer. signOut has kept
+// the address for this page.
 func (h *Handler) signedOut(p *page.Page) error {
 	if err := p.Recall(); err != nil {
 		return err

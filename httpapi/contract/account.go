@@ -4,7 +4,7 @@ package contract
 type AccountAnswer struct {
 	Envelope
 	Account Account `json:"account"`
-	Past    *Past   `json:"past,omitempty"` // in answers to reads with at
+	Past    *Past   `json:"past,omitempty"` // in answers to reads with the parameter at
 }
 
 // Account is an account with its counters.
@@ -79,7 +79,7 @@ type Member struct {
 	Name  string    `json:"name"`
 	Mail  string    `json:"mail"`
 	Role  string    `json:"role"`
-	Group *string   `json:"group"` // null: someone gave the role
+	Group *string   `json:"group"` // null: the role does not come from a group
 	Since Timestamp `json:"since"`
 }
 

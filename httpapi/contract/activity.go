@@ -23,10 +23,10 @@ type Activity struct {
 	Tags     int          `json:"tags"`    // changes of tags
 	Account  int          `json:"account"` // changes of the account and its keys
 
-	Undoes      string     `json:"undoes,omitempty"`       // the batch that it undoes
-	UndoesKey   string     `json:"undoes_key,omitempty"`   // the key whose changes it undoes
+	Undoes      string     `json:"undoes,omitempty"`       // the batch that this call undoes
+	UndoesKey   string     `json:"undoes_key,omitempty"`   // the key whose changes this call undoes
 	UndoesSince *time.Time `json:"undoes_since,omitempty"` // with undoes_key
-	UndoneBy    *string    `json:"undone_by"`              // null: it is not undone
+	UndoneBy    *string    `json:"undone_by"`              // null: this call is not undone
 }
 
 // ActivityURLs counts the URLs that a call changed.

@@ -1,6 +1,6 @@
 // Package contract has the types of the API on the wire: the bodies of requests and answers, and
 // nothing else. v3 encodes the answers. Clients in this module, such as the console, decode them.
-// Its test compares each type with the schema of the same name in openapi.json.
+// The test of this package compares each type with the schema of the same name in openapi.json.
 package contract
 
 import "time"

@@ -17,7 +17,7 @@ type History struct {
 	Hash      string         `json:"hash"`
 	MoreLinks int            `json:"more_links"` // earlier links that are left out
 	Events    []HistoryEvent `json:"events"`
-	Links     []LinkLife     `json:"links"` // in the order of their first claims
+	Links     []LinkLife     `json:"links"` // in the order in which they first claimed the hash
 }
 
 // LinkLife is the outline of the history of one link.
@@ -26,7 +26,7 @@ type LinkLife struct {
 	Account   string    `json:"account"`
 	Hashes    []Tenure  `json:"hashes"` // in the order of time
 	CreatedAt time.Time `json:"created_at"`
-	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: it lives
+	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: the link is not deleted
 	// DailyClicks are the clicks since the last reset; nil: the caller lacks stats:read.
 	DailyClicks map[string]Day `json:"daily_clicks,omitzero"`
 }
@@ -35,7 +35,7 @@ type LinkLife struct {
 type Tenure struct {
 	Hash  string    `json:"hash"`
 	From  time.Time `json:"from"`
-	Until time.Time `json:"until,omitzero"` // zero: it still has it
+	Until time.Time `json:"until,omitzero"` // zero: the link still has the hash
 }
 
 // HistoryEvent is an event with its actor and its changes.
@@ -46,7 +46,7 @@ type HistoryEvent struct {
 	ID       string    `json:"id"`
 	Type     string    `json:"type"`
 	Time     time.Time `json:"time"`
-	Link     string    `json:"link"` // id of the link that it is about
+	Link     string    `json:"link"` // id of the link that the event is about
 	Actor    Actor     `json:"actor"`
 	Request  string    `json:"request,omitempty"` // id
 	// Batch is shared by all events of one call; empty: none.
@@ -54,7 +54,7 @@ type HistoryEvent struct {
 	Changes []FieldChange `json:"changes"`
 }
 
-// Actor is who caused an event. Of another account it has only the kind.
+// Actor is who caused an event. If another account caused the event, only Kind is set.
 type Actor struct {
 	Kind     string `json:"kind"`               // account, operator or foreign
 	Account  string `json:"account,omitempty"`  // id

@@ -10,13 +10,13 @@ type HeadAnswer struct {
 
 // Head is a signed head of the log.
 type Head struct {
-	Events    int64  `json:"events"`     // that it commits to
-	Root      string `json:"root"`       // hash of the Merkle tree over them, in base64
+	Events    int64  `json:"events"`     // number of events that the head commits to
+	Root      string `json:"root"`       // hash of the Merkle tree over these events, in base64
 	Signed    string `json:"signed"`     // the note to keep
 	PublicKey string `json:"public_key"` // verifies it
 }
 
-// ProofAnswer has a file of proofs of a page of a link's history.
+// ProofAnswer has a file that proves one page of a link's history.
 type ProofAnswer struct {
 	Envelope
 	Proof Proof `json:"proof"`
@@ -26,7 +26,7 @@ type ProofAnswer struct {
 // Proof is a file of proofs, with the number of events that it proves.
 type Proof struct {
 	File    string `json:"file"`     // as linkledger audit verify-proof takes it
-	Events  int    `json:"events"`   // that it proves
+	Events  int    `json:"events"`   // number of events that the file proves
 	LeftOut int    `json:"left_out"` // events of the page that others have caused
 	Head    Head   `json:"head"`
 }
@@ -46,17 +46,18 @@ type CheckAnswer struct {
 type Check struct {
 	Valid  bool   `json:"valid"`
 	Reason string `json:"reason,omitempty"` // why it is not valid
-	// InLog reports that the log still begins with the events that the head of the file commits to,
-	// or that it has each event of an export.
+	// For a file of proofs, InLog reports whether the log still begins with the events that the
+	// head of the file commits to. For an export, it reports whether the log has each event of the
+	// export.
 	InLog  bool          `json:"in_log"`
 	Head   *Head         `json:"head"`   // null: the file is not valid, or an export
-	Export *Export       `json:"export"` // null: the file is none
+	Export *Export       `json:"export"` // null: the file is not an export
 	Events []ProvenEvent `json:"events"`
 }
 
 // Export is a file of exported events.
 type Export struct {
-	Account *string `json:"account"` // id; null: it has the events of all accounts
+	Account *string `json:"account"` // id; null: the file has the events of all accounts
 	Events  int64   `json:"events"`
 	Root    string  `json:"root"` // hash of the Merkle tree over them, in base64
 }

@@ -50,8 +50,9 @@ type Links struct {
 	QRBig   string `json:"qr_big"`
 }
 
-// SentURL is a URL that a call has written, for callers without the scope links:read. It has the
-// names of the URL, and only the fields that the call itself has sent.
+// SentURL is a URL that a call has written, for callers without the scope links:read. Its fields
+// have the same names as those of URL. Of the fields that calls write, it has only those that this
+// call has sent.
 type SentURL struct {
 	Hash                 string  `json:"hash"`
 	LongURL              *string `json:"long_url,omitempty"`
@@ -60,7 +61,8 @@ type SentURL struct {
 	*Clicks
 	Note *string `json:"note,omitempty"`
 	SettingsChange
-	// ExpirationDate is a *string. The nil *string is null, and nil is absent.
+	// ExpirationDate holds a *string. A nil *string is null in JSON. If ExpirationDate itself is
+	// nil, JSON lacks the field.
 	ExpirationDate any        `json:"expiration_date,omitempty"`
 	Tags           []string   `json:"tags,omitzero"`
 	CreatedAt      *Timestamp `json:"created_at,omitempty"`
@@ -76,13 +78,13 @@ type FailedURL struct {
 	Error      ItemError `json:"error"`
 }
 
-// URLsAnswer answers calls about URLs. U is URL, or in answers to writes any type that stands for
-// URL, SentURL and FailedURL.
+// URLsAnswer answers calls about URLs. U is URL. In answers to writes, U is a type that can be a
+// URL, a SentURL or a FailedURL.
 type URLsAnswer[U any] struct {
 	Envelope
 	URLs []U   `json:"urls"`
 	Page *Page `json:"page,omitempty"` // in answers to reads
-	Past *Past `json:"past,omitempty"` // in answers to reads with at
+	Past *Past `json:"past,omitempty"` // in answers to reads with the parameter at
 }
 
 // DeletedURL is a URL as it was when it was deleted.
@@ -122,7 +124,7 @@ type ChangedURLsAnswer struct {
 type UndoAnswer struct {
 	Envelope
 	Undo Undo        `json:"undo"`
-	URLs []FailedURL `json:"urls"` // the first that were refused
+	URLs []FailedURL `json:"urls"` // the first URLs that were refused
 }
 
 // Undo says what an undo has done.

@@ -13,7 +13,7 @@ import (
 	"linkledger/httpapi/httpapitest"
 )
 
-// Done is the whole answer to a call that has nothing else to say.
+// Done is the whole answer to a call that succeeded and returns nothing.
 const Done = `= {"error":{"code":0,"message":""},"version":"3.1"}`
 
 // Row is a row of the API's contract: a call, the required response, and the result of a read after
@@ -29,7 +29,7 @@ type Row = struct {
 	ThenWant string
 }
 
-// Hold checks rows in order.
+// Hold makes the calls of rows in order, and checks their responses.
 func Hold(c *httpapitest.Client, rows []Row) {
 	c.T.Helper()
 	for _, r := range rows {

@@ -20,8 +20,8 @@ func newValidator() *validator.Validate {
 	return v
 }
 
-// Check refuses a payload that breaks the rules of its validate tags. Details prefix the names of
-// fields with path.
+// Check refuses a payload that breaks the rules of its validate tags. In the details, path precedes
+// the name of a field.
 func Check(payload any, path string) error {
 	err := validate.Struct(payload)
 	if err == nil {

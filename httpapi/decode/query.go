@@ -22,8 +22,8 @@ func Query(c *request.Context) (url.Values, error) {
 	return query, nil
 }
 
-// Number stores a numeric parameter in into, if it is given. A number that does not fit an int is
-// stored as the nearest int: it exceeds the length of every list anyway.
+// Number sets *into to a numeric parameter, if the query has the parameter. A number that does not
+// fit an int becomes the nearest int, because it exceeds the length of every list anyway.
 func Number(query url.Values, name string, into *int) error {
 	text := query.Get(name)
 	if text == "" {
@@ -37,7 +37,7 @@ func Number(query url.Values, name string, into *int) error {
 	return nil
 }
 
-// Date stores a parameter that is a calendar date in into, if it is given.
+// Date sets *into to a parameter that is a calendar date, if the query has the parameter.
 func Date(query url.Values, name string, into *time.Time) error {
 	text := query.Get(name)
 	if text == "" {
@@ -54,8 +54,8 @@ func Date(query url.Values, name string, into *time.Time) error {
 	return nil
 }
 
-// Time returns a parameter that is a time in RFC 3339 or a calendar date, which means its beginning
-// in UTC. It returns the zero time if the parameter is not given.
+// Time returns a parameter that is a time in RFC 3339 or a calendar date. A calendar date means the
+// beginning of the day in UTC. If the query lacks the parameter, Time returns the zero time.
 func Time(query url.Values, name string) (time.Time, error) {
 	text := query.Get(name)
 	if text == "" {

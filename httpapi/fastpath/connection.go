@@ -11,8 +11,8 @@ import (
 )
 
 // deadlineSlack is how much earlier than configured a timeout may expire, or a quarter of the
-// timeout if that is less. It saves system calls: a deadline is moved once per slack and not for
-// each request.
+// timeout if that is less. The slack saves system calls, because a deadline is moved at most once
+// per slack and not for each request.
 const deadlineSlack = time.Second
 
 // buffers are the buffers of connections for the heads of requests.
@@ -42,7 +42,7 @@ func (c *connection) serve() {
 	c.received = c.buffer[:0]
 	c.partial = true // HeadTimeout of the first head begins with the connection
 	c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
-	if c.listener.stopping.Load() { // stop may have set its deadline before
+	if c.listener.stopping.Load() { // moveDeadline may have replaced the deadline of stop
 		_ = c.SetReadDeadline(time.Now().Add(freshTimeout))
 	}
 	if !c.serveRequests() {
@@ -109,8 +109,9 @@ func (c *connection) receive() bool {
 		c.partial = true
 		c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	}
-	// This check MUST follow moveDeadline: stop sets the flag before it sets the deadline that ends
-	// idle reads. If the flag is not set yet, stop overwrites the deadline of moveDeadline.
+	// This check MUST follow moveDeadline, because stop sets the flag before it sets the deadline
+	// that ends idle reads. If the flag is not set yet, stop overwrites the deadline of
+	// moveDeadline.
 	if !c.fresh && c.listener.stopping.Load() {
 		return false
 	}
@@ -119,8 +120,8 @@ func (c *connection) receive() bool {
 	return err == nil
 }
 
-// write sends a response. It returns false if the connection has to be closed. A handler closes it
-// by the header Connection, as with net/http.
+// write sends a response. It returns false if the connection has to be closed. A handler closes the
+// connection by the header Connection, as with net/http.
 func (c *connection) write(b *responseBuffer) bool {
 	last := c.listener.stopping.Load() || b.closes()
 	c.moveDeadline(&c.writeBy, c.listener.cfg.WriteTimeout, c.SetWriteDeadline)
@@ -129,7 +130,7 @@ func (c *connection) write(b *responseBuffer) bool {
 }
 
 // moveDeadline sets a deadline to the end of a timeout that begins now. It changes nothing if the
-// deadline is at most the slack before that.
+// present deadline is earlier than that by at most the slack.
 func (c *connection) moveDeadline(
 	at *time.Time, timeout time.Duration, apply func(time.Time) error,
 ) {

@@ -18,7 +18,7 @@ type Config struct {
 	Eligible func(path string) bool
 
 	// HeadTimeout is the most time from the first byte of a head to its end. For the first head of
-	// a connection it begins when the connection is accepted.
+	// a connection, the time begins when the connection is accepted.
 	HeadTimeout  time.Duration
 	WriteTimeout time.Duration // the most time to write a response
 	IdleTimeout  time.Duration // the most time between two requests
@@ -35,7 +35,7 @@ type Listener struct {
 	accepted chan acceptResult // unbuffered; Accept receives from it
 	closed   chan struct{}     // closed by end
 	close    func() error      // calls stop once
-	stopping atomic.Bool       // no connection may begin another request than its first one
+	stopping atomic.Bool       // a connection may begin only its first request
 	serving  sync.WaitGroup
 
 	mu          sync.Mutex // guards what follows
@@ -44,8 +44,8 @@ type Listener struct {
 	ended       bool // closed is closed
 }
 
-// freshTimeout is how long a connection may be without its first request when the listener closes.
-// A proxy that has just connected sends one.
+// freshTimeout is how long a closing listener waits for the first request of a connection. A proxy
+// that has just connected is about to send one.
 const freshTimeout = 2 * time.Second
 
 // acceptResult is what Accept returns.
@@ -102,8 +102,9 @@ func (l *Listener) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener. Connections of the fast path close after their current request. A
-// connection that was just accepted may still send its first request, because its client does not
-// know that the listener closes. Accept returns such connections until then.
+// connection that was just accepted may still send its first request within freshTimeout, because
+// its client does not know that the listener closes. Until then, Accept may still return such a
+// connection.
 func (l *Listener) Close() error { return l.close() }
 
 func (l *Listener) stop() error {
@@ -131,7 +132,7 @@ func (l *Listener) stop() error {
 	return err
 }
 
-// end lets Accept fail. The caller MUST hold l.mu.
+// end makes Accept fail from now on. The caller MUST hold l.mu.
 func (l *Listener) end() {
 	if !l.ended {
 		l.ended = true
@@ -139,7 +140,8 @@ func (l *Listener) end() {
 	}
 }
 
-// settle notes that a connection has had its first request, or has none.
+// settle records that a connection is no longer fresh. Either its first request was answered, or
+// the fast path no longer serves the connection.
 func (l *Listener) settle(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,8 +155,8 @@ func (l *Listener) settle(c *connection) {
 	}
 }
 
-// Shutdown closes the listener and waits until the current requests are served. If ctx ends before,
-// it closes their connections and returns the cause of ctx.
+// Shutdown closes the listener and waits until the current requests are served. If ctx ends
+// earlier, Shutdown closes the connections of those requests and returns the cause of ctx.
 func (l *Listener) Shutdown(ctx context.Context) error {
 	_ = l.Close() // Accept fails soon
 	ended := make(chan struct{})
@@ -187,7 +189,8 @@ func (l *Listener) add(c *connection) bool {
 	return true
 }
 
-// remove lets go of a connection, which is still fresh if it was.
+// remove removes a connection from the listener. It does not change whether the connection is
+// fresh.
 func (l *Listener) remove(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

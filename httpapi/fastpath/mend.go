@@ -6,12 +6,13 @@ import (
 	"net/http"
 )
 
-// People paste short links with the text after them, also with a % that begins no escape. net/http
+// People paste short links with text after them, sometimes with a % that begins no escape. net/http
 // refuses such a path before any handler sees it, so this file mends the path first.
 
-// Mend is a http.Server.ConnState. On a connection that was handed over, it has the paths of all
-// requests after the first mended: the next bytes of an idle connection begin a request. The state
-// is active once the head was read, so no body is changed, also where requests are pipelined.
+// Mend is an http.Server.ConnState. On a connection that was handed over, it causes the path of
+// each request after the first to be mended. The next bytes of an idle connection begin a request,
+// and are mended. Once a head was read, the connection is active, so no body is changed, even if
+// requests are pipelined.
 func Mend(conn net.Conn, state http.ConnState) {
 	if handed, ok := conn.(*replayConn); ok {
 		handed.begins.Store(state == http.StateIdle)

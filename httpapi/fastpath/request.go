@@ -33,7 +33,8 @@ type request struct {
 	url url.URL
 }
 
-// parse reads the head of a request. If it is eligible, size is its length in bytes.
+// parse reads the head of a request. If the request is eligible, size is the length of its head in
+// bytes.
 func parse(sent []byte, takes func(path string) bool) (r *request, size int, v verdict) {
 	if n := min(len(sent), len(getPrefix)); string(sent[:n]) != getPrefix[:n] {
 		return nil, 0, ineligible
@@ -64,8 +65,8 @@ func parse(sent []byte, takes func(path string) bool) (r *request, size int, v v
 	return r, end + len("\r\n\r\n"), eligible
 }
 
-// hasBareLF reports whether a line ends without CR. net/http accepts such lines too, but the end of
-// their head is not the one that parse looks for.
+// hasBareLF reports whether a line ends without CR. net/http accepts such lines too, but parse does
+// not recognize the end of a head that has them.
 func hasBareLF(sent []byte) bool {
 	return bytes.Count(sent, []byte("\n")) > bytes.Count(sent, []byte("\r\n"))
 }

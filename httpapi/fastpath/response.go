@@ -58,8 +58,8 @@ func (b *responseBuffer) closes() bool {
 	return len(values) == 1 && values[0] == "close"
 }
 
-// bytes returns the encoded response. It is valid until reset. last adds the header that announces
-// that the connection closes.
+// bytes returns the encoded response. It is valid until reset. If last is true, the response has
+// the header Connection: close.
 func (b *responseBuffer) bytes(now time.Time, last bool) []byte {
 	b.WriteHeader(http.StatusOK)
 	for _, own := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"} {

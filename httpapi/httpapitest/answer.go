@@ -76,7 +76,7 @@ type Item struct {
 // Code returns the code of the error of an item.
 func (i Item) Code() apierror.Code { return apierror.Code(i.Error.Code) }
 
-// Wire returns a time as the API answers it.
+// Wire returns a time in the format of the API.
 func Wire(at contract.Timestamp) string { return at.Format("2006-01-02T15:04:05-07:00") }
 
 // AnswerOf reads a response, which the caller closes.
@@ -123,7 +123,7 @@ func (i Item) Failed(t testing.TB, want apierror.Code, details string) {
 	}
 }
 
-// Equal compares two values.
+// Equal fails the test if two values differ.
 func Equal[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if got != want {

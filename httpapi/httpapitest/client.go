@@ -117,7 +117,7 @@ func (s *Stack) Deactivate(t testing.TB, username string) {
 	s.CatchUp(t)
 }
 
-// At makes a call as of a time.
+// At reads a path with the time asOf in the parameter at.
 func (c *Client) At(path, asOf string) *Answer {
 	c.T.Helper()
 	separator := "?"
@@ -137,7 +137,8 @@ func (c *Client) Check(file string) contract.Check {
 	return c.Must(http.MethodPost, "/v3/proofs", string(body)).Check
 }
 
-// WithKey returns a client that calls with another key of the same account.
+// WithKey adds a key with the given fields to the account, and returns a client that calls with
+// this key.
 func (c *Client) WithKey(fields string) *Client {
 	c.T.Helper()
 	added := *c
@@ -145,7 +146,7 @@ func (c *Client) WithKey(fields string) *Client {
 	return &added
 }
 
-// On returns the client of another node.
+// On returns a copy of the client that calls another node.
 func (c *Client) On(node http.Handler) *Client {
 	other := *c
 	other.Handler = node

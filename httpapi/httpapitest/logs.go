@@ -1,6 +1,6 @@
 package httpapitest
 
-// This file shows what the service logs and asks of the database, and lets queries fail.
+// This file records what the service logs and its queries of the database, and makes queries fail.
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Failure makes the queries of a request fail, except the first ones.
+// Failure makes the queries of a request fail, after the first Left ones have succeeded.
 type Failure struct {
-	Left   atomic.Int64 // queries that succeed
+	Left   atomic.Int64 // queries that still succeed
 	Failed atomic.Bool
 }
 
@@ -27,7 +27,7 @@ func (f *Failure) In(r *http.Request) {
 	*r = *r.WithContext(context.WithValue(r.Context(), failureKey{}, f))
 }
 
-// failQuery returns a context that is at its end if a query is to fail.
+// failQuery returns the context for a query. If the query is to fail, this context has ended.
 func failQuery(ctx context.Context) context.Context {
 	f, ok := ctx.Value(failureKey{}).(*Failure)
 	if !ok || f.Left.Add(-1) >= 0 {
@@ -88,8 +88,8 @@ func (q *QueryLog) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.T
 // TraceQueryEnd implements pgx.QueryTracer.
 func (q *QueryLog) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// Reset returns the queries since the last reset that contain a text, with the text removed, so
-// that queries about different accounts can be compared.
+// Reset returns the queries since the last Reset that contain the text about. It removes the text
+// from them, so that queries about different accounts can be compared.
 func (q *QueryLog) Reset(about string) []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()

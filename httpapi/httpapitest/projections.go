@@ -80,8 +80,8 @@ func (s *Stack) AwaitNotifications(t testing.TB) {
 	}
 }
 
-// SetAside appends an event, such as one that contradicts its stream, past all checks of commands, and waits until
-// projections have passed it or set it aside.
+// SetAside appends an event without the checks of commands, so the event may contradict its stream.
+// Then it waits until the projections have applied the event or set it aside.
 func (s *Stack) SetAside(t *testing.T, stream string, e events.Event, by ...string) {
 	t.Helper()
 	last, err := s.Store.Last(t.Context(), stream)
@@ -101,7 +101,8 @@ func (s *Stack) SetAside(t *testing.T, stream string, e events.Event, by ...stri
 	}
 }
 
-// Exported returns the file of the events of an account, or of all with the empty account, in a format.
+// Exported returns an export of the events of an account, in a format. If account is empty, it
+// exports the events of all accounts.
 func (s *Stack) Exported(t *testing.T, format archive.Format, account string) string {
 	t.Helper()
 	s.CatchUp(t)

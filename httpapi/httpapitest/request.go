@@ -16,10 +16,10 @@ import (
 // FormType is the type of a body that a page sends.
 const FormType = "application/x-www-form-urlencoded"
 
-// Forwarded names the addresses that a request has come by, as proxies do.
+// Forwarded sets X-Forwarded-For to the addresses that a request came through, as proxies do.
 func Forwarded(hops string) With { return Header("X-Forwarded-For", hops) }
 
-// Visit follows a link, as a person does if no change says otherwise.
+// Visit follows a link. The user agent is a person's, unless changes replace it.
 func (s *Stack) Visit(t testing.TB, method, path string, changes ...With) *Answer {
 	t.Helper()
 	return Send(t, s.Server, method, path, "", append([]With{Header("User-Agent", Lynx)}, changes...)...)

@@ -1,6 +1,6 @@
 // Package httpapitest runs the public listener with its own event store, database and projections,
 // and calls it as clients, visitors and browsers do. It is for tests only, and checks what every
-// answer must fulfil.
+// answer must fulfill.
 package httpapitest
 
 import (
@@ -49,11 +49,12 @@ func Main(m *testing.M) {
 	goleak.VerifyTestMain(branchtest.Main{Main: postgrestest.Main{M: m}})
 }
 
-// Impatient answers writes soon although the read models do not show them.
+// Impatient makes calls wait at most 20 ms for the read models, so a write is answered soon even if
+// they do not show it.
 func Impatient(cfg *httpapi.Config) { cfg.WaitTimeout = 20 * time.Millisecond }
 
-// SyncClock sets the service's clock to the present and returns it. By then the event store has
-// recorded every confirmed write.
+// SyncClock sets the service's clock to the present, and returns this time. By then, the event
+// store has recorded every confirmed write.
 func (s *Stack) SyncClock() string {
 	now := time.Now()
 	s.now.Store(&now)
@@ -78,7 +79,7 @@ const (
 	OperationPortion  = 25   // URLs that an operation changes at once
 )
 
-// WithTimeout returns a context that ends with the test, and after Timeout.
+// WithTimeout returns a context that ends with the test, or after Timeout.
 func WithTimeout(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
@@ -116,8 +117,8 @@ func NewOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*httpapi.
 	return NewProjecting(t, engine.Config{}, server, adjust...)
 }
 
-// NewProjecting builds a stack on a given event store, whose projections treat events that they cannot apply as cfg
-// says.
+// NewProjecting builds a stack on a given event store. projecting says what its projections do with
+// events that they cannot apply.
 func NewProjecting(
 	t testing.TB, projecting engine.Config, server *eventstoretest.Server, adjust ...func(*httpapi.Config),
 ) *Stack {
@@ -165,7 +166,8 @@ func NewProjecting(
 	return s
 }
 
-// openDatabase opens a database whose readers log their queries. Its writers do not.
+// openDatabase opens a database. The queries of its readers are recorded in s.Queries, but not
+// those of its writers.
 func (s *Stack) openDatabase(t testing.TB) {
 	t.Helper()
 	dsn := Prepared.NewDatabase(t)
@@ -198,7 +200,7 @@ var signingKey = sync.OnceValue(func() string {
 	return private
 })
 
-// Prepared has databases with the tables of all projections.
+// Prepared makes databases that have the tables of all projections.
 var Prepared = postgrestest.NewTemplate(func(ctx context.Context, dsn string) error {
 	db, err := readmodel.Open(ctx, dsn, 1)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 type loginLog struct {
 	mu     sync.Mutex
 	logged map[loginSource]*loginEntry // at most maxLogEntries
-	// failures since the last entry whose source is not in logged
+	// failures of sources that are not in logged, since the last entry
 	others int
 }
 

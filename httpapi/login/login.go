@@ -1,5 +1,5 @@
-// Package login has what all logins share, by API key, session or one-time link: which accounts and
-// keys may be used, and how refused logins are counted, throttled and logged.
+// Package login has what logins by API key, by session and by one-time link share: which accounts
+// and keys may be used, and how refused logins are counted, throttled and logged.
 package login
 
 import (
@@ -27,9 +27,9 @@ const (
 	WithoutCredentials = "no_credentials"
 	UnknownUser        = "unknown_user"
 	WrongKey           = "wrong_key"
-	BadSession         = "bad_session" // none, an ended one, or a page of another origin
+	BadSession         = "bad_session" // no session, an ended one, or a page of another origin
 	BadLink            = "bad_link"    // a one-time link that is unknown, was used or has expired
-	Narrowed           = "narrowed"    // during a call: the key or role may do less
+	Narrowed           = "narrowed"    // the key or role has lost rights during the call
 
 	inactive       = "inactive" // deactivated, expired or erased
 	expiredKey     = "expired_key"
@@ -100,8 +100,8 @@ func (g *Guard) Count(reason string) { g.cfg.Refused(reason) }
 
 // Refuse counts and logs a refusal, and returns the error for the client. The caller MUST have
 // compared the credentials before, so that other clients behind the same address cannot lock out a
-// client with the right ones. The throttle limits only how often a guess gets the reason. username
-// is what the client claims; empty: nothing.
+// client with the right credentials. The throttle limits only how often a guess gets the reason.
+// username is the user name that the client claims, or empty.
 func (g *Guard) Refuse(c *request.Context, username string, refused *Refusal) error {
 	now, client := g.cfg.Now(), g.Address(c)
 	tooMany := refused.Guess && g.throttle.Exceeded(client, now)

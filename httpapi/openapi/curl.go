@@ -144,7 +144,7 @@ func indented(source json.RawMessage) string {
 	return text.String()
 }
 
-// plain returns JSON as the value of a parameter: a string has no quotes.
+// plain returns JSON as the value of a parameter. A string loses its quotes.
 func plain(source json.RawMessage) string {
 	var text string
 	if err := json.Unmarshal(source, &text); err != nil { // not a string

@@ -23,7 +23,7 @@ var description []byte
 // Source returns a copy of the description.
 func Source() []byte { return bytes.Clone(description) }
 
-// Root is the prefix of the paths of the description that have no servers of their own.
+// Root is the prefix of the described paths, except of paths with servers of their own.
 const Root = "/v3"
 
 // Path is the path of the description. Pages of every origin may read it.

@@ -14,7 +14,7 @@ import (
 //go:embed docs.html
 var docsPage string
 
-// ordered is a JSON object that keeps the order of its names. The page has the order of the
+// ordered is a JSON object that keeps the order of its names, so that the page has the order of the
 // description.
 type ordered[T any] []named[T]
 

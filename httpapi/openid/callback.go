@@ -26,7 +26,7 @@ func parseCallback(query string) (callback, error) {
 }
 
 // accept returns the code, or an error if the callback comes from another issuer (RFC 9207) or says
-// that the sign-in has failed. named says whether the issuer always names itself.
+// that the sign-in has failed. named says whether the issuer names itself in every callback.
 func (c callback) accept(expected string, named bool) (code string, err error) {
 	if (named || c.issuer != "") && c.issuer != expected {
 		return "", fmt.Errorf("%w: the callback comes from another issuer", ErrInvalid)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// CheckIssuer returns an error if a text is not the URL of an issuer: with https, or with http on
-// a loopback host, and without a user, a query and a fragment.
+// CheckIssuer returns an error if a text is not the URL of an issuer. Such a URL has https, or http
+// and a loopback host. It has no user, no query and no fragment.
 func CheckIssuer(issuer string) error {
 	parsed, err := url.Parse(issuer)
 	switch {

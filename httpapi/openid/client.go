@@ -31,11 +31,11 @@ func newClient() *http.Client {
 	}
 }
 
-// strictTransport reads whole answers, and makes an error of each that cannot be used. So all that
-// is the issuer's fault is an error of the client.
+// strictTransport reads whole answers, and turns each answer that cannot be used into an error. So
+// every fault of the issuer is an error of the HTTP client.
 type strictTransport struct{ base http.RoundTripper }
 
-// RoundTrip returns an answer that is in memory.
+// RoundTrip returns an answer whose whole body is in memory.
 func (s strictTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := s.base.RoundTrip(r)
 	if err != nil {
@@ -52,9 +52,10 @@ func (s strictTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// checkAnswer returns an error if an answer cannot be used. Redirects are among them: no endpoint
-// of an issuer needs one, and the client would send its secrets to wherever they lead. The token
-// endpoint, the only one with POST, also answers to errors of a sign-in, with a status of 4xx.
+// checkAnswer returns an error if an answer cannot be used. A redirect cannot be used, because no
+// endpoint of an issuer needs one, and the client would send its secrets to wherever it leads. Only
+// the token endpoint gets a POST. It answers errors of a sign-in with a status of 4xx, so such an
+// answer can be used, except 429.
 func checkAnswer(method string, status int, body []byte) error {
 	switch {
 	case len(body) > maxAnswer:

@@ -1,6 +1,6 @@
 package openid
 
-// The cookie of a sign-in.
+// This file sets and reads the cookie of a sign-in.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ func (p *Provider) started(r *http.Request) (begun.SignIn, error) {
 	cookies := r.CookiesNamed(p.cookieName(r))
 	if len(cookies) == 0 {
 		return begun.SignIn{}, fmt.Errorf(
-			"%w: the browser has not begun it, or long ago", ErrInvalid,
+			"%w: the browser has not begun it, or began it too long ago", ErrInvalid,
 		)
 	}
 	if len(cookies) > 1 {

@@ -14,7 +14,7 @@ import (
 
 // metadata is the discovery document of the issuer.
 type metadata struct {
-	// Issuer is how the issuer spells itself, in tokens too.
+	// Issuer is the URL of the issuer as the issuer spells it, in tokens too.
 	Issuer        string   `json:"issuer"`
 	AuthURL       string   `json:"authorization_endpoint"`
 	TokenURL      string   `json:"token_endpoint"`
@@ -43,7 +43,8 @@ func (p *Provider) Discover(ctx context.Context) error {
 }
 
 // discovered returns the metadata of the issuer. All callers share one discovery and wait for it,
-// each for as long as its own context lasts. It does not end with the caller that began it.
+// each for as long as its own context lasts. The discovery does not end with the caller that began
+// it.
 func (p *Provider) discovered(ctx context.Context) (*metadata, error) {
 	p.mu.Lock()
 	shared := p.found
@@ -61,8 +62,8 @@ func (p *Provider) discovered(ctx context.Context) (*metadata, error) {
 	}
 }
 
-// discover runs a discovery. If it fails, the next use begins another. The client's time limit ends
-// it.
+// discover runs a discovery. The time limit of the HTTP client bounds it. If it fails, the next use
+// of the provider begins another.
 func (p *Provider) discover(shared *discovery) {
 	defer close(shared.done)
 	shared.says, shared.err = p.ask()
@@ -96,13 +97,13 @@ func (p *Provider) ask() (*metadata, error) {
 	return at, nil
 }
 
-// unslashed returns the URL of an issuer without a slash at its end. Issuers and their clients'
-// configurations spell it differently, and both spellings have the same discovery.
+// unslashed returns the URL of an issuer without a slash at its end. The issuer and the
+// configuration may differ in this slash, and both spellings have the same discovery document.
 func unslashed(issuer string) string { return strings.TrimSuffix(issuer, "/") }
 
 // check returns an error if the issuer is not the issuer of the configuration, if secrets must not
-// be sent to its endpoints, or if it signs with no accepted algorithm. It drops all other
-// algorithms.
+// be sent to its endpoints, or if it signs with no accepted algorithm. check removes the algorithms
+// that are not accepted.
 func (m *metadata) check(issuer string) error {
 	if unslashed(m.Issuer) != unslashed(issuer) {
 		return fmt.Errorf("%.200q says that it is the issuer %.200q", issuer, m.Issuer)
@@ -126,7 +127,7 @@ func (m *metadata) check(issuer string) error {
 		return !slices.Contains(accepted, algorithm)
 	})
 	if len(m.Algorithms) == 0 {
-		return errors.New("it names no algorithm of signatures that is accepted")
+		return errors.New("it names no accepted signature algorithm")
 	}
 	return nil
 }
@@ -137,8 +138,8 @@ func endpointOK(endpoint string) bool {
 	return err == nil && parsed.User == nil && trustworthy(parsed)
 }
 
-// accepted are the algorithms that may sign an ID token. Their verification keys cannot sign, which
-// excludes HMAC. "none" is excluded too.
+// accepted are the algorithms that may sign an ID token. HMAC is excluded, because a key that
+// verifies an HMAC can also make one. "none" is excluded too.
 var accepted = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,

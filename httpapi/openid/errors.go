@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// The errors of Begin and Finish. The errors that they wrap are for the log, and contain no code,
-// token, secret or verifier.
+// The errors of Begin and Finish. The errors that they wrap are for the log. They contain no
+// authorization code, token, secret or verifier.
 var (
 	// ErrUnavailable means that the issuer cannot be reached or fails. The same sign-in may succeed
 	// later.
@@ -52,7 +52,7 @@ func (e *FailedError) Unwrap() error { return ErrUnavailable }
 // errorCodes matches valid error codes.
 var errorCodes = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// cleanCode returns the code of an error of the issuer, or "unknown" if it is none.
+// cleanCode returns the code of an error of the issuer, or "unknown" if the code is not valid.
 func cleanCode(code string) string {
 	if !errorCodes.MatchString(code) {
 		return "unknown"
@@ -60,7 +60,8 @@ func cleanCode(code string) string {
 	return code
 }
 
-// failed returns one of the errors above, which wraps err. what names the failed step.
+// failed returns an error that wraps two errors: as, which is one of the errors above, and err.
+// what names the failed step.
 func failed(as error, what string, err error) error {
 	return fmt.Errorf("%w: %s: %w", as, what, clippedError{err})
 }
@@ -68,7 +69,7 @@ func failed(as error, what string, err error) error {
 // invalid returns an ErrInvalid that wraps err.
 func invalid(err error) error { return fmt.Errorf("%w: %w", ErrInvalid, err) }
 
-// clippedError is an error with a short text. Many errors have texts from the issuer.
+// clippedError shortens the text of an error, because many errors contain text from the issuer.
 type clippedError struct{ error }
 
 // Error returns the beginning of the text.

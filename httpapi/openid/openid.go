@@ -46,8 +46,8 @@ type Config struct {
 	Now    func() time.Time
 	// OnDiscovery is called after each discovery, with its error or nil. Optional.
 	OnDiscovery func(error)
-	// OnClient is called when the issuer has refused the client at its token endpoint, and with nil
-	// when it has accepted it. Optional.
+	// OnClient is called with an error when the issuer's token endpoint has refused the client, and
+	// with nil when it has accepted the client. Optional.
 	OnClient func(error)
 }
 
@@ -57,14 +57,14 @@ type Provider struct {
 	client *http.Client
 
 	mu sync.Mutex
-	// found is the discovery that has succeeded or is under way. It is nil before the first, and
-	// after one that has failed.
+	// found is the discovery that has succeeded or is under way. It is nil before the first
+	// discovery and after a failed one.
 	found *discovery
 }
 
-// New returns a provider. It asks the issuer for nothing before Discover or the first sign-in. The
-// metadata of the issuer are then used until the process ends. Its keys are fetched again when they
-// change.
+// New returns a provider. It sends the issuer no request before Discover or the first sign-in. The
+// metadata that are fetched then are used until the process ends. The keys of the issuer are
+// fetched again when they change.
 func New(cfg Config) *Provider {
 	nobody := func(error) {}
 	if cfg.OnDiscovery == nil {
@@ -78,7 +78,8 @@ func New(cfg Config) *Provider {
 
 // Identity is a person as the issuer identifies them.
 type Identity struct {
-	// Issuer is how the issuer spells itself. Issuer and Subject together identify the person.
+	// Issuer is the URL of the issuer as the issuer spells it. Issuer and Subject together identify
+	// the person.
 	Issuer string
 	// Person has the claims about the person.
 	claims.Person
@@ -109,7 +110,8 @@ func (p *Provider) Begin(
 // Finish ends a sign-in at its callback. It always deletes the cookie of the sign-in, so each
 // sign-in has one callback. A sign-in that began more than ten minutes ago fails with ErrInvalid,
 // even if the browser has kept the cookie. returnTo is the path that Begin was given, or
-// begun.DefaultPath. If there is an error, the results are empty.
+// begun.DefaultPath if begun.LocalPath rejects that path. If there is an error, the other results
+// are empty.
 func (p *Provider) Finish(
 	w http.ResponseWriter, r *http.Request,
 ) (identity Identity, returnTo string, err error) {
@@ -193,8 +195,9 @@ func (p *Provider) oauth(r *http.Request, at *metadata) *oauth2.Config {
 	}
 }
 
-// authStyle returns how the client authenticates at the token endpoint. It is never tried out: a
-// code that is sent twice is refused, and may end the person's session at the issuer.
+// authStyle returns how the client authenticates at the token endpoint. The client never tries one
+// style after the other, because a code that is sent twice is refused and may end the person's
+// session at the issuer.
 func (p *Provider) authStyle(at *metadata) oauth2.AuthStyle {
 	basic := len(at.AuthMethods) == 0 || slices.Contains(at.AuthMethods, "client_secret_basic")
 	if p.cfg.ClientSecret == "" || !basic && slices.Contains(at.AuthMethods, "client_secret_post") {

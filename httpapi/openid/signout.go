@@ -16,9 +16,9 @@ import (
 
 // Session is the session at the issuer, as the ID token of a sign-in names it.
 type Session struct {
-	// Key is a keyed hash of the id of the session, or nil if the issuer gives it none.
+	// Key is a keyed hash of the id of the session, or nil if the ID token has no id of a session.
 	Key []byte
-	// IDToken is the argument of EndURL.
+	// IDToken is the ID token of the sign-in, for EndURL.
 	IDToken string
 }
 
@@ -26,24 +26,25 @@ type Session struct {
 type SignOut struct {
 	Issuer  string
 	Subject string // the person; empty: not said
-	Session []byte // as in Session; nil: all sessions of the person have ended
-	// ID is a keyed hash of the id of the token. Another token with the same id MUST NOT count
-	// before Expires. From then on it is refused.
+	Session []byte // like Session.Key; nil: all sessions of the person have ended
+	// ID is a keyed hash of the id of the token. Before Expires, the caller MUST ignore another
+	// token with the same id. From then on, Provider.SignOut refuses such a token.
 	ID      []byte
 	Expires time.Time
 }
 
 const (
-	// signOutAge is how old a token of a sign-out may be, and how far ahead the clock of the
-	// issuer.
+	// signOutAge is how old a sign-out token may be, and how far ahead the clock of the issuer may
+	// be.
 	signOutAge = 5 * time.Minute
 	// maxID is the length of the longest id of a session or a token.
 	maxID = 512
 )
 
 // EndURL returns the URL at which a browser signs out at the issuer. The issuer then redirects the
-// browser to back. The URL is empty if the issuer has none, or has not been asked yet. idToken is
-// the ID token of the sign-in. If it is empty, the issuer may ask the person to confirm.
+// browser to back. The URL is empty if the issuer has none, or if its metadata were not fetched
+// yet. idToken is the ID token of the sign-in. If it is empty, the issuer may ask the person to
+// confirm.
 func (p *Provider) EndURL(idToken, back string) string {
 	at := p.known()
 	if at == nil || at.EndURL == "" {
@@ -63,7 +64,7 @@ func (p *Provider) EndURL(idToken, back string) string {
 	return end.String()
 }
 
-// known returns the metadata of the issuer, or nil without waiting if they were not fetched yet.
+// known returns the metadata of the issuer, or nil if they were not fetched yet. It does not wait.
 func (p *Provider) known() *metadata {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +80,8 @@ func (p *Provider) known() *metadata {
 }
 
 // SignOut verifies and reads a sign-out token (OpenID Connect Back-Channel Logout 1.0). It fails
-// with ErrInvalid, or with ErrUnavailable or ErrMisconfigured if it cannot be verified.
+// with ErrInvalid if the token is not valid, and with ErrUnavailable or ErrMisconfigured if the
+// token cannot be verified.
 func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	at, err := p.discovered(ctx)
 	if err != nil {
@@ -100,7 +102,7 @@ func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	case found["nonce"] != nil: // an ID token has one
 		return SignOut{}, fmt.Errorf("%w: the token belongs to a sign-in", ErrInvalid)
 	case !found.IsSignOut():
-		return SignOut{}, fmt.Errorf("%w: the token is not one of a sign-out", ErrInvalid)
+		return SignOut{}, fmt.Errorf("%w: the token is not a sign-out token", ErrInvalid)
 	}
 	out := SignOut{Issuer: at.Issuer, Expires: issued.Add(2 * signOutAge)}
 	if found["sub"] != nil {

@@ -41,21 +41,21 @@ func exchange(
 	return nil, fmt.Errorf("%w: the token endpoint's answer has no tokens", ErrUnavailable)
 }
 
-// clientFaults are the error codes with which a token endpoint refuses the client, and not one
-// sign-in.
+// clientFaults are the error codes with which a token endpoint refuses the client itself, and not
+// only one sign-in.
 var clientFaults = []string{
 	"invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
 }
 
-// fault reports whether an error is one of the client: the issuer cannot be reached, or its answer
-// cannot be used.
+// fault reports whether an error comes from the HTTP client. Such an error means that the issuer
+// cannot be reached, or that its answer cannot be used.
 func fault(err error) bool {
 	_, ok := errors.AsType[*url.Error](err)
 	return ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// verify returns the claims of the ID token. Its signature, issuer, audience, times and nonce are
-// right.
+// verify checks the signature, issuer, audience, times and nonce of an ID token, and returns its
+// claims.
 func (p *Provider) verify(
 	ctx context.Context, at *metadata, raw, nonce string,
 ) (claims.Claims, error) {
@@ -69,8 +69,8 @@ func (p *Provider) verify(
 	return found, nil
 }
 
-// verifySigned returns a token of the issuer for the client, and its claims. how says what else is
-// verified.
+// verifySigned checks that the issuer has signed a token for this client, and returns the token and
+// its claims. how sets the other checks.
 func (p *Provider) verifySigned(
 	ctx context.Context, at *metadata, raw string, how *oidc.Config,
 ) (*oidc.IDToken, claims.Claims, error) {
@@ -90,7 +90,8 @@ func (p *Provider) verifySigned(
 	return token, found, nil
 }
 
-// observedKeys notes when keys cannot be fetched. The verifier's error does not wrap that.
+// observedKeys keeps the error if keys cannot be fetched, because the verifier's error does not
+// wrap it.
 type observedKeys struct {
 	oidc.KeySet
 
@@ -126,8 +127,8 @@ func (p *Provider) checkFor(found claims.Claims, audience []string, nonce string
 	return nil
 }
 
-// complete adds the claims that the ID token lacks and the issuer gives at its UserInfo endpoint.
-// Many issuers put no more into an ID token than the specification requires.
+// complete adds the claims that the issuer's UserInfo endpoint returns, if the ID token lacks
+// claims. Many issuers put no more into an ID token than the specification requires.
 func (p *Provider) complete(
 	ctx context.Context, at *metadata, tokens *oauth2.Token, found claims.Claims,
 ) error {

@@ -49,7 +49,8 @@ func Chromium(t *testing.T) context.Context {
 	return browser
 }
 
-// Serve serves a site until the test ends. Requests of pages that are watched end then, also later ones.
+// Serve serves a site until the test ends. The requests with which open pages watch for changes end
+// then too, even if they began later.
 func Serve(t *testing.T, site http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(site)

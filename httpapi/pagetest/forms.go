@@ -1,6 +1,6 @@
 package pagetest
 
-// This file sends forms as a browser does that has opened their page.
+// This file sends forms as a browser that has opened the page of the form does.
 
 import (
 	"html"
@@ -16,7 +16,7 @@ import (
 	"linkledger/httpapi/httpapitest"
 )
 
-// HiddenFields returns the fields that each form of a page has besides its own.
+// HiddenFields returns the hidden fields that every form of a page has.
 func HiddenFields(t testing.TB, page string) url.Values {
 	t.Helper()
 	fields := make(url.Values)
@@ -31,7 +31,7 @@ func HiddenFields(t testing.TB, page string) url.Values {
 	return fields
 }
 
-// Twice sends a form in two requests at once, and checks that both get one answer.
+// Twice sends a form in two requests at once, and checks that both get the same answer.
 func Twice(b *browsertest.Browser, path string, fields url.Values) *httpapitest.Answer {
 	b.T.Helper()
 	answers := make([]*httpapitest.Answer, 2)

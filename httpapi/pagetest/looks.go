@@ -1,6 +1,6 @@
 package pagetest
 
-// This file looks at pages narrow and wide, light and dark.
+// This file checks pages in narrow and wide windows, and in light and dark colors.
 
 import (
 	_ "embed"
@@ -14,12 +14,13 @@ import (
 	"linkledger/httpapi/httpapitest"
 )
 
-// axeScript is axe-core, which finds what keeps people with disabilities from a page.
+// axeScript is axe-core, which finds the parts of a page that people with disabilities cannot use.
 //
 //go:embed axe.min.js
 var axeScript string
 
-// addAxe adds axe-core to the page, whose policy forbids to add it as a script.
+// addAxe runs axe-core in the page. The content security policy of the page forbids a script
+// element for it.
 func (b *Tab) addAxe() {
 	b.T.Helper()
 	Evaluate[bool](b, axeScript+"; true")
@@ -33,14 +34,14 @@ func (b *Tab) axe() []string {
 		.map(v => v.id + ": " + v.nodes.map(n => n.html.slice(0, 200)).join(" | ")))`)
 }
 
-// Look is how a page is looked at.
+// Look is a size of the window and a color scheme in which a page is checked.
 type Look struct {
 	name          string
 	width, height int64
 	scheme        string
 }
 
-// Phone is how a page is looked at on a phone.
+// Phone is the look of a page on a phone.
 var Phone = Look{"phone", 390, 844, "light"}
 
 var looks = []Look{
@@ -52,7 +53,7 @@ var looks = []Look{
 	{"widest", 2560, 1400, "light"},
 }
 
-// At makes a tab look so.
+// At gives a tab this look.
 func (l Look) At(b *Tab) {
 	b.T.Helper()
 	b.Do(chromedp.EmulateViewport(l.width, l.height))
@@ -64,7 +65,8 @@ func (l Look) At(b *Tab) {
 
 var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// screenshot writes what the page looks like into the folder that TEST_SCREENSHOTS names, if it names one.
+// screenshot writes an image of the page into the folder that TEST_SCREENSHOTS names. If
+// TEST_SCREENSHOTS is empty, it does nothing.
 func (b *Tab) screenshot(name string) {
 	b.T.Helper()
 	folder := os.Getenv("TEST_SCREENSHOTS")
@@ -96,7 +98,7 @@ func (b *Tab) LooksRight(pages map[string]string) {
 	}
 }
 
-// LooksRightNow checks the page that is open in every look.
+// LooksRightNow checks the open page in every look.
 func (b *Tab) LooksRightNow(name string) {
 	b.T.Helper()
 	b.addAxe()

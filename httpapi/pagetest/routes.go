@@ -14,7 +14,7 @@ import (
 	"linkledger/httpapi/router"
 )
 
-// someID is an id that nothing has.
+// someID is a valid id that nothing has.
 const someID = "0c9c1d2e-6a0f-4f55-9b3a-2f1c8f6f1a10"
 
 // ConsolePaths and OperatorPaths turn the routes of the console and of the operators' console into addresses.
@@ -38,7 +38,7 @@ func Previewed(lines string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// IsFile reports whether pages load a path as a file.
+// IsFile reports whether a path is a style sheet or a script that pages load.
 func IsFile(path string) bool {
 	return strings.HasSuffix(path, ".css") || strings.HasSuffix(path, ".js")
 }

@@ -30,7 +30,8 @@ type Tab struct {
 	messages []string // errors of the page, including violations of its content security policy
 }
 
-// NewTab returns a tab of a browser, which reports what the console of the browser shows as an error.
+// NewTab returns a tab of a browser. The tab collects the errors in the console of the browser, and
+// Quiet checks them.
 func NewTab(ctx context.Context, t *testing.T, base string) *Tab {
 	t.Helper()
 	b := &Tab{Context: ctx, T: t, Base: base}
@@ -92,7 +93,7 @@ func (b *Tab) Has(parts ...string) {
 	}
 }
 
-// Becomes waits until the page shows all parts, without another document.
+// Becomes waits until the page shows all parts, without loading another document.
 func (b *Tab) Becomes(parts ...string) {
 	b.T.Helper()
 	late := time.Now().Add(httpapitest.Timeout)
@@ -116,7 +117,7 @@ func (b *Tab) Copies(want string) {
 		b.T.Fatal(err)
 	}
 	Evaluate[bool](b, "document.querySelector('button.copy').focus(), true")
-	b.Do(chromedp.KeyEvent(kb.Enter)) // browsers allow it to people alone
+	b.Do(chromedp.KeyEvent(kb.Enter)) // browsers let only people copy
 	b.Becomes("Copied")
 	httpapitest.Equal(b.T, "the copied link", Evaluate[string](b, "navigator.clipboard.readText()"), want)
 }
@@ -143,7 +144,7 @@ func (b *Tab) Submit(button string) {
 	b.Leaves(func() { b.Click(button) })
 }
 
-// Leaves does something that leads to another document, and waits for it.
+// Leaves calls do, which leads to another document, and waits for that document.
 func (b *Tab) Leaves(do func()) {
 	b.T.Helper()
 	Evaluate[bool](b, "document.documentElement.former = true")
@@ -169,7 +170,7 @@ func (b *Tab) Quiet() {
 	defer b.mu.Unlock()
 	for _, m := range b.messages {
 		if strings.Contains(m, "Failed to load resource") && strings.HasSuffix(m, " at "+Evaluate[string](b, "location.href")) {
-			continue // the page itself is a refusal
+			continue // the page itself is an error response
 		}
 		b.T.Errorf("the console of the browser shows %s", m)
 	}

@@ -18,9 +18,9 @@ const maxForwardings = 20
 type Proxies []netip.Prefix
 
 // ClientAddress returns the address of the client of a request. It follows X-Forwarded-For from the
-// connection backwards, up to the first address that is not a trusted proxy. Without that header it
-// follows Forwarded (RFC 7239). Never both: a proxy passes on the one that it does not write as the
-// client has sent it.
+// connection backwards, up to the first address that is not a trusted proxy. If the request lacks
+// that header, ClientAddress follows Forwarded (RFC 7239). It never follows both, because a proxy
+// writes one of them and passes on the other as the client has sent it.
 func (p Proxies) ClientAddress(r *http.Request) string {
 	client := address(r.RemoteAddr)
 	if !p.trusts(client) {
@@ -42,9 +42,9 @@ func (p Proxies) ClientAddress(r *http.Request) string {
 	return client
 }
 
-// forwardings returns the elements of a list in the lines of a header, the last one first, without
-// empty ones. It reads from the end, so nothing that a client has sent changes how the elements are
-// read that proxies have added.
+// forwardings returns the elements of the list in a header, the last one first. It leaves out empty
+// elements. lines are the lines of the header. Proxies add elements at the end. Because forwardings
+// reads from the end, a client cannot change how those elements are read.
 func forwardings(lines []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		left := maxForwardings
@@ -61,8 +61,9 @@ func forwardings(lines []string) iter.Seq[string] {
 	}
 }
 
-// cutLast returns a list without its last element, and the element. Commas in quotes are parts of
-// an element. An element that has the end of quotes and not their beginning is a lone quote.
+// cutLast returns a list without its last element, and that element. Commas in quotes are parts of
+// an element. If a closing quote has no opening quote, the rest of the list is dropped, and the
+// element is a lone quote.
 func cutLast(list string) (before, last string) {
 	quoted := false
 	for i := len(list) - 1; i >= 0; i-- {
@@ -79,8 +80,8 @@ func cutLast(list string) (before, last string) {
 	return "", strings.TrimSpace(list)
 }
 
-// cutFirst returns the first parameter of an element, and the others. Semicolons in quotes are
-// parts of a parameter.
+// cutFirst returns the first parameter of an element, and the other parameters. Semicolons in
+// quotes are parts of a parameter.
 func cutFirst(element string) (parameter, rest string) {
 	quoted := false
 	for i := range len(element) {
@@ -94,7 +95,7 @@ func cutFirst(element string) (parameter, rest string) {
 	return element, ""
 }
 
-// escaped reports whether an odd number of backslashes stands before a place of a text.
+// escaped reports whether an odd number of backslashes stands before text[at].
 func escaped(text string, at int) bool {
 	before := strings.TrimRight(text[:at], `\`)
 	return (at-len(before))%2 == 1
@@ -126,7 +127,7 @@ func node(element string) (string, bool) {
 	return parsed.Unmap().WithZone("").String(), true
 }
 
-// forParameter returns the value of the parameter for of an element, or an empty string.
+// forParameter returns the value of the parameter "for" in an element, or an empty string.
 func forParameter(element string) string {
 	for element != "" {
 		var parameter string

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// throttleBurst is how many in a row are allowed. After them, one in each throttleInterval is.
+	// throttleBurst is how many events in a row are allowed. After that, one event is allowed in
+	// each throttleInterval.
 	throttleBurst    = 20
 	throttleInterval = time.Second
 	// maxNetworks bounds the table. A full table drops half of its networks.
@@ -19,14 +20,14 @@ const (
 // their reason, or sign-ins. It is safe for concurrent use.
 type Throttle struct {
 	mu       sync.Mutex
-	limiters map[string]*rate.Limiter // by network, only of networks with recent ones
+	limiters map[string]*rate.Limiter // by network, only of networks with recent events
 }
 
-// NewThrottle returns a throttle that has seen nothing.
+// NewThrottle returns a throttle that has counted nothing yet.
 func NewThrottle() *Throttle { return &Throttle{limiters: make(map[string]*rate.Limiter)} }
 
-// Exceeded counts one more for the network of a client address. It returns true if there are too
-// many.
+// Exceeded counts one more event for the network of a client address. It returns true if that is
+// one too many.
 func (t *Throttle) Exceeded(client string, now time.Time) bool {
 	network := NetworkOf(client)
 	t.mu.Lock()
@@ -42,7 +43,7 @@ func (t *Throttle) Exceeded(client string, now time.Time) bool {
 	return !limiter.AllowN(now, 1)
 }
 
-// Full reports whether one more would be too many. It counts nothing.
+// Full reports whether one more event would be too many. It counts nothing.
 func (t *Throttle) Full(client string, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +52,7 @@ func (t *Throttle) Full(client string, now time.Time) bool {
 }
 
 // shrink removes networks whose limiters have recovered, and then others until half of the table is
-// free. Half of it, because a scan of the whole table has to be rare.
+// free. It frees half of the table, so that scans of the whole table are rare.
 func (t *Throttle) shrink(now time.Time) {
 	for network, limiter := range t.limiters {
 		if limiter.TokensAt(now) >= throttleBurst {

@@ -42,8 +42,8 @@ func newAgents(list *agent.List) (agents, error) {
 	return agents{list, cache}, nil
 }
 
-// read returns the agent of a header by the table that is in use. It ignores entries of former
-// tables.
+// read returns the agent of a header by the table that is in use. It ignores cache entries that a
+// former table made.
 func (a agents) read(header string) agent.Agent {
 	header = header[:min(len(header), agent.MaxLength)]
 	table := a.list.Table()

@@ -16,24 +16,27 @@ import (
 	"linkledger/queries/cache"
 )
 
-// Levels compare the read models with the log. Links and Accounts return the position of the last
-// event of that kind in the log, read after the call, or the given position if that is later.
+// Levels compares the read models with the log. Links and Accounts return the position of the last
+// event about links or accounts that the log had when the call began, or the checkpoint at, if that
+// is later.
 type Levels struct {
 	Links, Accounts func(ctx context.Context, at queries.Checkpoint) (queries.Checkpoint, error)
 	// Misplaced reports whether the read models have events that the log does not have. It MUST be
-	// quick: each visit asks.
+	// quick, because each visit calls it.
 	Misplaced func() bool
 }
 
-// confirmTimeout bounds a confirmation. A visitor who is not answered by then gets status 503. With
-// the wait of the cache for the database, that is before a proxy gives the visit up, after 3 s.
+// confirmTimeout bounds a confirmation. If the confirmation has no result by then, the visitor gets
+// status 503. confirmTimeout and the time that the cache waits for the database are together less
+// than 3 s, after which a proxy gives up the visit.
 const confirmTimeout = 2500 * time.Millisecond
 
-// confirmations look for links that visitors would be denied, and for links while the database
-// cannot be queried. A link may have been answered and not be in the read models yet.
+// confirmations look up a link in the log and the read models. This is needed before a visitor is
+// denied a link, and while the database cannot be queried. The creation of a link may have been
+// answered although the link is not in the read models yet.
 //
-// Visitors of one hash share a confirmation. Each of them gets a confirmation that began after they
-// came, because the link may have been answered after an earlier confirmation began. Visitors who
+// Visitors of one hash share a confirmation. Each visitor gets a confirmation that began after the
+// visitor came, because a link may be created after an earlier confirmation began. Visitors who
 // come while a confirmation runs share the next one.
 type confirmations struct {
 	cache  *cache.Redirects
@@ -81,7 +84,7 @@ func (f *confirmations) join(
 		}
 		return running.next
 	}
-	// Texts of a request would keep all of it in memory.
+	// Without the copies, the map would keep the whole request in memory.
 	key, hash = strings.Clone(key), strings.Clone(hash)
 	begun := &confirmation{done: make(chan struct{})}
 	f.of[key] = begun
@@ -131,7 +134,8 @@ func (f *confirmations) confirm(
 	c.link, c.err = f.fromLog(ctx, hash, shown)
 }
 
-// databasePatience is how long a confirmation waits for the database: the log has the link too.
+// databasePatience is how long a confirmation waits for the database. The wait is short, because
+// the log has the link too.
 const databasePatience = 300 * time.Millisecond
 
 // shown returns the redirect that the read models show.
@@ -148,7 +152,8 @@ func (f *confirmations) shown(ctx context.Context, hash string) (queries.Redirec
 var errBehind = errors.New("the read models are behind the log")
 
 // level returns what the read models show of a hash, if they have everything that the log had when
-// the call began. Otherwise it fails with errBehind.
+// the call began. Otherwise it fails with errBehind. shown and shownErr are the result of an
+// earlier look-up.
 func (f *confirmations) level(
 	ctx context.Context, hash string, shown queries.Redirect, shownErr error,
 	usable func(queries.Redirect) bool,
@@ -158,7 +163,7 @@ func (f *confirmations) level(
 		return shown, errBehind
 	}
 	accounts := shown.Accounts
-	if shownErr == nil { // the account may be the reason
+	if shownErr == nil { // the state of the account may deny the link
 		if accounts, err = f.levels.Accounts(ctx, shown.Accounts); err != nil {
 			return shown, errBehind
 		}
@@ -169,7 +174,7 @@ func (f *confirmations) level(
 	if has(shown) {
 		return shown, shownErr
 	}
-	// What was shown may be from memory, and older than the read models.
+	// shown may come from the cache, and be older than the read models.
 	ctx, cancel := context.WithTimeout(ctx, databasePatience)
 	defer cancel()
 	now, err := f.cache.Refresh(ctx, hash)

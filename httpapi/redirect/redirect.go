@@ -31,7 +31,7 @@ import (
 // Parts finds links, and records and limits their clicks.
 type Parts struct {
 	Cache        *cache.Redirects
-	Answered     *answered.Links // finds what the read models lack
+	Answered     *answered.Links // finds links that the read models lack
 	Levels       Levels
 	ClickLimiter *clicklimit.Limiter // for links with a limit
 	Clicks       *clicks.Recorder    // it MUST run until the last visit is answered
@@ -89,7 +89,7 @@ func (h *Handler) Routes() []router.Route {
 	}
 }
 
-// Options returns a handler of OPTIONS with a value of the header Allow.
+// Options returns a handler of OPTIONS that answers with allow in the header Allow.
 func Options(allow string) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, _ bunrouter.Request) error {
 		w.Header().Set("Allow", allow)
@@ -98,9 +98,9 @@ func Options(allow string) bunrouter.HandlerFunc {
 	}
 }
 
-// redirect redirects a visitor. The response waits until the click is durable, so that no click
-// that a client has seen is lost, except one that neither the event store nor the spool can take.
-// Package clicks counts and logs such clicks.
+// redirect redirects a visitor. The response waits until the click is durable, so the click of an
+// answered visit is not lost. The only exception is a click that neither the event store nor the
+// spool can take. Package clicks counts and logs such clicks.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	now := h.cfg.Now().UTC()
@@ -119,11 +119,11 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 		}
 	}
 	header := w.Header()
-	// http.Redirect would rewrite what is ASCII already.
+	// http.Redirect would rewrite the URL, which is ASCII already.
 	header["Location"] = []string{destination.Location(link.LongURL)}
 	header["Cache-Control"] = []string{"private, no-store"}
-	// Browsers apply the policy to the request that follows. It keeps the path of the page with the
-	// link from the destination.
+	// Browsers apply the policy to the request that follows. The policy hides the path of the page
+	// with the link from the destination.
 	header["Referrer-Policy"] = []string{"strict-origin-when-cross-origin"}
 	header["Content-Length"] = []string{"0"}
 	w.WriteHeader(h.cfg.Status)
@@ -171,7 +171,8 @@ func checkAvailable(link queries.Redirect, now time.Time) error {
 
 // checkLimit returns an error if a link has reached its limit of clicks. If counts is true, an
 // allowed visit takes one click of the limit. Before checkLimit refuses a visit, it looks the link
-// up in the log, because the limit may have been raised. Then it returns the link as found there.
+// up in the log, because the limit may have been raised. If it looked there, it returns the link as
+// found in the log.
 func (h *Handler) checkLimit(
 	c *request.Context, hash string, link queries.Redirect, counts bool,
 ) (queries.Redirect, error) {
@@ -179,7 +180,7 @@ func (h *Handler) checkLimit(
 	if err != nil || allowed {
 		return link, err
 	}
-	// The limit may have been raised since, which the read models may lack.
+	// The limit may have been raised, and the read models may lack that change.
 	former := link.MaxClicks
 	key := strconv.FormatInt(former, 10) + "!" + hash // no hash has this character
 	link, err = h.denied.find(c.Context(), key, hash, func(now queries.Redirect) bool {
@@ -202,7 +203,8 @@ func (h *Handler) checkLimit(
 	return link, nil
 }
 
-// withinLimit reports whether a link may be followed once more.
+// withinLimit reports whether a link may be followed once more. If counts is true, an allowed visit
+// takes one click of the limit.
 func (h *Handler) withinLimit(
 	c *request.Context, link queries.Redirect, counts bool,
 ) (bool, error) {

@@ -11,8 +11,9 @@ import (
 	"linkledger/queries"
 )
 
-// find returns the link that the path means, if visitors may follow it, and its hash. Other
-// spellings of the hash are looked up only if no link has the first one.
+// find returns the link that the path of a request stands for, and its hash. It fails if visitors
+// may not follow the link. It looks up other spellings of the hash only if no link has the hash as
+// written.
 func (h *Handler) find(
 	c *request.Context, now time.Time,
 ) (queries.Redirect, string, error) {
@@ -32,8 +33,8 @@ func (h *Handler) find(
 	return queries.Redirect{}, "", err
 }
 
-// isNoLink reports whether an error says that no link has a hash. A link that visitors may not
-// follow any more has it.
+// isNoLink reports whether an error says that no link has a hash. It returns false if a link has
+// the hash, but visitors may no longer follow it.
 func isNoLink(err error) bool {
 	missing, ok := errors.AsType[*apierror.Error](err)
 	return ok && missing.Code == apierror.CodeURLNotFound && missing.Status != http.StatusGone

@@ -44,7 +44,7 @@ type Context struct {
 	Account      accountlist.Account // account that calls; zero before authentication
 	Key          accountlist.Key     // what the caller may do; without an id if a person calls
 	Session      accountlist.Session // of the browser that calls; without an id if a key calls
-	Bound        *tagexpr.Expr       // of the links that the key sees; nil: all
+	Bound        *tagexpr.Expr       // selects the links that the key sees; nil: all
 	Status       int                 // status of the response; 0: not yet set
 	Payload      map[string]any      // decoded body; nil: not read
 	Disconnected <-chan struct{}     // closed when the client disconnects
@@ -62,7 +62,8 @@ func New(w http.ResponseWriter, r *http.Request) *Context {
 	return c
 }
 
-// Rename gives the request and its response another id. It ignores one that clients may not give.
+// Rename gives the request and its response another id. It ignores an id that would not be accepted
+// from a client.
 func (c *Context) Rename(id string) {
 	if requestIDs.MatchString(id) {
 		c.ID = id
@@ -121,7 +122,8 @@ func (c *Context) KnownMethod() string {
 	return "other"
 }
 
-// IsWatch reports whether a browser watches a page: it asks for server-sent events.
+// IsWatch reports whether a request asks for server-sent events, with which an open page watches
+// for changes.
 func IsWatch(r *http.Request) bool { return r.Header.Get("Accept") == "text/event-stream" }
 
 // OverrideMethod replaces the method of a POST by the value of HeaderMethod, if the request has the
@@ -136,7 +138,7 @@ func (c *Context) OverrideMethod() {
 // Scopes returns what the key of the call may do.
 func (c *Context) Scopes() access.Scopes { return access.ScopesOf(c.Key.Terms().Scopes) }
 
-// Owner returns whose links the call sees.
+// Owner returns which links the call sees: those of the account, within the bound of the key.
 func (c *Context) Owner() linklist.Owner {
 	return linklist.Owner{Account: c.Account.ID, Bound: c.Bound}
 }

@@ -13,17 +13,18 @@ import (
 type lifetime struct {
 	client  context.Context //nolint:containedctx // of the connection: it ends with the client
 	timeout time.Duration
-	reads   bool // ends with its client too
-	fixed   bool // has a deadline of its own
+	reads   bool // whether the request also ends with its client
+	fixed   bool // whether Extend has set the deadline
 	ends    []context.CancelFunc
 }
 
-// Begin bounds the duration of a request. A request whose method only reads ends with its client
-// too; any other is finished without it. The time begins anew once the body was read, so that a
-// client takes no time from the service by sending slowly. The caller MUST call end.
+// Begin bounds the duration of a request. If its method only reads, the request also ends when its
+// client disconnects. Any other request is finished without its client. The time begins anew once
+// the body was read, so that a client that sends slowly takes no time from the service. The caller
+// MUST call end.
 //
-// Its queries are measured, so that Report can tell what overran the time. Begin MUST follow
-// OverrideMethod.
+// The queries of the request are measured, so that response.Report can tell whether the request
+// asked for too much. Begin MUST follow OverrideMethod.
 func (c *Context) Begin(timeout time.Duration) (end func()) {
 	c.Disconnected = c.Context().Done()
 	method := c.Request.Method
@@ -53,7 +54,7 @@ func (c *Context) EndWithClient() {
 	c.renew()
 }
 
-// renew begins the time of the request anew. The context keeps the values that it has by now.
+// renew begins the time of the request anew. The new context keeps the values of the present one.
 func (c *Context) renew() {
 	if c.life.fixed {
 		return
@@ -69,7 +70,7 @@ func (c *Context) renew() {
 	c.Request = c.Request.WithContext(ctx)
 }
 
-// timedBody is the body of a request. Its end begins the time of the request anew.
+// timedBody is the body of a request. When the body ends, the time of the request begins anew.
 type timedBody struct {
 	io.ReadCloser
 

@@ -8,7 +8,7 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// TextOrNull returns a text, or nil for an empty one, which is null in JSON.
+// TextOrNull returns a text, or nil if the text is empty. nil is null in JSON.
 func TextOrNull(text string) *string {
 	if text == "" {
 		return nil
@@ -16,7 +16,7 @@ func TextOrNull(text string) *string {
 	return &text
 }
 
-// TextOf returns an id as text, or "" for the zero one.
+// TextOf returns an id as text, or "" for the zero id.
 func TextOf(id uuid.UUID) string {
 	if id == uuid.Nil {
 		return ""
@@ -27,7 +27,8 @@ func TextOf(id uuid.UUID) string {
 // Time returns a time in the format of the contract.
 func Time(at time.Time) contract.Timestamp { return contract.Timestamp{Time: at} }
 
-// TimeOrNull returns a time in the format of the contract, or nil for nil, which is null in JSON.
+// TimeOrNull returns a time in the format of the contract, or nil if at is nil. nil is null in
+// JSON.
 func TimeOrNull(at *time.Time) *contract.Timestamp {
 	if at == nil {
 		return nil

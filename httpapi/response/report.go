@@ -18,9 +18,9 @@ import (
 // maxLoggedError bounds logged errors, because they may quote what the client sent.
 const maxLoggedError = 2000 // code points
 
-// Report returns the failure for an error that ends a request or an item. It logs errors that are
-// not refusals; errors that the caller has caused are logged for debugging only. No other code logs
-// them. An event that cannot be decoded is logged once.
+// Report returns the failure for an error that ends a request or an item. It logs every error that
+// is not a refusal. If the caller has caused the error, it logs at the level debug. It also logs
+// each event that cannot be decoded, but only once. No other code logs these errors.
 func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure {
 	if f, ok := apierror.Refusal(err); ok {
 		if undecoded, ok := errors.AsType[*commands.DecodeError](err); ok && isNew(undecoded) {
@@ -57,8 +57,8 @@ var undecoded = struct {
 	seen map[string]struct{}
 }{seen: make(map[string]struct{})}
 
-// isNew reports whether this process meets an event that cannot be decoded for the first time.
-// Calls may meet it again and again.
+// isNew reports whether this is the first time that this process meets an undecodable event. Calls
+// may meet the same event again and again.
 func isNew(e *commands.DecodeError) bool {
 	name := fmt.Sprint(e.Stream, " ", e.Position)
 	undecoded.mu.Lock()

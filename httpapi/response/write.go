@@ -13,8 +13,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// Write writes a whole response. It ignores errors: the client has disconnected, and the connection
-// ends anyway.
+// Write writes a whole response. It ignores an error, which means that the client has disconnected.
 func Write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	header := w.Header()
 	header.Set("Content-Type", contentType)
@@ -43,8 +42,8 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// encode encodes a value in JSON, with a line end. Destinations stay readable: browsers do not read
-// the response as HTML, because of its content type.
+// encode encodes a value in JSON, with a line end. It does not escape HTML, so that destinations
+// stay readable. Because of the content type, browsers do not read the response as HTML.
 func encode(value any) ([]byte, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -55,7 +54,7 @@ func encode(value any) ([]byte, error) {
 	return encoded.Bytes(), nil
 }
 
-// Raw returns a value in JSON, as WriteJSON writes it as a part of a body.
+// Raw returns a value in JSON, as WriteJSON writes it within a body.
 func Raw(value any) (json.RawMessage, error) {
 	encoded, err := encode(value)
 	return bytes.TrimSuffix(encoded, []byte("\n")), err
@@ -75,7 +74,8 @@ func WriteFailure(w http.ResponseWriter, f apierror.Failure) {
 // defaultRetryAfter is the Retry-After of failures without one, such as outages.
 const defaultRetryAfter = time.Second
 
-// SetRetryAfter sets the header Retry-After, in whole seconds, if the failure ends by itself.
+// SetRetryAfter sets the header Retry-After, in whole seconds, if the status is 503 or 429, because
+// such a failure ends by itself.
 func SetRetryAfter(header http.Header, f apierror.Failure) {
 	if f.Status != http.StatusServiceUnavailable && f.Status != http.StatusTooManyRequests {
 		return

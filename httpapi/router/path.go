@@ -10,8 +10,8 @@ import (
 // Canonical returns the URL with the canonical spelling of its path: with one slash before it and
 // none after it, and escaped only where needed. It returns false for a path that no route has,
 // because it has empty or dot segments. The router would redirect such a path or match it with
-// another route. A segment with escaped dots, %2E or %2E%2E, is a name like any other: a tag of an
-// early version may have it.
+// another route. A segment with escaped dots, %2E or %2E%2E, is a name like any other, because a
+// tag that an early version made may have such a name.
 func Canonical(u *url.URL) (*url.URL, bool) {
 	if shortlink.IsPath(u.Path) && u.RawPath == "" {
 		return u, true

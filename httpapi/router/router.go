@@ -12,7 +12,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// Handler handles the requests of a route. An error that it returns is written by its caller.
+// Handler handles the requests of a route. If it returns an error, its caller writes the response.
 type Handler = bunrouter.HandlerFunc
 
 // Request is a request with its route and the parameters of its path.

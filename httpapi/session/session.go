@@ -1,5 +1,5 @@
 // Package session starts, finds and ends the sessions of browsers. A session is a random secret in
-// a cookie; the database has its hash.
+// a cookie. The database has only the hash of the secret.
 package session
 
 import (
@@ -32,21 +32,23 @@ type Store interface {
 	StartSession(
 		ctx context.Context, s accountlist.NewSession, now time.Time,
 	) (id uuid.UUID, secret string, err error)
-	// UseSession records that a session whose last recorded use was at used is used now.
+	// UseSession records that a session is used now. used is the time of its last recorded use.
 	UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error
-	// MoveSession moves a session of a person to another account of theirs.
+	// MoveSession moves a session to another account of its person. memberAt is the commit position
+	// at which the person got the role there.
 	MoveSession(ctx context.Context, id, account uuid.UUID, memberAt int64) error
 	// EndOperator takes the role of an operator from all sessions of a person, on all nodes.
 	EndOperator(ctx context.Context, user uuid.UUID) error
 	// EndSession ends a session on all nodes.
 	EndSession(ctx context.Context, id uuid.UUID) error
-	// EndAtIssuer ends the sessions that an issuer has ended, on all nodes. It returns false, and
-	// ends none, if it was told so by the same token before.
+	// EndAtIssuer ends the sessions that an issuer has ended, on all nodes. If the same token was
+	// used before, it returns false and ends none.
 	EndAtIssuer(ctx context.Context, s accountlist.SignOut, now time.Time) (fresh bool, err error)
-	// IDToken returns the ID token with which a session with a secret began, or an empty text.
+	// IDToken returns the ID token with which a session began, or an empty text if none is kept.
+	// secret is the secret of the session.
 	IDToken(ctx context.Context, id uuid.UUID, secret string) (string, error)
-	// UseSignInLink uses up a one-time link and returns the session that it starts. It returns
-	// false if the link does not exist, was used or has expired.
+	// UseSignInLink uses up a one-time link and returns the session that the link starts. It
+	// returns false if the link does not exist, was used or has expired.
 	UseSignInLink(
 		ctx context.Context, secret string, now time.Time,
 	) (s accountlist.NewSession, ok bool, err error)
@@ -54,18 +56,22 @@ type Store interface {
 	Answers
 }
 
-// Answers stores the answers of forms under names that only the browsers have which sent them.
+// Answers stores the answers of forms. The name of an answer is a secret of the browser that sent
+// the form.
 type Answers interface {
-	// ClaimAnswer begins the answer of a form, which one request makes at a time. Others get it
-	// once it is stored, or neither while it is being made. A claim ends after lease.
+	// ClaimAnswer lets one request at a time make the answer of a form. Requests with the same name
+	// are repeats of the same form. If claimed is true, the caller makes the answer and stores it
+	// with StoreAnswer. Otherwise answer is the stored answer, or nil while another request makes
+	// it. A claim ends after lease.
 	ClaimAnswer(ctx context.Context, name, owner string, now time.Time, lease time.Duration) (
 		answer []byte, claimed bool, err error,
 	)
-	// StoreAnswer stores the answer of a form until it expires. An open one can be claimed again.
+	// StoreAnswer stores the answer of a form until expires. If open is true, the answer can be
+	// claimed again.
 	StoreAnswer(
 		ctx context.Context, name, owner string, answer []byte, open bool, now, expires time.Time,
 	) error
-	// Answer returns the answer of a form, or nil if there is none, not yet or no more.
+	// Answer returns the answer of a form, or nil if it is not stored yet or has expired.
 	Answer(ctx context.Context, name string, now time.Time) ([]byte, error)
 }
 
@@ -73,7 +79,7 @@ type Answers interface {
 type Sessions struct {
 	Store      Store
 	Queries    *queries.DB
-	Pseudonyms *peer.Pseudonyms // of the addresses that sign in
+	Pseudonyms *peer.Pseudonyms // of the addresses of clients that sign in
 	Proxies    peer.Proxies
 	Base       shortlink.Base
 	Origins    *http.CrossOriginProtection
@@ -81,12 +87,14 @@ type Sessions struct {
 	Now        func() time.Time
 	Logger     *slog.Logger
 
-	// EndURL returns the URL at which a browser signs out at the issuer, for a session that began
-	// with an ID token, or an empty text. If nil, browsers do not sign out at an issuer.
+	// EndURL returns the URL at which a browser signs out at the issuer, or an empty text if there
+	// is none. idToken is the ID token with which the session began, or empty. If EndURL is nil,
+	// browsers do not sign out at an issuer.
 	EndURL func(r *http.Request, idToken string) string
 }
 
-// The names of the cookie. Browsers accept the first only over HTTPS and from this very host.
+// The names of the cookie. Browsers accept a cookie with the first name only over HTTPS and from
+// this very host.
 const (
 	secureCookie = "__Host-linkledger"
 	plainCookie  = "linkledger"
@@ -104,8 +112,9 @@ func (s *Sessions) cookieName(r *http.Request) string {
 	return plainCookie
 }
 
-// cookie returns the cookie of a session. Without an age it ends with the browser. SameSite is Lax
-// so that links from other sites open the console.
+// cookie returns the cookie of a session. If age is 0, the cookie ends with the browser. If age is
+// negative, the browser deletes it. SameSite is Lax so that links from other sites open the
+// console.
 func (s *Sessions) cookie(r *http.Request, secret string, age int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure is set wherever HTTPS is used
 		Name: s.cookieName(r), Value: secret, Path: "/", MaxAge: age,
@@ -116,10 +125,10 @@ func (s *Sessions) cookie(r *http.Request, secret string, age int) *http.Cookie 
 // secrets matches the values of the cookie: 32 bytes in base64.
 var secrets = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// Has reports whether a request has the cookie of a session, which may have ended.
+// Has reports whether a request has the cookie of a session. The session may have ended.
 func (s *Sessions) Has(r *http.Request) bool { return s.secret(r) != "" }
 
-// secret returns the secret of the session of a request, or "" if it has none.
+// secret returns the secret of the session of a request, or "" if the request has none.
 func (s *Sessions) secret(r *http.Request) string {
 	cookies := r.CookiesNamed(s.cookieName(r))
 	if len(cookies) != 1 || !secrets.MatchString(cookies[0].Value) {
@@ -137,21 +146,21 @@ func (s *Sessions) CheckOrigin(r *http.Request) error {
 	return nil
 }
 
-// ErrOtherOrigin is the refusal of what a page of another origin caused.
+// ErrOtherOrigin refuses a call that a page of another origin caused.
 var ErrOtherOrigin = &apierror.Error{
 	Code: apierror.CodeAccessDenied, Details: "The call comes from a page of another origin",
 }
 
-// IsForeign reports whether a page of another site causes a request, by a link too.
+// IsForeign reports whether a page of another origin causes a request, even if only by a link.
 func IsForeign(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "cross-site" || site == "same-site"
 }
 
-// Resume sets c.Session, c.Account and c.Key by the cookie of the request, or refuses. c.Account
-// has no id if the person is a member of no account, and need not be active. A session that a key
-// started obeys the last day and the networks of the key. Pages of others may not even cause calls
-// that read.
+// Resume sets c.Session, c.Account and c.Key by the cookie of the request, or refuses the call.
+// c.Account has no id if the session has no account, and the account may be inactive. A session
+// that a key started is refused after the last day of the key, and from outside the networks of the
+// key. A call that a page of another origin caused is refused even if it only reads.
 func (s *Sessions) Resume(c *request.Context) error {
 	if err := s.refuseForeign(c); err != nil {
 		return err
@@ -159,8 +168,8 @@ func (s *Sessions) Resume(c *request.Context) error {
 	return s.ResumePage(c)
 }
 
-// ResumePage is Resume for a page, which links of other sites may lead to. They may not cause its
-// actions.
+// ResumePage is Resume for a page. Pages of other origins may link to the page, but may not send
+// its forms.
 func (s *Sessions) ResumePage(c *request.Context) error {
 	if err := s.find(c); err != nil {
 		return err
@@ -172,8 +181,9 @@ func (s *Sessions) ResumePage(c *request.Context) error {
 	return nil
 }
 
-// ResumeOperator is ResumePage for the session of an operator, or refuses. A session that a key
-// started also needs an account that may be used. The role of a person depends on no account.
+// ResumeOperator is ResumePage, but refuses a session that is not an operator's. If a key started
+// the session, the account of the session must also be usable. If a person started it, the account
+// does not matter.
 func (s *Sessions) ResumeOperator(c *request.Context) error {
 	if err := s.ResumePage(c); err != nil {
 		return err
@@ -194,7 +204,8 @@ var errNoOperator = &apierror.Error{
 	Details: "This is no session of an operator: linkledger console link --operator makes one",
 }
 
-// ResumeToEnd is Resume for a call that ends the session, also if its key may not be used any more.
+// ResumeToEnd is Resume for a call that ends the session. It also accepts a session whose key may
+// no longer be used.
 func (s *Sessions) ResumeToEnd(c *request.Context) error {
 	if err := s.refuseForeign(c); err != nil {
 		return err
@@ -210,7 +221,8 @@ func (s *Sessions) refuseForeign(c *request.Context) error {
 	return nil
 }
 
-// find sets c.Session, c.Account and c.Key by the cookie of the request, or counts a refusal.
+// find sets c.Session, c.Account and c.Key by the cookie of the request. If it refuses the request,
+// it counts the refusal.
 func (s *Sessions) find(c *request.Context) error {
 	session, err := s.load(c)
 	if err != nil {
@@ -239,8 +251,8 @@ func (s *Sessions) load(c *request.Context) (accountlist.Session, error) {
 	return session, apierror.Unavailable(err)
 }
 
-// use records that the session of a request is used. A page that is left open does not keep its
-// session.
+// use records that the session of a request is used. The requests with which an open page watches
+// for changes do not count, so a page that is left open does not prolong its session.
 func (s *Sessions) use(c *request.Context) {
 	if request.IsWatch(c.Request) {
 		return
@@ -253,12 +265,14 @@ func (s *Sessions) use(c *request.Context) {
 	}
 }
 
-// Current returns the present state of a request's session, or queries.ErrNotFound if it has ended.
+// Current returns the present state of a request's session, or queries.ErrNotFound if the session
+// has ended.
 func (s *Sessions) Current(ctx context.Context, r *http.Request) (accountlist.Session, error) {
 	return s.Queries.Session(ctx, s.secret(r), s.Now())
 }
 
-// KeyOf returns the key that signed in, or one with the rights that the role of the person gives.
+// KeyOf returns the key that started a session. If a person started the session, it returns a key
+// with the rights of the person's role.
 func KeyOf(s accountlist.Session) accountlist.Key {
 	if s.Key != nil {
 		return *s.Key
@@ -280,7 +294,8 @@ func (s *Sessions) Start(c *request.Context, of accountlist.NewSession) (uuid.UU
 	if err != nil {
 		return uuid.Nil, apierror.Unavailable(err)
 	}
-	// The former one ends last: it may be the only one that says that the person is an operator.
+	// The former session ends last, because it may be the only one that says that the person is an
+	// operator.
 	if err := s.endFormer(c); err != nil {
 		return uuid.Nil, apierror.Unavailable(err)
 	}
@@ -304,8 +319,8 @@ func (s *Sessions) endFormer(c *request.Context) error {
 	return err
 }
 
-// StartByLink starts the session that a one-time link is for, or refuses. A wrong link is a guess
-// of credentials.
+// StartByLink starts the session of a one-time link. It refuses a wrong link, which counts as a
+// guess of credentials.
 func (s *Sessions) StartByLink(c *request.Context, secret string) error {
 	var of accountlist.NewSession
 	known := secrets.MatchString(secret)
@@ -326,7 +341,7 @@ func (s *Sessions) StartByLink(c *request.Context, secret string) error {
 }
 
 // End ends a session. When it returns, no node accepts the session any more, and calls of the
-// session have stopped. If the call itself belongs to the session, the browser forgets it.
+// session have stopped. If the call itself belongs to the session, the browser deletes its cookie.
 func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
 	if err := s.Store.EndSession(c.Context(), id); err != nil {
 		return apierror.Unavailable(err)
@@ -337,8 +352,8 @@ func (s *Sessions) End(c *request.Context, id uuid.UUID) error {
 	return permit.AwaitEnd(c.Context())
 }
 
-// SignOut ends the session of a call as End does. It returns where the browser signs out at the
-// issuer too, or an empty text if it has not signed in there.
+// SignOut ends the session of a call as End does. endURL is where the browser signs out at the
+// issuer too. It is empty if the person did not sign in there, or if the issuer has no such URL.
 func (s *Sessions) SignOut(c *request.Context) (endURL string, err error) {
 	if c.Session.User != uuid.Nil && s.EndURL != nil {
 		idToken, err := s.Store.IDToken(c.Context(), c.Session.ID, s.secret(c.Request))
@@ -350,8 +365,8 @@ func (s *Sessions) SignOut(c *request.Context) (endURL string, err error) {
 	return endURL, s.End(c, c.Session.ID)
 }
 
-// EndAtIssuer ends the sessions that an issuer has ended, as End does. It returns false, and ends
-// none, if it was told so by the same token before.
+// EndAtIssuer ends the sessions that an issuer has ended, as End does. If the same token was used
+// before, it returns false and ends none.
 func (s *Sessions) EndAtIssuer(c *request.Context, of accountlist.SignOut) (fresh bool, err error) {
 	fresh, err = s.Store.EndAtIssuer(c.Context(), of, s.Now())
 	if err != nil || !fresh {

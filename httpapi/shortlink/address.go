@@ -21,10 +21,10 @@ const (
 	maxEscapes = 4
 )
 
-// Address returns the URL of the short link that a path means, as people type and paste it: a hash
-// with anything around it that no hash can have, such as a full stop, a bracket or a parameter. The
-// path of the URL is /name or /name/qr.png. Hashes says which hashes the name stands for. Address
-// returns false for a path that means no short link.
+// Address returns the URL of the short link that the path of u stands for. People type and paste a
+// short link with characters around its hash that no hash can have, such as a full stop, a bracket
+// or a parameter. The path of the result is /name or /name/qr.png. Hashes returns the hashes that
+// the name stands for. Address returns false if the path stands for no short link.
 func Address(u *url.URL) (*url.URL, bool) {
 	name, qr := split(u.EscapedPath())
 	if len(Hashes(name)) == 0 {
@@ -38,9 +38,9 @@ func Address(u *url.URL) (*url.URL, bool) {
 	return &c, true
 }
 
-// Hashes returns the hashes that a name stands for, the likeliest first, at most maxSpellings. A
-// link under an earlier one is meant even if there are links under later ones. The name of a plain
-// short link is its hash, and so the first.
+// Hashes returns the hashes that a name stands for, the likeliest first, at most maxSpellings. If
+// several of them have links, the first of those links is meant. If the name is a valid hash, it is
+// the first.
 func Hashes(name string) []string {
 	if hashes.Valid(name) && !hasOtherSpelling(name) {
 		return []string{name}
@@ -56,7 +56,8 @@ func Hashes(name string) []string {
 		}
 	}
 	var within []string
-	// The first text is the longer one, so that a link under it is hardly found by chance.
+	// The untypeset text comes first. The hash in it is longer, so a link with that hash is hardly
+	// found by chance.
 	for _, text := range []string{untypeset(name), name} {
 		if hash, ok := hashIn(text); ok {
 			within = append(within, hash)
@@ -64,7 +65,8 @@ func Hashes(name string) []string {
 	}
 	for _, hash := range within {
 		add(hash)
-		// Markdown and dashes: a link of exactly this spelling would have been found.
+		// Underscores and dashes around a hash may come from Markdown or a sentence. If a link has
+		// them in its hash, the line above has added that hash first.
 		add(strings.Trim(hash, "_-"))
 	}
 	for _, hash := range within {
@@ -97,7 +99,8 @@ func split(escaped string) (name string, qr bool) {
 	return path, false
 }
 
-// unescape returns a text without the escapes of URLs and of HTML, which copies add more than once.
+// unescape returns a text without the escapes of URLs and of HTML, which copying a URL may add more
+// than once.
 func unescape(text string) string {
 	for range maxEscapes {
 		plain := text
@@ -115,8 +118,9 @@ func unescape(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// hashIn returns the first part of a text that may be a hash, if all around it can be ignored. A
-// full stop before it makes it the name of a hidden file.
+// hashIn returns the first part of a text that may be a hash. It returns false if the text around
+// that part cannot be ignored. A full stop before the part cannot be ignored, because such a text
+// is the name of a hidden file.
 func hashIn(text string) (string, bool) {
 	begin := strings.IndexFunc(text, isHashCharacter)
 	if begin < 0 {

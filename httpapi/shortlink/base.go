@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// hosts matches the values of a Host header that short links may be made of.
+// hosts matches the values of a Host header that may be the host of short links.
 var hosts = regexp.MustCompile(
 	`^[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?$`,
 )

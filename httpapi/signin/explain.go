@@ -20,17 +20,17 @@ func (h *Handler) explained(c *request.Context, err error) error {
 		h.log(c, slog.LevelWarn, "sign-in refused", err)
 	}
 	switch {
-	case brought: // no outage, because a browser can make it up
+	case brought: // no outage, because any browser can send such an answer
 		return &apierror.Error{
 			Code:    apierror.CodeAccessDenied,
 			Details: "The identity provider could not finish the sign-in: sign in again",
 		}
-	case errors.Is(err, openid.ErrMisconfigured): // which is logged as long as it lasts
+	case errors.Is(err, openid.ErrMisconfigured): // a fault, which is logged while it lasts
 		return errMisconfigured
 	case errors.Is(err, openid.ErrUnavailable) && c.Context().Err() == nil:
 		h.log(c, slog.LevelError, "sign-in failed", err)
 		return errSilent
-	case errors.Is(err, openid.ErrUnavailable): // the browser has left, or the time is over
+	case errors.Is(err, openid.ErrUnavailable): // the browser has left, or the request timed out
 		return apierror.Unavailable(err)
 	case errors.Is(err, openid.ErrRefused):
 		return refusal(err)
@@ -43,7 +43,8 @@ func (h *Handler) explained(c *request.Context, err error) error {
 	return err
 }
 
-// log logs a sign-in that does not succeed, unless too many are: anybody can cause them.
+// log logs a sign-in or a sign-out that fails. If there are too many, it leaves some out, because
+// anybody can cause them.
 func (h *Handler) log(c *request.Context, level slog.Level, message string, err error) {
 	if h.logs.Allow() {
 		//nolint:sloglint // a constant of the caller
@@ -52,7 +53,7 @@ func (h *Handler) log(c *request.Context, level slog.Level, message string, err 
 	}
 }
 
-// errMisconfigured is no 503, because the node can serve all else.
+// errMisconfigured is not a 503, because the node can serve everything else.
 var errMisconfigured = &apierror.Error{
 	Code: apierror.CodeUnknown, Status: http.StatusInternalServerError,
 	Details: "Signing in with this organisation does not work now. That is a fault of this " +

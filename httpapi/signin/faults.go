@@ -18,7 +18,7 @@ import (
 const (
 	// discoveryInterval is the pause between two attempts to reach an issuer that does not answer.
 	discoveryInterval = 10 * time.Second
-	// accountsInterval is the pause between two looks for the accounts of groups.
+	// accountsInterval is the pause between two checks whether the accounts of groups exist.
 	accountsInterval = time.Minute
 )
 
@@ -35,7 +35,7 @@ func newFault(logger *slog.Logger, begin, over string) *fault {
 	return &fault{log: condition.New(logger, begin, over)}
 }
 
-// report says that there is the fault, or that there is none.
+// report sets the fault. A nil error means that there is none.
 func (f *fault) report(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,8 +50,7 @@ func (f *fault) last() error {
 	return f.err
 }
 
-// again logs the fault again if there is one. While no one signs in, there is no other report of
-// it.
+// again logs the fault again if there is one. While nobody signs in, nothing else reports it.
 func (f *fault) again() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,13 +59,13 @@ func (f *fault) again() {
 	}
 }
 
-// Fault returns what keeps people from signing in, or from a role of their groups, until an
-// operator mends it. It returns nil if nothing is known to.
+// Fault returns the faults that keep people from signing in, or from getting the roles of their
+// groups, until an operator mends them. It returns nil if none is known.
 func (h *Handler) Fault() error {
 	return errors.Join(h.issuer.last(), h.client.last(), h.missing.last())
 }
 
-// Watch looks for what keeps people from signing in, until ctx ends.
+// Watch looks for faults that keep people from signing in, until ctx ends.
 func (h *Handler) Watch(ctx context.Context) {
 	discoveries := time.NewTicker(discoveryInterval)
 	defer discoveries.Stop()
@@ -74,7 +73,7 @@ func (h *Handler) Watch(ctx context.Context) {
 	defer looks.Stop()
 	h.checkAccounts(ctx)
 	for {
-		_ = h.provider.Discover(ctx) // which reports its error
+		_ = h.provider.Discover(ctx) // OnDiscovery reports its error
 		h.client.again()
 		h.missing.again()
 		select {
@@ -87,8 +86,8 @@ func (h *Handler) Watch(ctx context.Context) {
 	}
 }
 
-// checkAccounts reports the accounts of groups that do not exist. If the event store does not
-// answer, what is known stays.
+// checkAccounts reports accounts that do not exist although groups have roles in them. If the event
+// store does not answer, the last report stays.
 func (h *Handler) checkAccounts(ctx context.Context) {
 	var missing []string
 	for _, of := range h.Groups {

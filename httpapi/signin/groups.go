@@ -16,8 +16,9 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// applyGroups ends the memberships that a person has by groups that they have left, and gives them
-// the roles of their groups. It returns the position of the last change, or 0.
+// applyGroups ends the memberships that a person has by groups that the person has left. Then it
+// gives the person the roles of their present groups. It returns the commit position of the last
+// change, or 0 if there is none.
 func (h *Handler) applyGroups(
 	ctx context.Context, r domain.Request, user uuid.UUID, identity openid.Identity,
 ) (last uint64, err error) {
@@ -88,7 +89,7 @@ func (h *Handler) wantedRoles(
 	return kept, err
 }
 
-// rolesOf returns the roles that groups have, by the id of the account.
+// rolesOf returns the roles that groups give their members, by the id of the account.
 func (h *Handler) rolesOf(
 	ctx context.Context, groups []string,
 ) (map[string]accounts.Member, error) {

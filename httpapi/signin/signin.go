@@ -40,14 +40,15 @@ const (
 
 // Config configures a Handler. All fields except Groups are required.
 type Config struct {
-	OpenID   openid.Config // without functions that are called
+	OpenID   openid.Config // without OnDiscovery and OnClient, which New sets
 	People   *people.People
 	Accounts *accounts.Accounts
 	Queries  *queries.DB
 	Sessions *session.Sessions
 	Groups   []access.GroupRole // the first one counts if several give a role in one account
 	AskPath  string             // of the page that asks people to sign in
-	// AwaitAccounts waits until the read models show a commit position, or returns false.
+	// AwaitAccounts waits until the read models show all events up to a commit position. It returns
+	// false if that takes too long, or if an event that ends rights cannot take effect.
 	AwaitAccounts func(c *request.Context, position uint64) bool
 	Base          shortlink.Base
 	Proxies       peer.Proxies
@@ -64,7 +65,7 @@ type Handler struct {
 	provider *openid.Provider
 	issuer   *fault
 	client   *fault // the issuer refuses this service
-	missing  *fault // accounts of groups
+	missing  *fault // accounts of groups do not exist
 
 	// throttle bounds how often an address makes the service ask the issuer.
 	throttle *peer.Throttle
@@ -72,7 +73,8 @@ type Handler struct {
 	logs     *rate.Limiter  // of refused sign-ins, which anybody can cause
 }
 
-// maxLogged is how many refused sign-ins are logged at once. After them, one in each second is.
+// maxLogged is how many refused sign-ins in a row are logged. After that, one is logged each
+// second.
 const maxLogged = 20
 
 // New returns a handler.
@@ -122,15 +124,16 @@ func (h *Handler) handle(
 	}
 }
 
-// EndURL returns where a browser signs out at the issuer, for a session that began with an ID
-// token. The browser comes back to the page that asks people to sign in. It is empty if the issuer
-// has no such place.
+// EndURL returns the URL at which a browser signs out at the issuer, or an empty text if the issuer
+// has none. The issuer then sends the browser to the page that asks people to sign in. idToken is
+// the ID token with which the session began, or empty.
 func (h *Handler) EndURL(r *http.Request, idToken string) string {
 	return h.provider.EndURL(idToken, h.Base.Of(r)+h.AskPath)
 }
 
-// begin leads to the issuer. A page of another site cannot make a browser sign in: its links lead
-// to the page that asks.
+// begin returns the URL of the issuer at which a person signs in. If a page of another origin
+// caused the request, begin returns the page that asks people to sign in. So no such page can make
+// a browser sign in.
 func (h *Handler) begin(c *request.Context) (string, error) {
 	back := c.Request.URL.Query().Get("return")
 	if session.IsForeign(c.Request) {
@@ -180,8 +183,9 @@ func (h *Handler) choose(ctx context.Context, s *accountlist.NewSession) error {
 	return err
 }
 
-// record records a person and their roles, and returns their id once the read models show both. A
-// person who is no operator any more loses that role first: nothing that fails later keeps it.
+// record records a person and the roles of the person, and returns the person's id once the read
+// models show both. If the person is no longer an operator, record ends that role first, so that a
+// later failure cannot preserve it.
 func (h *Handler) record(
 	c *request.Context, identity openid.Identity, of accountlist.NewSession,
 ) (uuid.UUID, error) {

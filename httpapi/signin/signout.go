@@ -18,19 +18,20 @@ import (
 // maxSignOut bounds the body of a sign-out that the issuer sends, in bytes.
 const maxSignOut = 64 << 10
 
-// oauthError is how OAuth answers an error.
+// oauthError is the body of an OAuth error response.
 type oauthError struct {
 	Error       string `json:"error"`
 	Description string `json:"error_description"`
 }
 
 // signOut ends the sessions that the issuer has ended (OpenID Connect Back-Channel Logout 1.0). The
-// standard has two answers: 200, and 400 for all that did not work.
+// standard has two answers: 200 for success, and 400 for every failure.
 func (h *Handler) signOut(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	c.Header().Set("Cache-Control", "no-store")
 	client := h.Proxies.ClientAddress(c.Request)
-	// An issuer errs rarely. Anybody else could make the service ask it for its keys all the time.
+	// An issuer rarely sends a wrong token. Anybody else could send many, and so make the service
+	// fetch the issuer's keys all the time.
 	if h.signOuts.Full(client, h.Now()) {
 		return errTooMany
 	}
@@ -39,7 +40,7 @@ func (h *Handler) signOut(w http.ResponseWriter, r bunrouter.Request) error {
 		c.WriteHeader(http.StatusOK)
 		return nil
 	}
-	answer := oauthError{"temporarily_unavailable", "The sessions are not ended: send it again"}
+	answer := oauthError{"temporarily_unavailable", "The sessions have not ended: send it again"}
 	level := slog.LevelError
 	if errors.Is(err, openid.ErrInvalid) {
 		h.signOuts.Exceeded(client, h.Now())
@@ -52,14 +53,14 @@ func (h *Handler) signOut(w http.ResponseWriter, r bunrouter.Request) error {
 
 // endSessions ends the sessions that the token of a request names.
 func (h *Handler) endSessions(c *request.Context) error {
-	r := c.Request // the end of the body gives c another one
+	r := c.Request // reading the body to its end replaces c.Request
 	r.Body = http.MaxBytesReader(c, r.Body, maxSignOut)
 	if err := r.ParseForm(); err != nil {
 		return fmt.Errorf("%w: %w", openid.ErrInvalid, err)
 	}
 	tokens := r.PostForm["logout_token"]
 	if len(tokens) != 1 {
-		return fmt.Errorf("%w: there is not one logout_token", openid.ErrInvalid)
+		return fmt.Errorf("%w: there must be exactly one logout_token", openid.ErrInvalid)
 	}
 	said, err := h.provider.SignOut(c.Context(), tokens[0])
 	if err != nil {

@@ -55,9 +55,9 @@ func (r *Reads) Complete() bool {
 		r.Audit != nil
 }
 
-// Usage has what accounts may use, and the meter of their calls.
+// Usage has the limits of accounts, and the meter of their calls.
 type Usage struct {
-	// Plans has the limits by the names of plans. Accounts of other plans have no limits.
+	// Plans has the limits of each plan by its name. An account with any other plan has no limits.
 	Plans map[string]domain.Plan
 	// UsageMeter MUST run until the last request is answered.
 	UsageMeter *metering.Meter
@@ -66,8 +66,8 @@ type Usage struct {
 // Limits bounds what one call may take. SetDefaultLimits sets the fields that are 0.
 type Limits struct {
 	WaitTimeout time.Duration // the longest wait of a call for a projection; 0: 1 s
-	// OperationTimeout is the time in which a change by tags or the undoing of a batch begins its
-	// portions; 0: 9.5 min. The last portion has another half minute.
+	// OperationTimeout is how long a change by tags or an undo may begin portions of its URLs; 0:
+	// 9.5 min. The last portion has another half minute.
 	OperationTimeout time.Duration
 	BodyLimit        int64 // bytes; 0: 1 MiB
 	GroupLimit       int   // the most items of one batch; 0: 50
@@ -85,14 +85,14 @@ func (l *Limits) SetDefaultLimits() {
 	l.MaxPageSize = cmp.Or(l.MaxPageSize, 1000)
 }
 
-// CheckLimits returns an error if a limit is negative, or if a default exceeds its maximum.
+// CheckLimits returns an error if a limit is negative, or if PageSize exceeds MaxPageSize.
 func (l *Limits) CheckLimits() error {
 	if l.WaitTimeout < 0 || l.OperationTimeout < 0 || l.BodyLimit < 0 || l.GroupLimit < 0 ||
 		l.PageSize < 0 {
 		return errors.New("a timeout or limit is negative")
 	}
 	if l.MaxPageSize < l.PageSize {
-		return fmt.Errorf("the page size %d exceeds the largest one, %d", l.PageSize, l.MaxPageSize)
+		return fmt.Errorf("the page size %d exceeds the maximum, %d", l.PageSize, l.MaxPageSize)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ type Config struct {
 
 	Projections catchup.Projections
 	Sessions    *session.Sessions
-	Clicks      *clicks.Recorder // of this node; nil: none
+	Clicks      *clicks.Recorder // records the clicks of this node; nil: none
 
 	Pseudonyms     *peer.Pseudonyms // of the addresses of callers
 	Proxies        peer.Proxies

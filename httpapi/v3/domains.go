@@ -54,7 +54,7 @@ func (h *domainHandler) checkDomain(c *request.Context) error {
 	return nil
 }
 
-// sameDomain reports whether two spellings are of one domain.
+// sameDomain reports whether domain and own are spellings of the same domain.
 func sameDomain(domain, own string) bool {
 	if domain == own {
 		return true

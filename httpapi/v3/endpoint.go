@@ -13,9 +13,9 @@ import (
 	"linkledger/httpapi/session"
 )
 
-// endpoint returns the HTTP handler of an endpoint. handle is called for authenticated calls whose
-// key has the scope. It returns the response, which is encoded as JSON, or an error. endpoint
-// refuses the parameter at, because such calls read or change only the present.
+// endpoint returns the HTTP handler of an endpoint. It calls handle if the caller is authenticated
+// and has the scope. handle returns the response, which is encoded as JSON, or an error. endpoint
+// refuses calls with the parameter at, because handle reads or changes only the present.
 func (a *API) endpoint(
 	scope access.Scopes, handle func(c *request.Context) (any, error),
 ) bunrouter.HandlerFunc {
@@ -29,8 +29,8 @@ func (a *API) endpoint(
 	})
 }
 
-// unbound is endpoint for calls about more than some links, which keys that are bound to tags may
-// not make.
+// unbound is endpoint for calls that concern more than the links with certain tags. It refuses keys
+// that are bound to tags.
 func (a *API) unbound(
 	scope access.Scopes, handle func(c *request.Context) (any, error),
 ) bunrouter.HandlerFunc {
@@ -42,7 +42,8 @@ func (a *API) unbound(
 	})
 }
 
-// reading makes a call of POST that only reads end with its client, as a GET does.
+// reading returns the handler of a POST that only reads. The call ends when its client disconnects,
+// as the call of a GET does.
 func reading(handle bunrouter.HandlerFunc) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		request.Of(w, r).EndWithClient()
@@ -78,7 +79,9 @@ func (a *API) endpointAt(
 	}
 }
 
-// from makes a call need a projection in addition to the projections that every call needs.
+// from returns the handler of a call that reads the projection besides the projections that every
+// call reads. The call fails while the read model of the projection has events that the log
+// lacks. The response has a header if the read model is behind.
 func (a *API) from(
 	projection string, handle func(c *request.Context) (any, error),
 ) func(c *request.Context) (any, error) {
@@ -91,9 +94,9 @@ func (a *API) from(
 	}
 }
 
-// ofSession returns the HTTP handler of an endpoint about the session of the browser that calls,
-// also of a person who is a member of no account. resume finds the session. Such calls are not
-// metered.
+// ofSession returns the HTTP handler of an endpoint about the caller's own browser session. The
+// person of the session need not be a member of an account. resume finds the session. Such calls
+// are not metered.
 func (a *API) ofSession(
 	resume func(*session.Sessions, *request.Context) error,
 	handle func(c *request.Context) (any, error),

@@ -15,7 +15,7 @@ import (
 // anyScope is for calls that every key may make.
 const anyScope access.Scopes = 0
 
-// Routes returns all routes under /v3 except the routes of the description.
+// Routes returns all routes under /v3 except those of the OpenAPI description.
 func (a *API) Routes() []router.Route {
 	resume, resumeToEnd := (*session.Sessions).Resume, (*session.Sessions).ResumeToEnd
 	return []router.Route{
@@ -72,8 +72,8 @@ func (a *API) Routes() []router.Route {
 	}
 }
 
-// Options returns a handler of OPTIONS with a value of the header Allow. The response is JSON, like
-// all others under /v3.
+// Options returns the handler of OPTIONS requests. allow is the value of the header Allow. The
+// response is JSON, like every response under /v3.
 func Options(allow string) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, _ bunrouter.Request) error {
 		w.Header().Set("Allow", allow)

@@ -1,6 +1,6 @@
-// Package v3 is version 3 of the REST API. It has the routes, the checks that every call passes
-// before its handler runs, and the wiring of the packages below it. Each of these packages handles
-// calls about one thing.
+// Package v3 is version 3 of the REST API. It has the routes and the checks that every call passes
+// before its handler runs, and it connects the packages below it. Most of these packages handle the
+// calls about one thing, such as keys or tags.
 package v3
 
 import (
@@ -114,18 +114,18 @@ func New(cfg Config) *API {
 	}
 }
 
-// AwaitAccounts waits until the read models show the accounts and people up to a commit position.
-// It returns false if that takes too long, or if an event that ends rights cannot take effect.
+// AwaitAccounts waits until the read models show the changes of accounts and people up to a commit
+// position. It returns false if that takes too long, or if an event that ends rights cannot take
+// effect.
 func (a *API) AwaitAccounts(c *request.Context, position uint64) bool {
 	return a.waiter.AwaitEnd(c, position) == nil
 }
 
-// Shows waits until a projection has passed a commit position. It returns false if it does not do
-// so in time.
+// Shows waits until a projection has passed a commit position. It returns false if the wait fails
+// or times out.
 func (a *API) Shows(ctx context.Context, projection string, position uint64) bool {
 	return a.waiter.Shows(ctx, projection, position)
 }
 
-// Operations returns how many operations on any number of URLs an account has running or waiting on
-// this node.
+// Operations returns how many changes by tags and undos of an account run or wait on this node.
 func (a *API) Operations(account uuid.UUID) int { return a.changes.Operations(account) }

@@ -17,8 +17,8 @@ import (
 	"linkledger/queries/cache"
 )
 
-// change runs a command on an account and prints the changed account. is reports whether an account
-// of the read models shows the change.
+// change runs a command on an account and prints the changed account. The function is reports
+// whether the account in the read models shows the change.
 func change(
 	ctx context.Context, o installation.Operator, does effect.Kind,
 	is func(accountlist.Account) bool,
@@ -30,7 +30,8 @@ func change(
 	)
 }
 
-// changeTo is change with another check: left returns the change to look for in the read models.
+// changeTo is like change, but the caller chooses the check: left returns the change that the read
+// models must show.
 func changeTo(
 	ctx context.Context, o installation.Operator, does effect.Kind,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
@@ -50,8 +51,8 @@ func changeTo(
 	return printOutcome(o, outcome)
 }
 
-// run runs a command on accounts, waits until the read models have applied its change, and checks
-// that they show it.
+// run runs a command on accounts and waits until the read models have applied the change. Then it
+// checks that the read models show the change.
 func run(
 	ctx context.Context, o installation.Operator, does effect.Kind,
 	command func(context.Context, *accounts.Accounts, domain.Request) (effect.Left, error),
@@ -63,7 +64,7 @@ func run(
 	})
 }
 
-// runOn is run for a command that needs the event store.
+// runOn is like run, for a command that needs the event store itself.
 func runOn(
 	ctx context.Context, o installation.Operator, does effect.Kind,
 	command func(context.Context, *eventstore.Store, domain.Request) (effect.Left, error),
@@ -91,7 +92,8 @@ func runOn(
 	if o.Database == "" {
 		return nil
 	}
-	ctx, cancel = context.WithTimeout(ctx, installation.Timeout) // the wait may have used it up
+	// The wait may have used up the first timeout.
+	ctx, cancel = context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
 	db, err := o.OpenReadModels(ctx, 1)
 	if err != nil {
@@ -100,8 +102,9 @@ func runOn(
 	return errors.Join(effect.Check(ctx, db, does, left), db.Close())
 }
 
-// awaited returns when every node refuses the rights that a command has ended: nodes use cached
-// rights for a moment. It returns at once if the command has failed.
+// awaited returns err, the result of a command, once every node refuses the rights that the command
+// has ended. It waits because nodes use cached rights for a moment. If the command has failed,
+// awaited returns at once.
 func awaited(ctx context.Context, err error) error {
 	if err == nil {
 		awaitNodes(ctx)
@@ -109,8 +112,8 @@ func awaited(ctx context.Context, err error) error {
 	return err
 }
 
-// awaitNodes waits until no node uses what it cached before the command, and calls that have lost
-// their rights have stopped.
+// awaitNodes waits until no node uses anything that it cached before the command. By then the calls
+// that have lost their rights have stopped too.
 func awaitNodes(ctx context.Context) {
 	select {
 	case <-time.After(cache.TrustedFor + permit.EndsWithin):

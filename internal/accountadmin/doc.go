@@ -1,3 +1,3 @@
-// Package accountadmin opens, changes and shows accounts for operators, with their keys and members
-// and the persons who sign in.
+// Package accountadmin has the operator commands on accounts, on their keys and members, and on the
+// persons who sign in.
 package accountadmin

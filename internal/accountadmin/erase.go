@@ -23,8 +23,9 @@ import (
 	"linkledger/queries/progress"
 )
 
-// Erase closes an account for ever and makes its notes unreadable, and the details of its members
-// who are members of no other account. A repeat after an interruption does what is left.
+// Erase closes an account for ever and makes its notes unreadable. It also makes the details of its
+// members unreadable, unless they are members of another account. A repeat after an interruption
+// does what is left.
 func Erase(ctx context.Context, o installation.Operator, username string) error {
 	var outcome accounts.Outcome
 	err := erasing(ctx, o, func(ctx context.Context, e *eraser) error {
@@ -125,27 +126,28 @@ func (e *eraser) await(ctx context.Context, position eventstore.Position) error 
 	if err != nil {
 		return fmt.Errorf(
 			"erased in the log, but the read model does not show it yet: is a projector running? "+
-				"Repeat the command then: %w", err,
+				"When one runs, repeat the command: %w", err,
 		)
 	}
 	return nil
 }
 
-// awaitNotes waits until no table has a note of the account any more. It logs the generations that
-// still have notes in the end.
+// awaitNotes waits until no table has a note of the account any more. If the wait fails, it logs
+// the generations that still have notes.
 func (e *eraser) awaitNotes(ctx context.Context, position eventstore.Position) {
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
 	behind, err := projections.AwaitErasure(ctx, e.db, position)
 	if err != nil {
 		e.logger.WarnContext(ctx, "erased, but these generations still have notes: a projector "+
-			"erases them, or projections prune removes them",
+			"erases the notes, or projections prune removes the generations",
 			slog.Any("generations", behind), slog.Any("error", err))
 	}
 }
 
 // members erases the persons who were members of an erased account and are members of no other one.
-// The read models MUST show the erasure. An error about one person does not keep the others.
+// The read models MUST show the erasure of the account. If the erasure of one person fails, members
+// still erases the others.
 func (e *eraser) members(ctx context.Context, of accounts.Account) error {
 	var failed []error
 	for _, member := range of.Members {
@@ -159,8 +161,8 @@ func (e *eraser) members(ctx context.Context, of accounts.Account) error {
 	return errors.Join(failed...)
 }
 
-// member erases a person, unless they are a member of an account or are unknown. An id that is no
-// UUID belongs to no person: another program has written it.
+// member erases a person, unless the person is unknown or still a member of an account. If the id
+// is no UUID, another program has written it, and there is no person to erase.
 func (e *eraser) member(ctx context.Context, user string) error {
 	id, err := uuid.Parse(user)
 	if err != nil {
@@ -194,7 +196,7 @@ func (e *eraser) person(ctx context.Context, id uuid.UUID) (eventstore.Position,
 	for _, m := range memberships {
 		removed, err := e.accounts.RemoveMember(ctx, e.request, m.Account.String(), id.String())
 		if domain.KindOf(err) == domain.MemberNotFound {
-			continue // the read model is late
+			continue // the read model does not show the removal yet
 		}
 		if err != nil {
 			return last, err

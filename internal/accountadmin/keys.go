@@ -20,7 +20,7 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// KeyTerms are what a new API key is for.
+// KeyTerms are the name and the limits of a new API key.
 type KeyTerms = events.KeyTerms
 
 // printedKey is the printed form of an API key.
@@ -48,7 +48,7 @@ func (k printedKey) row() console.Row {
 	}
 }
 
-// listOr returns a list, or another word for an empty one.
+// listOr returns list or, if list has no texts, a list with the text empty.
 func listOr(list []string, empty string) []string {
 	if len(list) == 0 {
 		return []string{empty}
@@ -56,8 +56,8 @@ func listOr(list []string, empty string) []string {
 	return list
 }
 
-// runFor runs a command on a key of an account, as run does. are reports whether the working keys
-// are shown as the command was to leave them.
+// runFor is like run, for a command on a key of an account. The function are gets the ids of the
+// working keys in the read models, and reports whether they show the change.
 func runFor(
 	ctx context.Context, o installation.Operator, does effect.Kind, username string,
 	are func(ids []string) bool,
@@ -114,7 +114,7 @@ func AddKey(
 	})
 }
 
-// ListKeys prints the API keys of an account that are not revoked.
+// ListKeys prints the API keys of an account, except for the revoked ones.
 func ListKeys(ctx context.Context, o installation.Operator, username string) error {
 	var keys []accountlist.KeyRecord
 	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) error {

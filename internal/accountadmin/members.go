@@ -23,7 +23,7 @@ type printedMember struct {
 	Name  string    `json:"name"`
 	Mail  string    `json:"mail"`
 	Role  string    `json:"role"`
-	Group string    `json:"group"` // that gives the person the role; empty: someone gave it
+	Group string    `json:"group"` // group that gives the role; empty: a person gave it
 	Since time.Time `json:"since"`
 }
 

@@ -36,11 +36,11 @@ func ForClient(listener net.Listener) string {
 // lookupTimeout bounds the lookup of a name.
 const lookupTimeout = 5 * time.Second
 
-// OnLoopback reports whether only this machine can connect to an address, HOST:PORT. All addresses
-// of a name MUST be loopback addresses for that.
+// OnLoopback reports whether only this machine can connect to an address, HOST:PORT. If HOST is a
+// name, all its addresses MUST be loopback addresses.
 func OnLoopback(ctx context.Context, address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil || host == "" { // without a host, all interfaces
+	if err != nil || host == "" { // an empty host means all interfaces
 		return false, err
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {

@@ -11,8 +11,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Health asks the service behind an internal address whether it is ready, or live. It returns the
-// answer of the service, or fails with it.
+// Health asks the service behind an internal address whether it is ready or, if live is set,
+// whether it is live. If it is, Health returns the answer. If not, the error contains the answer.
 func Health(ctx context.Context, address string, live bool) ([]byte, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

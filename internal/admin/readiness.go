@@ -24,7 +24,7 @@ const (
 	// healthTimeout bounds each check of a readiness probe.
 	healthTimeout = 2 * time.Second
 	// ownerGrace is how long a probe waits for a projection without an owner to get one. A killed
-	// owner is replaced sooner, and its death alone must not make all nodes unready at once.
+	// owner is replaced sooner, so its death alone does not make all nodes unready at once.
 	ownerGrace = 500 * time.Millisecond
 	ownerPoll  = 50 * time.Millisecond
 )
@@ -37,7 +37,7 @@ var errBuilding = errors.New("the read models are built from the log, and reques
 var errTables = errors.New("the read models are built in the form of this version, and requests " +
 	"are refused until they are complete")
 
-// finding is what a probe says of each part, by name, and whether the work can be done.
+// finding is the result of a probe: the state of each part by its name, and the HTTP status.
 type finding struct {
 	parts map[string]string
 	code  int
@@ -55,8 +55,8 @@ func findingOf(checks map[string]error) finding {
 	return s
 }
 
-// probe returns the handler of a probe: 200 if the work can be done, otherwise 503, with the state
-// of each part.
+// probe returns the handler of a probe. It answers 200 if the work can be done, otherwise 503. The
+// body has the state of each part.
 func (s *Service) probe(look func(context.Context) finding) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		found := look(r.Context())
@@ -69,7 +69,8 @@ func (s *Service) probe(look func(context.Context) finding) http.HandlerFunc {
 	}
 }
 
-// process checks what every request needs.
+// process checks what every request needs. If serves is false, the process lacks the role for the
+// work.
 func (s *Service) process(serves bool) map[string]error {
 	process := s.Stopping.Err()
 	if s.Building() {
@@ -84,8 +85,8 @@ func (s *Service) process(serves bool) map[string]error {
 // errRole is why a process is not ready for the work of a role that it does not have.
 var errRole = errors.New("the process has another role: see --roles")
 
-// forRedirects looks whether visitors can be redirected. It asks neither the event store nor the
-// database: links in memory are served without them.
+// forRedirects checks whether visitors can be redirected. It asks neither the event store nor the
+// database, because links in memory are served without them.
 func (s *Service) forRedirects(context.Context) finding {
 	checks := s.process(s.Spooled)
 	checks["clicks"] = s.Clicks.Health()
@@ -97,8 +98,8 @@ func (s *Service) forRedirects(context.Context) finding {
 	return findingOf(checks)
 }
 
-// forReads looks whether calls of the API that read can be answered. It does not ask the event
-// store: what the projections have is served without it.
+// forReads checks whether the API can answer calls that read. It does not ask the event store,
+// because the read models are served without it.
 func (s *Service) forReads(ctx context.Context) finding {
 	checks := s.process(s.API)
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
@@ -109,7 +110,7 @@ func (s *Service) forReads(ctx context.Context) finding {
 	return findingOf(checks)
 }
 
-// forWrites looks whether calls of the API that change something can be answered.
+// forWrites checks whether the API can answer calls that change something.
 func (s *Service) forWrites(ctx context.Context) finding {
 	found := s.ready(ctx)
 	if !s.API {
@@ -119,13 +120,13 @@ func (s *Service) forWrites(ctx context.Context) finding {
 	return found
 }
 
-// ready looks whether everything works.
+// ready checks whether everything works.
 func (s *Service) ready(ctx context.Context) finding {
 	checks, faltering := s.check(ctx)
 	maps.Copy(checks, s.process(true))
 	checks["clicks"] = s.Clicks.Health()
 	found := findingOf(checks)
-	// What informs only: links are served all the same.
+	// A degraded part does not change the status, because links are still served.
 	degraded := s.degraded(ctx)
 	maps.Copy(degraded, faltering)
 	for name, what := range degraded {
@@ -150,9 +151,9 @@ func (s *Service) ready(ctx context.Context) finding {
 	return found
 }
 
-// check asks the event store and the database at the same time. A backend that does not answer is
-// reported once, and not as a problem of the projections, whose state is then not known. faltering
-// has what projections fail with before they lag too much.
+// check asks the event store and the database at the same time. If a backend does not answer, check
+// reports that once and not for each projection, because the state of the projections is then not
+// known. faltering has the problems of projections that do not yet lag too much.
 func (s *Service) check(
 	ctx context.Context,
 ) (checks map[string]error, faltering map[string]string) {
@@ -193,13 +194,14 @@ func (s *Service) check(
 	return checks, faltering
 }
 
-// checkProjections adds the state of the projections. store is why the event store does not answer.
+// checkProjections adds the state of the projections. store is the error of the event store, or nil
+// if it answers.
 func (s *Service) checkProjections(
 	checks map[string]error, overviews []status.Overview, store error,
 ) {
 	for _, o := range overviews {
 		if o.Serving {
-			if store != nil { // the cause is said once
+			if store != nil { // the part eventstore has the cause
 				o.LastError = "the event store does not answer"
 			}
 			checks["projection "+o.Name] = cmp.Or(missing(o, overviews), s.problem(o))
@@ -210,11 +212,12 @@ func (s *Service) checkProjections(
 	}
 }
 
-// errSeeLog is what is wrong with a misplaced projection. The sentence about the log stands once.
+// errSeeLog is the problem of a misplaced projection. The part log has the details, once for all
+// projections.
 var errSeeLog = errors.New("misplaced: see log")
 
-// misplaced says that the log lacks events of projections that serve, and what is done about it. It
-// returns nil if it has all.
+// misplaced returns an error if the log lacks events that serving projections have applied. The
+// error says what is done about it. If the log lacks none, misplaced returns nil.
 func misplaced(all []status.Overview) error {
 	var names, building []string
 	why := ""
@@ -237,10 +240,11 @@ func misplaced(all []status.Overview) error {
 		"and visitors get what the log has (%s)", strings.Join(names, ", "), how, why)
 }
 
-// standstill is how old an event is that a projection has not applied when that is said.
+// standstill is the lag above which a probe calls a projection degraded.
 const standstill = 3 * time.Second
 
-// faltering says in one line why a projection makes no progress at present, or nothing.
+// faltering returns in one line why a projection makes no progress at present. It returns "" if
+// there is nothing to report.
 func (s *Service) faltering(o status.Overview) string {
 	reason := o.LastError
 	for _, own := range s.Projections.All() {
@@ -260,7 +264,7 @@ func (s *Service) faltering(o status.Overview) string {
 	return ""
 }
 
-// degraded returns what does not work although links are served, by the names of the parts in a
+// degraded returns the problems with which links are still served, by the names of the parts of a
 // probe.
 func (s *Service) degraded(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
@@ -276,7 +280,7 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 		degraded["keys"] = says
 	}
 	summaries, err := deadletter.Summaries(ctx, s.DB)
-	if err != nil { // the database does not answer, which the probe says itself
+	if err != nil { // the part database says that the database does not answer
 		return degraded
 	}
 	for _, of := range summaries {
@@ -292,10 +296,11 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 // namedAccounts is how many accounts a probe names.
 const namedAccounts = 10
 
-// lostKeys says which notes cannot be read because their keys are lost, or nothing.
+// lostKeys names the accounts whose old notes cannot be read because the keys are lost. It returns
+// "" if no keys are lost.
 func (s *Service) lostKeys(ctx context.Context) string {
 	lost, err := s.DB.Keys.Lost(ctx)
-	if err != nil || lost.UpTo == 0 { // what is wrong with the database, the probe says itself
+	if err != nil || lost.UpTo == 0 { // the part database reports an error of the database
 		return ""
 	}
 	var names []string
@@ -307,12 +312,12 @@ func (s *Service) lostKeys(ctx context.Context) string {
 	if len(names) > namedAccounts {
 		names[namedAccounts] = "others"
 	}
-	return fmt.Sprintf("degraded: the keys of before %s are lost, and with them the notes that "+
-		"were encrypted, of accounts: %s", lost.At.Format(time.RFC3339), strings.Join(names, ", "))
+	return fmt.Sprintf("degraded: the keys of before %s are lost, so encrypted notes of these "+
+		"accounts cannot be read: %s", lost.At.Format(time.RFC3339), strings.Join(names, ", "))
 }
 
-// missing returns what a projection lacks until it serves the tables of this version. It returns
-// nil if it does.
+// missing returns nil if a projection serves the tables of this version. Otherwise the error says
+// how far these tables are.
 func missing(serving status.Overview, all []status.Overview) error {
 	if serving.Current {
 		return nil
@@ -326,7 +331,7 @@ func missing(serving status.Overview, all []status.Overview) error {
 	return errors.New("the generation that this version needs is missing: restart the service")
 }
 
-// problem returns why readers should not rely on a projection. It returns nil if they can.
+// problem returns why readers should not rely on a projection. It returns nil if readers can.
 func (s *Service) problem(o status.Overview) error {
 	switch {
 	case o.State == status.Unowned:

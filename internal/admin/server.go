@@ -13,7 +13,7 @@ import (
 )
 
 // Server serves the internal address from the start of a process to its end. Until there is a
-// service it reports the dependencies that the process waits for.
+// service, it reports the dependencies that the process waits for.
 type Server struct {
 	service atomic.Pointer[http.Handler]
 	ctx     context.Context //nolint:containedctx // ends with the server; its cause says why
@@ -50,7 +50,7 @@ func (a *Server) Err() error { return context.Cause(a.ctx) }
 // Close ends the server after the requests in flight.
 func (a *Server) Close() error { return a.closing() }
 
-// ReportDependency sets why a dependency cannot be used. A nil error means that it can.
+// ReportDependency sets why a dependency cannot be used. A nil error means that it can be used.
 func (a *Server) ReportDependency(dependency string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

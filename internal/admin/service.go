@@ -29,8 +29,8 @@ type Service struct {
 	API     bool            // the process serves the API
 	Served  <-chan struct{} // closed once the read models have the tables of this version
 	MaxLag  time.Duration   // the service is not ready while a projection lags by more
-	// SignIn returns what keeps people from signing in with OpenID Connect, and whether they can at
-	// all.
+	// SignIn returns what keeps people from signing in with OpenID Connect, or nil. offered reports
+	// whether an issuer is configured.
 	SignIn   func() (fault error, offered bool)
 	Metrics  http.Handler
 	Clocks   *clockcheck.Checker

@@ -1,6 +1,6 @@
 package app
 
-// What waits until the read models show the log.
+// This file waits until the read models show the log.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 )
 
 // CatchUp waits until the read models have the tables of this version, and show the log up to a
-// position. The position MUST be one from before Run: checkpoints pass events that no projection
-// follows only while the projections catch up.
+// position. The log MUST have had the position before Run was called, because checkpoints pass
+// events that no projection follows only while the projections catch up.
 func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 	select {
 	case <-s.served:
@@ -37,8 +37,9 @@ func (s *Service) awaitProjections(
 	return nil
 }
 
-// HoldUntil makes Run serve no request before all read models show the log up to a position, for
-// which CatchUp's rule holds. Then it calls done. Run MUST be called after it.
+// HoldUntil makes Run serve no request before all read models show the log up to a position. When
+// they do, Run calls done and then serves. The log MUST have had the position before Run was
+// called, as for CatchUp. HoldUntil MUST be called before Run.
 func (s *Service) HoldUntil(to eventstore.Position, done func() error) {
 	s.building.Store(true)
 	s.held = func(ctx context.Context) error {

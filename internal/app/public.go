@@ -1,7 +1,7 @@
 package app
 
-// This file serves the public address from the start of a process, so that a request never waits
-// without a bound for what the process waits for.
+// This file serves the public address from the start of a process. So a request that arrives before
+// the service runs waits for a bounded time only.
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"linkledger/internal/httpserver"
 )
 
-// Public is the public address of a process. Until a service runs, it answers with status 503.
+// Public is the public address of a process. Until a service runs, requests wait for it, and get
+// status 503 if that takes too long.
 type Public struct {
 	gate    *httpapi.Gate
 	ctx     context.Context //nolint:containedctx // ends with the server; its cause says why
@@ -51,8 +52,8 @@ func ServePublic(listener net.Listener, roles []config.Role, logger *slog.Logger
 	return p
 }
 
-// Drain asks the clients to leave before Close: each answer is the last one of its connection. New
-// connections are still accepted.
+// Drain asks the clients to leave before Close. From then on each answer is the last one of its
+// connection, but new connections are still accepted.
 func (p *Public) Drain() { p.gate.Drain() }
 
 // Close ends the server after the requests in flight.

@@ -38,7 +38,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 		case <-background.Done():
 		case <-internal.Done():
 			err := internal.Err()
-			if errors.Is(err, context.Canceled) { // which would be the end that a signal asks for
+			if errors.Is(err, context.Canceled) { // Run would take it for a signal
 				err = errors.New("the internal address is closed")
 			}
 			fail(err)
@@ -57,7 +57,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 		}
 		return nil
 	})
-	context.AfterFunc(public.ctx, func() { fail(context.Cause(public.ctx)) }) // it has failed
+	context.AfterFunc(public.ctx, func() { fail(context.Cause(public.ctx)) }) // the server failed
 	<-serving.Done()
 	err := public.Close() // first, because requests in flight need the parts
 	stopBackground()
@@ -68,7 +68,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 	return err
 }
 
-// openGate waits for held, if set, and lets the service answer requests.
+// openGate waits for held, if it is set, and then lets the service answer requests.
 func (s *Service) openGate(ctx context.Context, public *Public) error {
 	if s.held != nil {
 		if err := s.held(ctx); err != nil {
@@ -77,14 +77,15 @@ func (s *Service) openGate(ctx context.Context, public *Public) error {
 		s.building.Store(false)
 	}
 	s.clocks.Check(ctx)
-	// Without an answer of both stores nothing says that the log lacks events of the read models.
+	// If a store does not answer, it is not known whether the log lacks events of the read models.
+	// Even so the service answers requests.
 	_ = s.Level.Check(ctx)
 	public.gate.Open(s.handler, s.clocks.Problem)
 	return nil
 }
 
-// startParts runs the parts of the service until background ends. It calls fail if one of them ends
-// before.
+// startParts runs the parts of the service until background ends. It calls fail if a part ends
+// before that.
 func (s *Service) startParts(
 	background context.Context, parts *errgroup.Group, fail context.CancelCauseFunc,
 ) {
@@ -97,8 +98,8 @@ func (s *Service) startParts(
 			return nil
 		})
 	}
-	// logChecked is closed when the event store has answered and the database can belong to its
-	// log.
+	// logChecked is closed when the event store has answered and nothing shows that the database
+	// belongs to another log.
 	logChecked := make(chan struct{})
 	watch := func(name string, part func(context.Context)) {
 		start(name, func(ctx context.Context) error {
@@ -167,8 +168,8 @@ func (s *Service) startParts(
 	})
 }
 
-// adminService returns what the internal address shows of the service. It is not ready after
-// stopping ends.
+// adminService returns what the internal address shows of the service. The service is not ready
+// once stopping has ended.
 func (s *Service) adminService(stopping context.Context) *admin.Service {
 	var backupState func() string
 	var backupAge func() (time.Duration, bool)
@@ -190,9 +191,9 @@ func (s *Service) adminService(stopping context.Context) *admin.Service {
 	}
 }
 
-// drainLater returns a context that ends some time after ctx. Until then the service answers
-// requests although it is no longer ready, so that load balancers notice, and lets clients leave.
-// If a part has failed, or at a second signal, the context ends at once.
+// drainLater returns a context that ends DrainDelay after ctx. In between, the service still
+// answers requests but is no longer ready, so that load balancers notice and clients leave. The
+// context ends at once if a part has failed, or at a second signal.
 func (s *Service) drainLater(ctx context.Context, public *Public) context.Context {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
@@ -215,8 +216,8 @@ func (s *Service) copyKeys() error {
 	return s.db.Keys.CopyAll(ctx)
 }
 
-// stopWithin runs stop for at most stopTimeout. After that it fails, and the end of the process
-// ends what hangs.
+// stopWithin waits for stop for at most stopTimeout. After that it returns an error, and what still
+// hangs ends with the process.
 func stopWithin(stop func() error) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()

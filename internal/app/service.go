@@ -32,8 +32,8 @@ import (
 )
 
 const (
-	// stopTimeout bounds the end of the parts after the last request, and then the end of their
-	// connections.
+	// stopTimeout bounds how long the parts take to stop after the last request. After that it
+	// bounds how long the connections take to close.
 	stopTimeout    = 20 * time.Second
 	visitorKeySize = 32 // bytes
 )
@@ -62,7 +62,7 @@ type Service struct {
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 	clocks    *clockcheck.Checker
-	held      func(context.Context) error // requests wait for it; nil: for nothing
+	held      func(context.Context) error // requests wait for it; nil: they do not wait
 	building  atomic.Bool                 // requests wait for held
 }
 
@@ -87,9 +87,9 @@ type Config struct {
 
 // Backups makes backups of the installation at intervals.
 type Backups interface {
-	// Run makes them until ctx ends, with the keys of the database that serves.
+	// Run makes backups until ctx ends. keys are those of the database that the service uses.
 	Run(ctx context.Context, keys *keystore.Keys) error
-	// Age returns how old the newest one is, if there is one.
+	// Age returns how old the newest backup is, if one is known.
 	Age() (age time.Duration, known bool)
 	// State returns a line for a probe.
 	State() string

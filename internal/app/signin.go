@@ -20,7 +20,7 @@ import (
 	"linkledger/internal/usage"
 )
 
-// The secrets that all nodes share, by their names.
+// The names of the secrets that all nodes share.
 const (
 	identitySecret = "identity" // hashes identities
 	signInSecret   = "sign-in"  // authenticates the cookies of sign-ins
@@ -51,8 +51,9 @@ func (s *Service) signIn(ctx context.Context) (*httpapi.SignIn, error) {
 	return signIn, err
 }
 
-// operatorsURL returns scheme and host of the operators' console: the first configured name, which
-// belongs to a proxy with TLS, or else the listen address on this machine.
+// operatorsURL returns scheme and host of the operators' console. If names are configured, it
+// returns the first one with https, because such a name belongs to a proxy with TLS. Otherwise it
+// returns the listen address on this machine.
 func (s *Service) operatorsURL() string {
 	if len(s.cfg.AdminHosts) > 0 {
 		return "https://" + s.cfg.AdminHosts[0]
@@ -67,8 +68,8 @@ func (s *Service) operatorsURL() string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// operatorsConsole returns the console of operators. It shares the sessions of the owners' console,
-// at another address and with its own cookies.
+// operatorsConsole returns the console of operators. Its sessions are stored with those of the
+// owners' console, but it has another address and its own cookies.
 func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error) {
 	return operators.New(operators.Config{
 		DB: s.db, Store: s.Store, Queries: s.Reads.Queries,
@@ -95,7 +96,7 @@ func (s *Service) operatorsConsole(visitorKey []byte) (*operators.Handler, error
 	})
 }
 
-// rolesText returns roles for people.
+// rolesText returns roles as a text for people.
 func rolesText(roles []config.Role) string {
 	names := make([]string, len(roles))
 	for i, role := range roles {
@@ -104,7 +105,7 @@ func rolesText(roles []config.Role) string {
 	return strings.Join(names, ", ")
 }
 
-// spoolText returns what waits in the spool of clicks, for people.
+// spoolText returns a text for people about the clicks that wait in the spool.
 func spoolText(b clicks.Backlog) string {
 	if b.Groups == 0 {
 		return "empty"

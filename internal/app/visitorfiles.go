@@ -9,8 +9,9 @@ import (
 	"linkledger/internal/usage"
 )
 
-// openVisitorFiles opens the files that say who visitors are: people or robots, and from which
-// country. It returns what finds the country of an address, or nil if there is no file.
+// openVisitorFiles opens the file of words that tell robots from people, and the file of the
+// countries of addresses. It returns the function that finds the country of an address, or nil if
+// no file of countries is given or the process does not redirect.
 func (s *Service) openVisitorFiles() (country func(netip.Addr) string, err error) {
 	s.agents = agent.NewList()
 	if s.cfg.Agents != "" {

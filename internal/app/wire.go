@@ -87,15 +87,15 @@ func (s *Service) parts(ctx context.Context) (*wiring.Service, error) {
 // logUnowned logs that a projection has lost or regained its owner.
 func (s *Service) logUnowned(projection string, unowned bool) {
 	if unowned {
-		s.logger.Warn("no process keeps the projection up to date: calls are answered without "+
-			"what it lacks", slog.String("projection", projection))
+		s.logger.Warn("no process keeps the projection up to date: answers lack the latest "+
+			"changes", slog.String("projection", projection))
 		return
 	}
 	s.logger.Info("the projection is kept up to date again", slog.String("projection", projection))
 }
 
-// visitorKeys returns the key that hashes visitors, and the former one, which is nil if none is
-// named.
+// visitorKeys returns the key that hashes visitors, and the former key, or nil if none is
+// configured.
 func (s *Service) visitorKeys(
 	ctx context.Context, cfg config.Redirecting,
 ) (current, former []byte, err error) {

@@ -176,7 +176,7 @@ func TestRefusals(t *testing.T) { //nolint:tparallel // its cases share one inst
 	} {
 		t.Run(name, func(t *testing.T) { i.Run(tc.run).Refused(tc.want) })
 	}
-	for size, want := range map[int64]string{1: "contradict each other", 1000: "the head is of 1000 events"} { //nolint:paralleltest // in one installation
+	for size, want := range map[int64]string{1: "contradict each other", 1000: "the head has 1000 events"} { //nolint:paralleltest // in one installation
 		foreign, err := proof.Sign(tlog.Tree{N: size}, string(key.private))
 		if err != nil {
 			t.Fatal(err)

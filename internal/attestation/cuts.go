@@ -12,15 +12,15 @@ import (
 	"linkledger/internal/console"
 )
 
-// maxComparedStreams bounds the streams with findings whose log is compared with the events that
-// readers get.
+// maxComparedStreams bounds for how many findings the events in the log are compared with the
+// events that readers get.
 const maxComparedStreams = 100
 
-// printedCuts is the printed form of the findings that keep readers from events of the log.
+// printedCuts is the printed form of the findings about streams, such as missing or hidden events.
 type printedCuts struct {
 	Cuts     []printedCut `json:"cuts"`
 	MoreCuts int64        `json:"more_cuts"` // findings that Cuts lacks
-	// Notices are the streams of the event store that set the rights of readers in general.
+	// Notices are the streams of the event store that set who may read streams in general.
 	Notices []string `json:"notices"`
 }
 
@@ -28,14 +28,14 @@ type printedCuts struct {
 type printedCut struct {
 	Kind     streamcheck.Kind `json:"kind"`
 	Stream   string           `json:"stream"`
-	Position uint64           `json:"position"` // position of the event that shows it
+	Position uint64           `json:"position"` // of the event that shows the finding
 	Details  string           `json:"details"`
-	// Log and Readable are the revisions that the log has and that readers get: "0-9", or "none".
+	// Log has the revisions in the log, and Readable those that readers get: "0-9", or "none".
 	Log      string `json:"log,omitempty"`
 	Readable string `json:"readable,omitempty"`
 }
 
-// newPrintedCuts returns the findings, with what the event store gives readers of these streams.
+// newPrintedCuts returns the findings, with the revisions that readers of these streams get.
 func newPrintedCuts(
 	ctx context.Context, store *eventstore.Store, streams *streamcheck.Check,
 ) (printedCuts, error) {
@@ -106,7 +106,7 @@ func (v printedCuts) print(w io.Writer) error {
 	)
 }
 
-// explain returns an error that summarises the findings. It returns nil if there are none.
+// explain returns an error that summarizes the findings. It returns nil if there are none.
 func (v printedCuts) explain() error {
 	if len(v.Cuts) == 0 {
 		return nil

@@ -93,8 +93,8 @@ func signHead(
 	return head, nil
 }
 
-// readHeads returns the heads in files, and when the oldest file with a head was written, by the
-// size of the head. It verifies the heads with the public key.
+// readHeads reads the heads in files and verifies them with the public key. written has, by the
+// size of a head, when the oldest file with that head was written.
 func readHeads(files []string, publicKey string) (
 	heads []proof.Head, written map[int64]time.Time, err error,
 ) {

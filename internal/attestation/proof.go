@@ -29,11 +29,11 @@ import (
 
 // ProofRequest says what to prove, and with which keys.
 type ProofRequest struct {
-	// Hash selects the events to prove, without clicks: the events of all links that ever used it.
-	// If empty, no events are proved.
+	// Hash selects the events to prove: all events, except clicks, of the links that ever used the
+	// hash. If Hash is empty, no events are proved.
 	Hash string
-	// Checkpoint is a file of heads. The proofs rest on the last one. If empty, a new head is
-	// signed.
+	// Checkpoint is a file of heads. The proofs rest on the last head in the file. If Checkpoint is
+	// empty, a new head is signed.
 	Checkpoint string
 	// Since are files of older heads. The proofs show that the log continues them.
 	Since      []string
@@ -91,9 +91,9 @@ func (r ProofRequest) base(
 	head := heads[len(heads)-1]
 	size, err := logtree.New(db).Size(ctx)
 	if err == nil && head.N > size {
-		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or "+
-			"the log was cut off, or the head is of another one: linkledger audit verify "+
-			"--checkpoint %s shows which", head.N, size, r.Checkpoint)
+		err = fmt.Errorf("the head has %d events and the tree in PostgreSQL has %d: the tree "+
+			"lags, or the log was cut off, or the head is of another log: linkledger audit "+
+			"verify --checkpoint %s shows which", head.N, size, r.Checkpoint)
 	}
 	return head, err
 }

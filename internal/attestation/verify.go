@@ -20,8 +20,8 @@ import (
 )
 
 // auditGCPercent is the target percentage of the garbage collector during an audit. Reading the log
-// makes much garbage and keeps little: the default of 100 would cost a third of the time to save
-// some 30 MB.
+// makes much garbage and keeps little. With the default of 100, the collector would cost a third of
+// the time, to save some 30 MB.
 const auditGCPercent = 400
 
 // Verify compares the whole log with its tree and with the signed heads in files, and prints what
@@ -52,8 +52,8 @@ func Verify(
 	})
 }
 
-// auditLog reads the log up to its current end. It reads the tree before that, so the log MUST have
-// all events of the tree.
+// auditLog compares the log up to its current end with the tree and the heads. It reads the tree
+// before it looks for the end, so the log MUST have all events of the tree.
 func auditLog(
 	ctx context.Context, o installation.Operator, q *logtree.Reader, store *eventstore.Store,
 	heads []proof.Head,
@@ -95,7 +95,7 @@ type printedFindings struct {
 	Events   int64  `json:"events"`
 	Position uint64 `json:"position"` // position of the last event
 	Root     string `json:"root"`
-	// Fitting has the sizes of the heads that fit.
+	// Fitting has the sizes of the heads that fit the log.
 	Fitting    []int64            `json:"fitting"`
 	Alteration *printedAlteration `json:"alteration"`
 	printedCuts
@@ -106,20 +106,22 @@ type printedAlteration struct {
 	First printedPlace  `json:"first"`
 	Last  printedPlace  `json:"last"`
 	Head  *int64        `json:"head"` // size of the head that does not fit
-	// Missing is how many events the log lacks at its end, and Since when its last one was
-	// recorded: what is missing was recorded after that.
+	// Missing is how many events the log lacks at its end. Since is when the last event of the log
+	// was recorded. The missing events were recorded after that.
 	Missing int64      `json:"missing,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
-	// Until is when the file of the head was written: what is missing was recorded before that.
+	// Until is when the file of the head was written. The missing events were recorded before that.
 	Until *time.Time `json:"until,omitempty"`
-	// Sound reports whether all events that the log has are confirmed, if Missing is set.
+	// Sound is set only with Missing. It reports whether all events of the log are known to be
+	// unaltered.
 	Sound bool `json:"sound,omitempty"`
-	// Forks reports whether nothing from First on was in the log before. AgreedUntil is then when
-	// the last event before it was recorded, and Differs when First was.
+	// Forks reports whether no event from First on was in the log of the head. Then AgreedUntil is
+	// when the last event before First was recorded, and Differs is when First was recorded.
 	Forks       bool       `json:"forks,omitempty"`
 	AgreedUntil *time.Time `json:"agreed_until,omitempty"`
 	Differs     *time.Time `json:"differs_since,omitempty"`
-	// DeniedBy is the size of a head that reaches as far and fits. See proof.Alteration.
+	// DeniedBy is the size of a head that has at least as many events and fits. See
+	// proof.Alteration.
 	DeniedBy *int64 `json:"denied_by,omitempty"`
 }
 
@@ -156,7 +158,7 @@ func printFindings(
 		}
 		if a.Missing > 0 {
 			since, until := a.First.Time.UTC(), written[a.Head.N].UTC()
-			if !a.First.End { // only the end of the log tells when its last event was recorded
+			if !a.First.End { // only the end of the log has the time of its last event
 				since = a.Last.Time.UTC()
 			}
 			view.Alteration.Missing, view.Alteration.Sound = a.Missing, a.Sound
@@ -192,12 +194,13 @@ func printFindings(
 	return errors.Join(err, explained, cuts.explain())
 }
 
-// explainShorter returns an error that says what a log lacks that is shorter than a signed head.
+// explainShorter returns the error for a log that is shorter than a signed head. The error says
+// which events are missing.
 func explainShorter(a printedAlteration, events int64) error {
 	sound := "What the log has is unaltered."
 	if !a.Sound {
-		sound = "Whether what the log has is unaltered cannot be told: the tree in PostgreSQL is " +
-			"not that of the head. Give an older head too."
+		sound = "It is not known whether the rest of the log is unaltered: the tree in " +
+			"PostgreSQL is not that of the head. Give an older head too."
 	}
 	return fmt.Errorf("the log is shorter than the head of %d events, as after the restore of an "+
 		"older backup: events %d to %d are missing (%d). They were recorded after %s, the time "+
@@ -206,8 +209,8 @@ func explainShorter(a printedAlteration, events int64) error {
 		a.Until.Format(time.RFC3339), sound)
 }
 
-// explainFork returns an error that says up to where a log agrees with a signed head, and since
-// when it does not. written is when the file of the head was.
+// explainFork returns the error for a log that agrees with a signed head only up to some event.
+// written is when the file of the head was written.
 func explainFork(a proof.Alteration, written time.Time) error {
 	agreed := "They agree in no event"
 	lost := "before " + written.UTC().Format(time.RFC3339)
@@ -217,15 +220,16 @@ func explainFork(a proof.Alteration, written time.Time) error {
 	}
 	return fmt.Errorf("the log forks from the log of the head of %d events, as after the "+
 		"restore of an older backup on which the service went on. %s. From %s on, recorded at %s, "+
-		"no event "+
-		"is one that the head has: events %d to %d of it are lost, which were recorded %s, the "+
-		"time of the head's file. If no backup was restored, the log was altered there",
+		"no event is in the log of the head. Events %d to %d of that log are lost. They were "+
+		"recorded %s, the time of the head's file. If no backup was restored, the log was "+
+		"altered there",
 		a.Head.N, agreed, placeText(a.First), timeText(a.First), a.First.Index+1, a.Head.N, lost)
 }
 
 func timeText(p proof.Place) string { return p.Time.UTC().Format(time.RFC3339) }
 
-// explainAlteration returns an error that says what was altered and where. It returns nil for nil.
+// explainAlteration returns an error that says what was altered and where. If a is nil, it returns
+// nil.
 func explainAlteration(a *proof.Alteration) error {
 	switch {
 	case a == nil:

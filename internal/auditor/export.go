@@ -19,7 +19,7 @@ import (
 // ExportRequest says what to export, and where to.
 type ExportRequest struct {
 	// Account is the user name or id of an account. Only its links, hashes, tags and settings are
-	// exported. If empty, all events are.
+	// exported. If Account is empty, all events are exported.
 	Account string
 	From    time.Time // time of the first event; zero for the beginning
 	To      time.Time // time after the last event; zero for the end

@@ -20,7 +20,7 @@ import (
 type HistoryQuery struct {
 	Hash    string
 	Account string // user name or id; empty for all accounts
-	// By is the id or name of the key or the person of the events to print. Empty: all events.
+	// By is the id or name of a key or a person. Only their events are printed. Empty: all events.
 	By     string
 	Clicks bool   // print each click, not the number of clicks per day
 	Format string // table, json, ndjson or csv
@@ -104,7 +104,7 @@ type printedHistory struct {
 type printedLife struct {
 	audit.LinkLife
 
-	// DailyClicks has the clicks since the last reset by day, YYYY-MM-DD.
+	// DailyClicks has the clicks of each day, YYYY-MM-DD, since the last reset.
 	DailyClicks map[string]dayClicks `json:"daily_clicks,omitempty"`
 	days        []queries.Day
 }

@@ -43,8 +43,8 @@ func (p historyPrinter) print(printed printedHistory, all entries) error {
 	return p.table(printed, all)
 }
 
-// json prints the history as the API answers it, on one page. The clicks per day are part of their
-// links.
+// json prints the history in the form of the API, as one page. The clicks per day are part of each
+// link.
 func (p historyPrinter) json(printed printedHistory, all entries) error {
 	printed.Entries = []audit.Entry{}
 	err := all(func(e audit.Entry) error {
@@ -62,7 +62,7 @@ func (p historyPrinter) json(printed printedHistory, all entries) error {
 }
 
 // csv prints one line for each field that an event changed, and one for an event without changes.
-// Values are JSON, and names of other programs are escaped as in JSON.
+// Values are JSON, and texts of other programs are escaped as in JSON.
 func (p historyPrinter) csv(all entries) error {
 	lines := csv.NewWriter(p.out)
 	write := func(cells []string) error {
@@ -185,8 +185,8 @@ func entryLines(e audit.Entry) string {
 	return lines.String()
 }
 
-// columns returns a line of the events, with its texts escaped. A value wider than its column moves
-// the rest of the line.
+// columns returns a line of the table of events, with its texts escaped. A value wider than its
+// column moves the rest of the line.
 func columns(at, event, revision, changed string) string {
 	return strings.TrimRight(
 		fmt.Sprintf(
@@ -220,7 +220,7 @@ func (p historyPrinter) actor(a audit.Actor) (string, error) {
 	return "an operator", nil
 }
 
-// nameText returns the name of a key or a person as a value, or nothing if there is none.
+// nameText returns the name of a key or a person as JSON, or "" if there is none.
 func nameText(name string) string {
 	if name == "" {
 		return ""
@@ -228,8 +228,8 @@ func nameText(name string) string {
 	return valueText(name)
 }
 
-// revisionText returns the revision of an event in the stream of its link, which restore takes. It
-// is empty for events of other streams.
+// revisionText returns the revision of an event in the stream of its link. The command restore
+// takes such a revision. For an event of another stream it returns "".
 func revisionText(e audit.Entry) string {
 	if e.Stream != events.LinkStream(e.Link) {
 		return ""
@@ -237,8 +237,8 @@ func revisionText(e audit.Entry) string {
 	return strconv.FormatInt(int64(e.Revision), 10)
 }
 
-// changeText returns a value before or after a change. Erased texts have no quotes; other texts
-// have.
+// changeText returns a value before or after a change. An erased text has no quotes. Other texts
+// have quotes.
 func changeText(c audit.FieldChange, value any) string {
 	if text, ok := value.(string); ok && c.Erased && text != "" {
 		return text

@@ -22,8 +22,8 @@ import (
 const undoPortion = 500
 
 // Restore undoes the deletion of a link. If a revision is given, Restore returns the link to its
-// state right after that event of its stream. No link may lead to the address of the service. If
-// address is empty, Restore uses the address of dev.
+// state right after that event of its stream. address is the address of the service, to which no
+// link may lead. If it is empty, Restore uses the address of a running dev.
 func Restore(
 	ctx context.Context, o installation.Operator, hash string, revision *int64, address string,
 ) error {
@@ -102,7 +102,8 @@ func Undo(
 // printedUndo is the printed form of an undone batch.
 type printedUndo struct {
 	Batch string `json:"batch"`
-	// By is the batch of the undo itself, which can be undone. It is empty if nothing changed.
+	// By is the batch of the undo itself, with which the undo can be undone. It is empty if nothing
+	// changed.
 	By      string           `json:"undone_by,omitempty"`
 	Undone  int              `json:"undone"`
 	Refused []printedRefusal `json:"refused"`
@@ -112,10 +113,11 @@ type printedRefusal struct {
 	ID      string   `json:"id"`
 	Hash    string   `json:"hash"`
 	Details string   `json:"details"`
-	Fields  []string `json:"fields,omitempty"` // the fields that prevent it
+	Fields  []string `json:"fields,omitempty"` // the fields that prevent the undo
 }
 
-// undoBatch undoes a batch of any account. It returns the position of its last change in the log.
+// undoBatch undoes a batch of any account. It returns the position in the log of the last change
+// that it made.
 func undoBatch(
 	ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID,
 ) (printedUndo, eventstore.Position, error) {

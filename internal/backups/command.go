@@ -61,7 +61,7 @@ func Command(ctx context.Context, o installation.Operator, w Wanted) error {
 	})
 }
 
-// withDatabase uses the database of an installation.
+// withDatabase opens the database of an installation for the call of use.
 func withDatabase(
 	ctx context.Context, o installation.Operator, use func(*readmodel.DB) error,
 ) error {
@@ -72,9 +72,9 @@ func withDatabase(
 	return errors.Join(use(db), db.Close())
 }
 
-// RestoreCommand restores a backup and prints the restored contents. It restores to the new data
-// folder of dev or, if events names a new folder of an event store, to that folder and to an empty
-// database.
+// RestoreCommand restores a backup and prints the restored contents. If events is empty, it
+// restores to a new data folder of dev. Otherwise events names a new folder for the event store,
+// and it restores to that folder and to an empty database.
 func RestoreCommand(ctx context.Context, o installation.Operator, from, events string) error {
 	var restored Restored
 	var err error

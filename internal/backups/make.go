@@ -26,9 +26,9 @@ type Source struct {
 	Version    string         // of the program
 }
 
-// Make makes a backup of an installation in a folder of backups, while the installation runs, and
-// removes the oldest ones until keep are left. The folder always has the last whole one. Tables of
-// the log that the last one has are not read again.
+// Make makes a backup of an installation in a folder of backups. The installation may be running.
+// Afterwards Make removes the oldest backups until keep are left. At any time the folder has the
+// last complete backup. Files of the log that the last backup has are not read again.
 func Make(
 	ctx context.Context, s Source, folder string, keep int,
 ) (set string, m Manifest, err error) {
@@ -63,13 +63,13 @@ func Make(
 	return set, m, prune(folder, keep)
 }
 
-// makeFolder makes the folder of the backups, and none above it: where a disk is not mounted, its
+// makeFolder makes the folder of the backups, but no folder above it: if a disk is not mounted, its
 // mount point MUST NOT be filled.
 func makeFolder(folder string) error {
 	err := os.Mkdir(folder, folderMode)
 	if errors.Is(err, fs.ErrNotExist) {
-		return usage.Errorf("the folder %s does not exist: is its disk mounted? Otherwise make it",
-			filepath.Dir(folder))
+		return usage.Errorf("the folder %s does not exist: is its disk mounted? If it is, make "+
+			"the folder", filepath.Dir(folder))
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return usage.Errorf("cannot make the folder of the backups: %w", err)

@@ -20,7 +20,7 @@ import (
 	"linkledger/projections/keystore/keyfile"
 )
 
-// Restored is what a restored backup has brought.
+// Restored describes what a restored backup contained.
 type Restored struct {
 	Backup   string    `json:"backup"` // path
 	Time     time.Time `json:"time"`   // of the backup
@@ -33,7 +33,7 @@ type Restored struct {
 	Sessions int       `json:"sessions"`
 }
 
-// Rows returns the rows of a table that shows it.
+// Rows returns the rows of a table that shows r.
 func (r Restored) Rows() [][2]any {
 	return [][2]any{
 		{"backup", r.Backup},
@@ -48,7 +48,8 @@ func (r Restored) Rows() [][2]any {
 	}
 }
 
-// ToFolder restores a backup to a new data folder of dev. The folder is complete or not there.
+// ToFolder restores a backup to a new data folder of dev. The folder appears only when it is
+// complete.
 func ToFolder(
 	ctx context.Context, from, folder string, sealing config.Sealing,
 ) (r Restored, err error) {
@@ -90,7 +91,7 @@ func ToFolder(
 	return r, draft.Finish()
 }
 
-// keepMaster writes the master key to a new data folder. It makes one if there is none.
+// keepMaster writes the master key to a new data folder. If master is nil, it makes a new key.
 func keepMaster(
 	folder string, sealing config.Sealing, master *keyfile.MasterKey,
 ) (*keyfile.MasterKey, error) {
@@ -153,13 +154,13 @@ func ToBackends(
 	}
 	r.Keys, r.Sessions = restored.Keys, restored.Sessions
 	if err := draft.Finish(); err != nil {
-		return r, fmt.Errorf("%w; the keys are in the database, which another attempt wants empty",
-			err)
+		return r, fmt.Errorf("%w; the keys are in the database, and another attempt needs an "+
+			"empty one", err)
 	}
 	return r, nil
 }
 
-// beginEmpty begins a folder in a place that is free.
+// beginEmpty begins a draft of a folder that does not exist or is empty.
 func beginEmpty(folder string) (*backup.Draft, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -179,7 +180,7 @@ func beginEmpty(folder string) (*backup.Draft, error) {
 	return draft, nil
 }
 
-// copyLog copies the log of a backup, and checks that it arrived as the manifests say.
+// copyLog copies the log of a backup, and checks that the copy is as the manifests say.
 func copyLog(ctx context.Context, set string, m *Manifest, to string) (r Restored, err error) {
 	log, err := m.check(ctx, set)
 	if err != nil {

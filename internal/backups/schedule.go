@@ -15,12 +15,12 @@ import (
 	"linkledger/projections/keystore"
 )
 
-// lookInterval is how often a schedule looks whether a backup is due, and the pause after one that
-// has failed.
+// lookInterval is how often a schedule checks whether a backup is due. It is also the pause after a
+// backup that has failed.
 const lookInterval = time.Minute
 
-// Schedule makes backups of an installation at intervals. Several processes may have the same one:
-// a backup is made when the newest of all is old enough.
+// Schedule makes backups of an installation at intervals. Several processes may have the same
+// schedule. One of them makes a backup when the newest backup of all is old enough.
 type Schedule struct {
 	cfg     ScheduleConfig
 	failing *condition.Log
@@ -79,8 +79,8 @@ func (s *Schedule) makeIfDue(ctx context.Context, keys *keystore.Keys) error {
 	}
 	if m != nil {
 		s.made(m.Time)
-		// A minute that is not over is not waited for, so that backups of each minute have none
-		// of two.
+		// A backup may come half of lookInterval early. Otherwise a backup of every minute could
+		// miss a look, and come after two minutes.
 		if s.cfg.BackupEvery == 0 || time.Since(m.Time) < s.cfg.BackupEvery-lookInterval/2 {
 			return nil
 		}
@@ -116,8 +116,8 @@ func (s *Schedule) Age() (age time.Duration, known bool) {
 	return time.Since(s.newest), !s.newest.IsZero()
 }
 
-// State returns a line for a probe. It begins with "degraded" if what was made since the newest
-// backup is not safe although it should be.
+// State returns a line for a probe. It begins with "degraded" if the last attempt has failed or the
+// newest backup is too old.
 func (s *Schedule) State() string {
 	age, known := s.Age()
 	s.mu.Lock()

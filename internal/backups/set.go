@@ -33,7 +33,7 @@ var setName = regexp.MustCompile(`^\d{8}T\d{6}\.\d{3}Z$`)
 // ErrNoBackup means that a folder has no backup.
 var ErrNoBackup = errors.New("there is no backup")
 
-// Manifest says what a backup must hold, and where it belongs.
+// Manifest says what a backup must hold, and to which log and version it belongs.
 type Manifest struct {
 	Version  string        `json:"version"` // of the program
 	Time     time.Time     `json:"time"`
@@ -114,7 +114,8 @@ func find(path string) (string, *Manifest, error) {
 	return set, m, err
 }
 
-// filesOf returns the files that the manifest of a backup lists itself, relative to the backup.
+// filesOf returns the files that the manifest of a backup lists, relative to the backup. The
+// manifest of the log lists the others.
 func filesOf(set string) ([]string, error) {
 	names := []string{
 		filepath.Join(eventsFolder, backup.FormatFile),
@@ -179,7 +180,8 @@ func (m *Manifest) check(ctx context.Context, set string) (*backup.Manifest, err
 	return log, nil
 }
 
-// prune removes the oldest backups until keep are left. One that is half removed has no name.
+// prune removes the oldest backups until keep are left. prune renames each backup before it removes
+// it, so that a half removed backup is not taken for a whole one.
 func prune(folder string, keep int) error {
 	trash := filepath.Join(folder, outdated)
 	if err := os.RemoveAll(trash); err != nil {

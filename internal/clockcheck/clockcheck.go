@@ -25,7 +25,7 @@ const (
 // Clock is a clock to compare with.
 type Clock struct {
 	Name string // whose clock it is, in a sentence
-	// Now asks for the time. A zero time means that it is not told.
+	// Now returns the time of the clock. A zero time means that the time is not known.
 	Now func(context.Context) (time.Time, error)
 }
 
@@ -48,8 +48,8 @@ func New(logger *slog.Logger, now func() time.Time, clocks ...Clock) *Checker {
 	}
 }
 
-// Problem returns how the clocks differ by more than events.MaxLead. It returns nil if they do not,
-// or if the others are not known.
+// Problem returns an error if a clock differs from the one of this machine by more than
+// events.MaxLead. It returns nil if no clock does, or if the other clocks are not known.
 func (c *Checker) Problem() error {
 	if problem := c.problem.Load(); problem != nil {
 		return *problem
@@ -71,8 +71,8 @@ func (c *Checker) Run(ctx context.Context) error {
 	}
 }
 
-// Check compares the clocks once. A clock that does not answer changes nothing: it may be the one
-// that differs.
+// Check compares the clocks once. If a clock does not answer, a known problem stays, because that
+// clock may be the one that differs.
 func (c *Checker) Check(ctx context.Context) {
 	var differ []error
 	for _, clock := range c.clocks {
@@ -100,8 +100,8 @@ func (c *Checker) Check(ctx context.Context) {
 	c.log.Report(ctx, problem)
 }
 
-// lead returns by how much the clock of this machine is ahead of another. The other time is from
-// between the two moments at which this machine has looked at its own.
+// lead returns by how much the clock of this machine is ahead of another clock. It assumes that the
+// other clock was read halfway through the call.
 func (c *Checker) lead(ctx context.Context, clock Clock) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

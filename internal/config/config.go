@@ -50,7 +50,7 @@ type Backends struct {
 	Sealing
 }
 
-// Sealing configures how notes are sealed.
+// Sealing configures how notes are encrypted.
 type Sealing struct {
 	MasterKey       secret.Text `help:"${master_key}" placeholder:"KEY" validate:"sealing_key"`
 	FormerMasterKey secret.Text `help:"${former_key}" placeholder:"KEY" validate:"former_key"`
@@ -138,7 +138,7 @@ func Validate(config any) error {
 	}
 	err := check.Struct(config)
 	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
-		// A wrong entry of a list is named Roles[0].
+		// A wrong entry of a list has a name such as Roles[0].
 		field, _, _ := strings.Cut(wrong[0].StructField(), "[")
 		flag := flagName(field)
 		return usage.Errorf(

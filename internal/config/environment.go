@@ -43,8 +43,8 @@ func Environment(getenv func(string) string) kong.Resolver {
 	})
 }
 
-// withoutPath returns an error without the path of its file. Users give the secret itself instead
-// of its path by mistake, and errors are printed.
+// withoutPath returns an error without the path of its file. By mistake users give a secret where
+// its path belongs, and errors are printed.
 func withoutPath(err error) error {
 	if named, ok := errors.AsType[*fs.PathError](err); ok {
 		return named.Err

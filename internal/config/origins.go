@@ -9,7 +9,7 @@ import (
 // Origins is a comma-separated list of the origins whose pages may call the API from a browser.
 type Origins string
 
-// List returns the origins one by one. It is empty if the text is.
+// List returns the origins as a list. It is empty if there are none.
 func (o Origins) List() []string {
 	var list []string
 	for origin := range strings.SplitSeq(string(o), ",") {

@@ -29,7 +29,7 @@ func (s SignIn) Public() *httpapi.SignIn {
 	}
 }
 
-// GroupRoles are what the members of groups are here.
+// GroupRoles are the roles that the members of the issuer's groups have in this service.
 type GroupRoles struct {
 	Roles []access.GroupRole
 	text  string // as it was given

@@ -1,7 +1,7 @@
 package config
 
-// This file refuses environment variables that no command knows: a misspelt one would be ignored
-// without a word.
+// This file refuses environment variables that no command knows, because a misspelled variable
+// would be ignored silently.
 
 import (
 	"maps"
@@ -14,8 +14,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// ofServices are the variables that Docker and Kubernetes set in containers for a service named
-// linkledger, or with a name that begins so.
+// ofServices are the variables that Docker and Kubernetes set in containers for a service whose
+// name is linkledger or begins with linkledger.
 var ofServices = regexp.MustCompile(
 	`^LINKLEDGER_(([A-Z0-9_]+_)?(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|` +
 		`PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)|NAME|ENV_.+)$`,
@@ -49,8 +49,8 @@ func CheckVariables(program *kong.Application, environ []string) error {
 	return nil
 }
 
-// nearest returns the known name that differs least from another one; "" if all differ by more than
-// a third of it.
+// nearest returns the known name that differs least from name. It returns "" if each known name
+// differs in more than two letters and in more than a third of the letters after the prefix.
 func nearest(name string, known map[string]bool) string {
 	best, least := "", len(name)
 	for _, candidate := range slices.Sorted(maps.Keys(known)) {
@@ -65,7 +65,7 @@ func nearest(name string, known map[string]bool) string {
 }
 
 // distance returns how many letters must be inserted, removed, replaced or exchanged with their
-// neighbour to make one text of the other.
+// neighbor to turn one text into the other.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -10,7 +10,7 @@ import (
 )
 
 // Escape returns a text that fits one line of a terminal. Characters that could end the line, move
-// the cursor, change colours or turn the direction of text become escapes of JSON, such as \u001b.
+// the cursor, change colors or turn the direction of text become escapes of JSON, such as \u001b.
 // So do bytes that are not UTF-8.
 func Escape(text string) string {
 	if clean(text, "") {
@@ -48,7 +48,7 @@ func Error(err error) string {
 	return Escape(text)
 }
 
-// invalid stands for a byte that is not UTF-8. Decoders of JSON read it as they read that byte.
+// invalid stands for a byte that is not UTF-8. Decoders of JSON read both as the same character.
 const invalid = `\ufffd`
 
 // hidden are the characters that terminals do not show as text: controls, ends of lines and
@@ -70,8 +70,8 @@ func clean[T string | []byte](text T, kept string) bool {
 	return true
 }
 
-// appendEscaped appends a text with its hidden characters escaped, except those in kept. It returns
-// the beginning of a character that may go on after the text.
+// appendEscaped appends a text with its hidden characters escaped, except those in kept. If the
+// text ends within a character, rest is the beginning of that character.
 func appendEscaped(shown, text []byte, kept string) (escaped, rest []byte) {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
@@ -107,9 +107,10 @@ func appendCode(shown []byte, r rune) []byte {
 	)
 }
 
-// Output is an output of a process that escapes all that is written to it as Escape does, except
-// line breaks and tabs. JSON that is written to it remains the same JSON. It keeps the beginning of
-// a character until the next write. Its methods can be called concurrently.
+// Output is an output of a process. It escapes all that is written to it, as Escape does, except
+// line breaks and tabs. JSON remains the same JSON. If a write ends within a character, Output
+// keeps the beginning of the character until the next write. Its methods can be called
+// concurrently.
 type Output struct {
 	to io.Writer
 
@@ -144,7 +145,8 @@ func exactly(w io.Writer) io.Writer {
 	return w
 }
 
-// fileOf returns the writer below an Output, and below what wraps that.
+// fileOf returns the writer below an Output. If that writer wraps another one, fileOf returns the
+// other one.
 func fileOf(w io.Writer) io.Writer {
 	w = exactly(w)
 	if wrapped, ok := w.(interface{ Unwrap() io.Writer }); ok {

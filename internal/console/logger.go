@@ -8,7 +8,7 @@ import (
 )
 
 // NewLogger returns a logger that writes text for people, or JSON for programs with durations in
-// seconds. It logs a cause once a minute at most, however many calls meet it.
+// seconds. It logs the same cause once a minute at most, however many calls fail for it.
 func NewLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
 	if format == "text" {
 		return slog.New(condition.NewHandler(

@@ -19,7 +19,8 @@ type Console struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Logger *slog.Logger
-	// Lost returns how many lines could not be written. It is nil for a command that ends then.
+	// Lost returns how many lines could not be written. It is nil for a command that ends when a
+	// line cannot be written.
 	Lost func() uint64
 }
 
@@ -57,8 +58,7 @@ func shownValue(value any) any {
 	return Escape(fmt.Sprint(value))
 }
 
-// Row is a row of a table. A cell that is a []string has a line for each text where tables are
-// drawn.
+// Row is a row of a table. In a drawn table, a cell that is a []string has a line for each text.
 type Row []any
 
 // Table prints a table on a terminal, and lines with tabs between cells elsewhere.
@@ -80,7 +80,8 @@ func Table(w io.Writer, header Row, rows []Row) error {
 	return err
 }
 
-// Drawn prints a table with borders, on a terminal or not. A nil header is none.
+// Drawn prints a table with borders, on a terminal or not. If header is nil, the table has no
+// header.
 func Drawn(w io.Writer, header Row, rows []Row) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

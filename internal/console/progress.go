@@ -6,7 +6,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// Progress shows how far a reader of the log is, if stderr is a terminal. The caller MUST call end.
+// Progress returns a function that shows how far a reader of the log is, and a function that ends
+// the display. If stderr is not a terminal, they do nothing. The caller MUST call end.
 func Progress(
 	stderr io.Writer,
 ) (show func(message string, at, head uint64), end func(complete bool)) {

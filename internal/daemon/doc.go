@@ -1,3 +1,3 @@
-// Package daemon keeps the process of a service running: no signal ends it that does not ask for
-// its end, and no output that cannot be written.
+// Package daemon keeps the process of a service running. Neither a signal that does not ask for its
+// end nor output that cannot be written ends the process.
 package daemon

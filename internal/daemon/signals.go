@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// ending are the signals that ask a process to end. Without a handler, Go's runtime ends the
-// process at once for the later ones, in the middle of its calls.
+// ending are the signals that ask a process to end. Without a handler, each of them ends the
+// process at once, in the middle of its calls.
 var ending = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM,
 	syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSTKFLT,
 }
 
-// others are the signals that would end a process and change nothing in a service. All further
-// signals do nothing in a Go program, or stop it until SIGCONT.
+// others are the signals that would end the process without a handler, and that mean nothing to a
+// service. The signals in neither list do nothing in a Go program, or stop it until SIGCONT.
 //
 // Without a handler of SIGPIPE, a write to standard output or standard error without a reader ends
 // the process.
@@ -38,7 +38,7 @@ func Signals(ctx context.Context, logger *slog.Logger) (running context.Context,
 	stopped, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
-		again := false // another signal has asked the process to end before
+		again := false // an earlier signal has asked the process to end
 		for {
 			select {
 			case <-stopped:
@@ -58,8 +58,8 @@ func Signals(ctx context.Context, logger *slog.Logger) (running context.Context,
 	}
 }
 
-// Urgent returns a context that ends when a second signal has asked the process of ctx to end: it
-// answers the calls in hand and waits for nothing else.
+// Urgent returns a context that ends when a second signal has asked the process of ctx to end. From
+// then on the process answers the calls in hand and waits for nothing else.
 func Urgent(ctx context.Context) context.Context {
 	if urgent, ok := ctx.Value(urgentKey{}).(context.Context); ok {
 		return urgent
@@ -67,8 +67,8 @@ func Urgent(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// handle does what a signal asks for. With again it is not the first one that asks the process to
-// end.
+// handle does what a signal asks for. again reports whether an earlier signal has asked the process
+// to end.
 func handle(
 	running context.Context, logger *slog.Logger, s os.Signal, again bool, end, hurry func(),
 ) {

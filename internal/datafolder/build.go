@@ -9,7 +9,7 @@ import (
 	"linkledger/internal/usage"
 )
 
-// buildingFile is there while a new database gets its read models.
+// buildingFile exists while the read models are built in a new database.
 const buildingFile = "building"
 
 // BeginBuild notes that the read models of a data folder are built in a new database. The note

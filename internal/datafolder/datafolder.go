@@ -10,8 +10,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Check refuses a data folder that other users of the machine can write to, or in which a password
-// or a key belongs to them: they could know it.
+// Check refuses a data folder that other users of the machine can write to. It also refuses a data
+// folder in which the password or the master key belongs to another user, who could know it.
 func Check(folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -61,7 +61,7 @@ func checkOwner(folder string) error {
 		path := filepath.Join(folder, name)
 		info, err := os.Lstat(path)
 		if err != nil {
-			continue // who needs it reports the error
+			continue // the code that needs the file reports the error
 		}
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
 			return usage.Errorf(

@@ -66,7 +66,7 @@ func stored(folder, file string) (secret.Text, error) {
 	return secret.Text(typed.Trim(string(key))), nil
 }
 
-// storedOrNew is stored, and writes a new key to the file if there is none.
+// storedOrNew is like stored. If there is no key, it generates one and writes it to the file.
 func storedOrNew(
 	folder, name string, generate func() (string, error),
 ) (key secret.Text, err error) {
@@ -88,12 +88,12 @@ func save(folder, name, key string) error {
 	return nil
 }
 
-// SaveMasterKey writes the master key of a new data folder.
+// SaveMasterKey writes the master key to a new data folder.
 func SaveMasterKey(folder string, key secret.Text) error {
 	return save(folder, masterKeyFile, string(key))
 }
 
-// SaveSigningKey writes the key of a new data folder that signs heads of the log.
+// SaveSigningKey writes the key that signs heads of the log to a new data folder.
 func SaveSigningKey(folder, key string) error { return save(folder, signingKeyFile, key) }
 
 // StoredSigningKey returns the key in a data folder that signs heads of the log. It is empty if

@@ -91,7 +91,7 @@ func loadStoreAccess(folder string, names []string) (*StoreAccess, error) {
 	return &StoreAccess{folder: folder, Password: password, server: certificate}, nil
 }
 
-// createStoreAccess creates the access folder, or replaces it. It keeps a password that exists. The
+// createStoreAccess creates the access folder, or replaces it. It keeps an existing password. The
 // folder gets its name when it is complete, so that readers never find a part of it.
 func createStoreAccess(folder string, names []string, replace bool) error {
 	password, err := readPassword(folder)
@@ -125,7 +125,7 @@ func createStoreAccess(folder string, names []string, replace bool) error {
 		}
 		defer func() { _ = os.RemoveAll(previous) }() // unused from now on
 	}
-	// A folder that exists is of another process that was faster.
+	// If the folder exists, another process was faster.
 	if err := os.Rename(fresh, folder); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -175,8 +175,8 @@ func PrintedStoreURL(data, address string) string {
 		"?tls=true&tlsCaFile=" + folder + "/" + caFile + `"`
 }
 
-// StoreNames returns the host names of a listener that was opened for an address, as clients use
-// them.
+// StoreNames returns the host names by which clients may reach a listener. address is the address
+// that the listener was opened for.
 func StoreNames(listener net.Listener, address string) []string {
 	names := []string{"localhost", "127.0.0.1", "::1"}
 	host, _, err := net.SplitHostPort(listener.Addr().String())

@@ -20,7 +20,7 @@ const (
 	renewBefore = 90 * 24 * time.Hour
 )
 
-// newCertificate returns a certificate for a server with these names, with its key, and the
+// newCertificate returns a certificate with its key, for a server with these names. ca is the
 // certificate of the authority that signed it. The authority's key is discarded, so it never signs
 // another certificate.
 func newCertificate(names []string) (server, ca []byte, err error) {

@@ -19,8 +19,8 @@ import (
 )
 
 // startDatabase starts the private PostgreSQL. If the installed version cannot read the database of
-// an earlier one, it makes another database: the service loads the keys from their copy, and builds
-// the read models from the log.
+// an earlier version, startDatabase makes a new database. The service then loads the keys from
+// their copy, and builds the read models from the log.
 func (c Config) startDatabase(
 	ctx context.Context, key secret.Text, logger *slog.Logger,
 ) (database *pgserver.Server, err error) {

@@ -160,7 +160,7 @@ func watch(
 	}()
 }
 
-// serve runs the service on the backends that run.
+// serve runs the service on the running backends.
 func (c Config) serve(
 	ctx context.Context, stop context.CancelCauseFunc, out console.Console,
 	running datafolder.Running, key secret.Text,

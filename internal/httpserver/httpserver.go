@@ -27,7 +27,7 @@ const (
 	leaveTimeout = 2 * time.Second
 )
 
-// ServeFast is like Serve, and answers requests for paths for which fast returns true on the fast
+// ServeFast is like Serve, but answers a request on the fast path if fast returns true for its
 // path.
 func ServeFast(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler,
@@ -44,8 +44,8 @@ func ServeFast(
 	return errors.Join(serve(ctx, fail, handler, visits, setClosed, logger), <-drained)
 }
 
-// Serve serves until ctx ends, then lets the requests in flight finish. A connection that was
-// accepted before may still send a request, for leaveTimeout at most: its client does not know of
+// Serve serves until ctx ends, then lets the requests in flight finish. For leaveTimeout at most, a
+// connection that was accepted before may still send a request, because its client does not know of
 // the end yet.
 func Serve(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener,
@@ -54,7 +54,7 @@ func Serve(
 	return serve(ctx, fail, handler, listener, func() {}, logger)
 }
 
-// serve is Serve. It calls closed once the listener is closed.
+// serve is like Serve, and calls closed once the listener is closed.
 func serve(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener,
 	closed func(), logger *slog.Logger,
@@ -77,7 +77,7 @@ func serve(
 	context.AfterFunc(ctx, func() {
 		// Once new connections are refused, each answer is the last of its connection.
 		server.SetKeepAlivesEnabled(false)
-		_ = listener.Close() // Serve says so
+		_ = listener.Close() // server.Serve returns then
 		closed()
 	})
 	if err := server.Serve(listener); ctx.Err() == nil {
@@ -98,7 +98,7 @@ type connections struct {
 	gone chan struct{} // holds a token after the last one was closed
 }
 
-// note takes the new state of a connection.
+// note counts a connection by its new state.
 func (c *connections) note(state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -114,7 +114,7 @@ func (c *connections) note(state http.ConnState) {
 	}
 }
 
-// await waits until none is open.
+// await waits until no connection is open, for timeout at most.
 func (c *connections) await(timeout time.Duration) {
 	late := time.NewTimer(timeout)
 	defer late.Stop()

@@ -75,8 +75,8 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 	return db, nil
 }
 
-// guards returns what refuses a database that does not serve. A command that is not told of the
-// event store takes the database that it is given.
+// guards returns the guard that refuses a database if the log says that another database serves. If
+// the event store is not given, there is no guard.
 func (i *Installation) guards(ctx context.Context) ([]connection.Guard, error) {
 	if i.Eventstore == "" {
 		return nil, nil

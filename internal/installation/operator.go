@@ -171,7 +171,7 @@ func (o Operator) Accounts(store *eventstore.Store) *accounts.Accounts {
 	return o.onDemand(store).Accounts
 }
 
-// People returns the persons of the installation. It can record none.
+// People returns the persons of the installation. It cannot record new persons.
 func (o Operator) People(store *eventstore.Store) *people.People { return o.onDemand(store).People }
 
 // Auditor returns a reader of the histories of links.
@@ -223,7 +223,8 @@ func NewRequest() domain.Request {
 	}
 }
 
-// AwaitProjection waits until a projection has a change. If ctx ends before, it logs a warning.
+// AwaitProjection waits until a projection has applied a change. If ctx ends before, it logs a
+// warning.
 func (o Operator) AwaitProjection(
 	ctx context.Context, projection string, position eventstore.Position,
 ) {
@@ -235,7 +236,7 @@ func (o Operator) AwaitProjection(
 	}
 }
 
-// await waits until a projection has a change. So a new key, for instance, works when it is
+// await waits until a projection has applied a change. So a new key, for instance, works when it is
 // printed. If only the event store is given, await cannot wait and returns at once.
 func (o Operator) await(
 	ctx context.Context, projection string, position eventstore.Position,

@@ -73,7 +73,7 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 	})
 }
 
-// servingGenerations returns the generation of each projection that readers use.
+// servingGenerations returns, for each projection, the generation that readers use.
 func servingGenerations(ctx context.Context, db *readmodel.DB) (map[string]int, error) {
 	found, err := status.Generations(ctx, db)
 	serving := make(map[string]int, len(found))
@@ -111,7 +111,8 @@ func RetryDeadLetters(
 	})
 }
 
-// DiscardDeadLetters gives up the first dead letter of each stream, and applies what follows it.
+// DiscardDeadLetters discards the first dead letter of each stream, and applies the events that
+// follow.
 func DiscardDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
@@ -132,7 +133,8 @@ func DiscardDeadLetters(
 	})
 }
 
-// DiscardedEvents prints the events that a projection, or any if the name is empty, has given up.
+// DiscardedEvents prints the discarded events of a projection, or of all projections if the name is
+// empty.
 func DiscardedEvents(ctx context.Context, o installation.Operator, name string) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
 		found, err := projections.DiscardedEvents(ctx, db, name)
@@ -152,7 +154,7 @@ func DiscardedEvents(ctx context.Context, o installation.Operator, name string) 
 	})
 }
 
-// RestoreDiscarded takes back that events were given up. A rebuild applies them again.
+// RestoreDiscarded takes back that events were discarded. A rebuild applies these events again.
 func RestoreDiscarded(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
@@ -166,9 +168,9 @@ func RestoreDiscarded(
 		}
 		return console.Printf(
 			o.Stdout, "%d events restored: linkledger projections rebuild %s applies them. "+
-				"It sets one that still cannot be applied aside again, with all that "+
-				"follows it: keys that were narrowed since then have their former "+
-				"rights.\n", n, which.Projection,
+				"If an event still cannot be applied, the rebuild sets it aside again, "+
+				"with all events that follow it. Then keys that were narrowed later "+
+				"have their former rights.\n", n, which.Projection,
 		)
 	})
 }

@@ -41,7 +41,7 @@ func Rollback(ctx context.Context, o installation.Operator, name string) error {
 	})
 }
 
-// Prune deletes the generations of projections that do not serve.
+// Prune deletes the generations that do not serve, of the named projections or of all.
 func Prune(ctx context.Context, o installation.Operator, names []string) error {
 	names = namesOrAll(names)
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {

@@ -9,8 +9,9 @@ import (
 	"linkledger/robots"
 )
 
-// ReadWords returns the words for a rebuild that judges clicks anew: the words of the program with
-// the changes of a file, or only the words of the program, or nil if neither is chosen.
+// ReadWords returns the words that tell robots from people, for a rebuild that judges clicks anew.
+// If file is given, these are the words of the program with the changes of the file. If builtIn is
+// set, these are only the words of the program. If neither is chosen, ReadWords returns nil.
 func ReadWords(file string, builtIn bool) (*robots.Table, error) {
 	switch {
 	case file != "" && builtIn:

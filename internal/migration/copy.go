@@ -31,8 +31,8 @@ type Wanted struct {
 	JSON     bool // print JSON
 }
 
-// Copy copies the log of an event store into another one, or continues that, and prints the hash
-// chain of both.
+// Copy copies the log of an event store into another one, or continues an interrupted copy. It
+// prints the hash chain of both logs.
 func Copy(ctx context.Context, out console.Console, w Wanted) error {
 	source, target := w.From, w.To
 	from, err := eventstore.Open(eventstore.Config{URL: string(source), Logger: out.Logger})

@@ -1,6 +1,6 @@
 package operators
 
-// The charts of how far a projection was behind, and how fast it was.
+// This file draws the charts of how far a projection was behind, and how fast it was.
 
 import (
 	"fmt"
@@ -24,7 +24,8 @@ const (
 	lineHeight = 80
 )
 
-// newLine returns the line of what samples have: what is behind, or the rate.
+// newLine returns the line of samples. If what is "rate", it shows the rate, otherwise how many
+// events the projection was behind.
 func newLine(all []monitor.Sample, what string) line {
 	l := line{Width: lineWidth, Height: lineHeight}
 	value := func(s monitor.Sample) float64 {

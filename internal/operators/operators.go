@@ -147,7 +147,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.TLS == nil && h.Hosts.Has(r.Host) && r.Header.Get("X-Forwarded-Proto") == "https" {
-		// Before a named host is a proxy. Its browsers need the cookies and links of HTTPS.
+		// A proxy serves the named host by HTTPS, so browsers need the cookies and links of HTTPS.
 		secure := *r
 		secure.TLS = new(tls.ConnectionState)
 		r = &secure
@@ -174,8 +174,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open returns the handler of a page for operators who have signed in. What is no refusal comes
-// from the database or the event store.
+// open returns the handler of a page for operators who have signed in. An error that is no refusal
+// comes from the database or the event store.
 func (h *Handler) open(name string, fill page.Fill) router.Handler {
 	return h.SignedIn(name, func(p *page.Page) error { return apierror.Unavailable(fill(p)) })
 }
@@ -185,7 +185,7 @@ func (h *Handler) act(back string, do page.Fill) router.Handler {
 	return h.Action(back, func(p *page.Page) error { return apierror.Unavailable(do(p)) })
 }
 
-// identify sets the session of a page, or refuses.
+// identify sets the session of a page, or returns a refusal.
 func (h *Handler) identify(p *page.Page) error {
 	if err := h.Sessions.ResumeOperator(p.C); err != nil {
 		return err

@@ -216,7 +216,7 @@ func TestOperatorsPages(t *testing.T) {
 		owner.Must("PATCH", "/v3/urls/one", fmt.Sprintf(`{"urls":[{"max_clicks":%d}]}`, i+1))
 	}
 	b := operatorstest.SignIn(t, s, h)
-	b.Shows("/console/streams", "A link with a generated hash lies in")
+	b.Shows("/console/streams", "a link with a generated hash are in the stream")
 	b.Shows("/console/streams?stream=none-x", "no events from there on")
 	claims := b.Shows("/console/streams?stream=hash-one", "hash.claimed.v1")
 	_, id, _ := strings.Cut(html.UnescapeString(claims), `"url_id": "`)

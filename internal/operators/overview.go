@@ -22,7 +22,7 @@ var functions = template.FuncMap{
 
 // notice is something that an operator should look at.
 type notice struct {
-	Projection, Text string // without a projection it is about the whole
+	Projection, Text string // empty Projection: it is about the whole service
 }
 
 // overviewData is what the first page shows.
@@ -52,7 +52,7 @@ func (d overviewData) Building() (building []monitor.Generation) {
 	return building
 }
 
-// maxStreams is how many streams with events that were set aside a page shows.
+// maxStreams is how many streams a page shows of those that have set-aside events.
 const maxStreams = 100
 
 func (h *Handler) overview(p *page.Page) error {

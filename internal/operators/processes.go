@@ -19,7 +19,8 @@ type Process struct {
 	Version  string
 	Roles    string
 	Settings []Setting
-	// Spool returns what waits in the spool of clicks, for people. It is empty without a spool.
+	// Spool returns a text for people about the clicks that wait in the spool. If there is no
+	// spool, it returns "".
 	Spool func() string
 }
 
@@ -71,7 +72,7 @@ func (h *Handler) processes(p *page.Page) error {
 	return nil
 }
 
-// readLog adds what the event store says of its log.
+// readLog adds the head and the id of the log.
 func (h *Handler) readLog(ctx context.Context, data *processesData) error {
 	ctx, cancel := context.WithTimeout(ctx, h.Patience)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-// maxListed is how many samples a page lists, the latest ones.
+// maxListed is how many samples a page lists. It lists the latest ones.
 const maxListed = 45
 
 // projectionData is what the page of a projection shows.
@@ -68,7 +68,7 @@ func (d projectionData) Stopped() bool {
 // Others returns whether there are generations that do not serve.
 func (d projectionData) Others() bool { return len(d.Generations) > 1 }
 
-// named returns the projection that the path of a page names, or refuses.
+// named returns the projection that the path of a page names, or a refusal.
 func named(p *page.Page) (string, error) {
 	name := p.C.Param("name")
 	if !slices.Contains(projections.Names(), name) {
@@ -118,8 +118,9 @@ var done = map[string]string{
 	"discard dead letters": "The event is discarded",
 }
 
-// do does something about the projection that a page names, and shows the projection after it.
-// stream is the one that the action is about; empty: all.
+// do calls act for the projection that a page names, and then shows the page of the projection.
+// action is the name of the action. stream is the stream that the action is about; empty: all
+// streams.
 func (h *Handler) do(
 	p *page.Page, action, stream string, act func(ctx context.Context, name string) error,
 ) error {
@@ -127,7 +128,7 @@ func (h *Handler) do(
 	if err != nil {
 		return err
 	}
-	// An action that has begun is finished without the browser too.
+	// An action that has begun is finished even if the browser leaves.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.C.Context()), timeout)
 	defer cancel()
 	err = act(ctx, name)
@@ -138,7 +139,8 @@ func (h *Handler) do(
 	return p.Finish(nil, projectionsPath+"/"+url.PathEscape(name), done[action])
 }
 
-// refusalOf returns an error of an action as operators read it: whole.
+// refusalOf returns an error of an action as a refusal with the whole text of the error, for
+// operators.
 func refusalOf(err error) error {
 	if _, own := apierror.Refusal(err); own {
 		return err
@@ -146,7 +148,7 @@ func refusalOf(err error) error {
 	return &calls.RefusedError{Status: http.StatusConflict, Text: err.Error()}
 }
 
-// rebuildData is what the page shows on which an operator begins a build.
+// rebuildData is what the page for beginning a build shows.
 type rebuildData struct {
 	Name     string
 	Estimate string
@@ -165,7 +167,7 @@ func (h *Handler) askToRebuild(p *page.Page) error {
 	return nil
 }
 
-// estimated returns an estimate for people.
+// estimated returns an estimate as a text for people.
 func estimated(e rebuild.Estimate, err error) string {
 	if err != nil {
 		return "How long it takes is not known: " + err.Error()
@@ -241,8 +243,8 @@ func (h *Handler) discard(p *page.Page) error {
 
 var errNotParked = errors.New("the projection has set aside no events of this stream")
 
-// letters does something with the events of a stream that a projection has set aside. Without a
-// stream it is refused: all streams at once are for the command line.
+// letters calls do for the events of a stream that a projection has set aside. If the form names no
+// stream, letters refuses it, because only the command line acts on all streams at once.
 func (h *Handler) letters(
 	p *page.Page, action string,
 	do func(ctx context.Context, name, stream string) (events int, err error),

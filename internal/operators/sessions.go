@@ -47,7 +47,7 @@ func (h *Handler) sessions(p *page.Page) error {
 	return nil
 }
 
-// whose says who signed in.
+// whose names who signed in.
 func whose(s sessionlist.Session) string {
 	switch {
 	case s.User != uuid.Nil:

@@ -28,8 +28,9 @@ const (
 	accessRules = "# TYPE  DATABASE  USER  METHOD\nlocal   all       all   trust\n"
 
 	// settings suit a small installation whose data can be rebuilt from the events. Nothing
-	// replicates from it, so the log contains only what recovery needs, and the bulk loads of a
-	// rebuild write their rows only once. GMT is the only time zone that needs no time zone files.
+	// replicates from the server, so its log contains only what recovery needs, and the bulk loads
+	// of a rebuild write their rows only once. GMT is the only time zone that needs no time zone
+	// files.
 	settings = `
 # Settings of Linkledger. They may be edited; changes count from the next start.
 max_connections = 100
@@ -45,8 +46,9 @@ log_timezone = 'GMT'
 `
 )
 
-// sharedBuffers returns the size of PostgreSQL's page cache in megabytes for a machine with some
-// bytes of memory. Scans of a table larger than a quarter of the cache do not fill it.
+// sharedBuffers returns the size of PostgreSQL's page cache in megabytes for a machine with the
+// given bytes of memory. Scans of a table that is larger than a quarter of the cache do not fill
+// the cache.
 func sharedBuffers(memory uint64) uint64 { return min(max(memory>>20/8, 128), 1024) }
 
 // availableMemory returns the memory that this process and its children may use, in bytes, or 0 if
@@ -71,12 +73,13 @@ func serverArgs(f *folder, cfg Config) []string {
 		"log_line_prefix=",
 		"log_min_error_statement=panic", // statements contain data of users
 		"lc_messages=C",                 // serverLog parses the levels
-		// One call before a recovery, instead of a sync of each of a thousand files.
+		// Before a recovery, PostgreSQL makes one call, and does not sync each of a thousand files.
 		"recovery_init_sync_method=syncfs",
 	}
 	if cfg.Restart {
-		// A process that has crashed ends the server, which is started again. PostgreSQL's own way
-		// takes 5 s longer if the recovery fails, as it does on a disk that fails.
+		// If one of its processes crashes, the server ends, and run starts it again. The restart by
+		// PostgreSQL itself would take 5 s longer if the recovery fails, as it does on a disk that
+		// fails.
 		pairs = append(pairs, "restart_after_crash=off")
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Settings)) {
@@ -95,8 +98,8 @@ func serverArgs(f *folder, cfg Config) []string {
 // quoteList returns a PostgreSQL list of names with the path as its only item.
 func quoteList(path string) string { return `"` + strings.ReplaceAll(path, `"`, `""`) + `"` }
 
-// initCluster creates the cluster if it does not exist. It gets its name only when it is complete,
-// so an interrupted attempt leaves no incomplete cluster in use.
+// initCluster creates the cluster if it does not exist. The cluster gets its name only when it is
+// complete, so an interrupted attempt leaves no incomplete cluster in use.
 func initCluster(ctx context.Context, f *folder, inst binaries.Installation, unsafe bool) error {
 	_, err := os.Stat(f.cluster())
 	if err == nil {
@@ -127,7 +130,8 @@ func initCluster(ctx context.Context, f *folder, inst binaries.Installation, uns
 	return nil
 }
 
-// setAside renames the cluster, which a version has made that is not installed.
+// setAside renames the cluster, because no installed version can run it. made is the version that
+// made it.
 func (f *folder) setAside(made int) error {
 	name := "cluster-" + strconv.Itoa(made)
 	first := name

@@ -9,12 +9,11 @@
 // One data folder holds everything:
 //
 //	cluster/  the PostgreSQL data directory; its postgresql.conf may be edited
-//	cluster-15/  one that PostgreSQL 15 has made, set aside when another version took its place
+//	cluster-15/  a cluster that PostgreSQL 15 has made, set aside when another version replaced it
 //	socket    the socket folder (a link into the temporary folder if the path is too long)
 //	lock      held by the process that runs the server
 //
-// PostgreSQL refuses to run as root. Started by root, the server runs as the
-// user that owns the cluster, else as postgres, else as nobody, without any right
-// of root. If that user cannot enter a folder above the data, the server gets the
-// data folder as an open file.
+// PostgreSQL refuses to run as root. A server that root starts runs as the user that owns the
+// cluster, else as postgres, else as nobody, without any right of root. If that user cannot enter a
+// folder above the data, the server gets the data folder as an open file.
 package pgserver

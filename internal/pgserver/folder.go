@@ -40,8 +40,7 @@ type folder struct {
 	temp    string   // equals socket if that is outside the data folder, else ""
 }
 
-// openFolder locks the folder. It creates the folder if it does not exist, and
-// none above it.
+// openFolder locks the folder. It creates the folder if it does not exist, but no folder above it.
 func openFolder(dir string) (*folder, error) {
 	if dir == "" {
 		return nil, errors.New("no data folder given")
@@ -50,7 +49,8 @@ func openFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find data folder %s: %w", dir, err)
 	}
-	// None above it: where a disk is not mounted, its mount point is not filled.
+	// Mkdir makes no folder above it, so the mount point of a disk that is not mounted is not
+	// filled.
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("create data folder, choose one that you may write: %w", err)
 	}
@@ -70,8 +70,9 @@ func openFolder(dir string) (*folder, error) {
 }
 
 // acquireLock takes the lock and writes the process id into its file for error messages of other
-// processes. The kernel releases the lock when this process ends. The server's user owns the
-// folder: a link that they put there MUST NOT lead to a file of root.
+// processes. The kernel releases the lock when this process ends. The server's user owns the folder
+// and may put a link there. The link MUST NOT lead to a file of root, so acquireLock follows no
+// link.
 func acquireLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
@@ -83,7 +84,7 @@ func acquireLock(path string) (*os.File, error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder := make([]byte, 20)
-		n, _ := file.Read(holder) // nothing read leaves the process unnamed
+		n, _ := file.Read(holder) // if nothing is read, the error names no process
 		err = fmt.Errorf("%w: process %s runs a server on %s: stop it, or choose another folder",
 			ErrInUse, strings.TrimSpace(string(holder[:n])), filepath.Dir(path))
 	}
@@ -209,7 +210,7 @@ func (f *folder) release() {
 	}
 }
 
-// run returns the command of one of the binaries, which runs for the folder's owner.
+// run returns the command that runs one of the binaries on the folder.
 func (f *folder) run(
 	ctx context.Context, inst binaries.Installation, program string, args ...string,
 ) *exec.Cmd {

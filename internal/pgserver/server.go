@@ -47,13 +47,14 @@ type Config struct {
 	BinDir string       // folder of initdb and postgres; "" searches the usual places
 	Logger *slog.Logger // receives the server's log line by line; nil discards it
 	Unsafe bool         // for tests: a crash of the machine may lose or damage the data
-	// Restart starts the server again if it ends by itself, as it does on a full disk, once it has
-	// accepted connections.
+	// If Restart is set, the server is started again if it ends by itself after it has accepted
+	// connections. It ends by itself on a full disk, for example.
 	Restart bool
 	// Settings are further settings of the server, by their names.
 	Settings map[string]string
-	// Replace is asked whether a new cluster may take the place of one that no installed PostgreSQL
-	// runs. If it returns nil, the old one is set aside. If it is nil itself, the start fails.
+	// Replace decides whether a new cluster may take the place of a cluster that no installed
+	// PostgreSQL can run. made is the version of the old cluster, and with that of the new one. If
+	// Replace returns nil, the old cluster is set aside. If Replace itself is nil, the start fails.
 	Replace func(made, with int) error
 }
 
@@ -80,9 +81,8 @@ type Server struct {
 // has no effect on the running server.
 //
 // It fails with [binaries.ErrNotInstalled] if no PostgreSQL is found, with
-// [binaries.ErrOtherVersion] if the folder
-// needs another PostgreSQL that Config.Replace does not replace, and with [ErrInUse] if another
-// process runs a server on the folder.
+// [binaries.ErrOtherVersion] if the folder needs another version of PostgreSQL and Config.Replace
+// does not allow a new cluster, and with [ErrInUse] if another process runs a server on the folder.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	f, err := openFolder(cfg.Dir)
 	if err != nil {
@@ -170,7 +170,7 @@ func launch(
 	return s, nil
 }
 
-// run starts the process and waits for its end, again and again with Config.Restart. It locks its
+// run starts the process and waits for its end. With Config.Restart it repeats this. It locks its
 // thread for two reasons: the kernel sends the parent-death signal when the thread that forked
 // ends, not when the process does, and the thread is confined.
 func (s *Server) run(started chan<- error) {
@@ -290,7 +290,7 @@ func (s *Server) dsn(database string) string {
 	query := url.Values{"host": {s.folder.socket}, "sslmode": {"disable"}}.Encode()
 	u := url.URL{
 		Scheme: "postgres", User: url.User(name), Path: "/" + database,
-		// Connection URLs know no plus for a blank.
+		// In connection URLs a plus does not stand for a space.
 		RawQuery: strings.ReplaceAll(query, "+", "%20"),
 	}
 	return u.String()
@@ -335,7 +335,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	)
 }
 
-// signal ignores the error of a process that has ended: done reports that.
+// signal sends a signal to the process. It ignores the error if the process has ended, because done
+// reports the end.
 func (s *Server) signal(sig os.Signal) { _ = s.cmd.Process.Signal(sig) }
 
 // awaitReady returns when the server accepts connections and the database exists.

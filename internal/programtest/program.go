@@ -13,7 +13,8 @@ const mainPackage = "linkledger/cmd/linkledger"
 // Path returns the path of the program. make test names the program that it has built in the
 // environment variable TEST_PROGRAM. Without it, Path builds the program in a folder.
 //
-// Path opens the program of make test, so that go test runs the tests again when it has changed.
+// Path opens the program of make test, because go test then runs the tests again after the program
+// has changed.
 func Path(folder string) (string, error) {
 	path := os.Getenv("TEST_PROGRAM")
 	if path == "" {

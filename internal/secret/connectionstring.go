@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// shownSettings are the keys, in lower case, whose values are not secret and are printed. Of other
-// settings not even the key is printed: it may be a part of a password that was not encoded.
+// shownSettings are the keys, in lower case, whose values are not secret and are printed. Of an
+// unknown setting not even the key is printed, because it may be a part of a password that was not
+// encoded.
 var shownSettings = []string{
 	// Settings of PostgreSQL.
 	"application_name", "channel_binding", "client_encoding", "connect_timeout", "database",
@@ -41,8 +42,9 @@ var (
 )
 
 // redactConnection returns a connection string without its secrets: a URL, or PostgreSQL's
-// KEY=VALUE form. It keeps only parts that are known not to be secret. Of a string that is not
-// exactly of these forms it keeps the scheme only, because the place of its secrets is not known.
+// KEY=VALUE form. It keeps only parts that are known not to be secret. If a string does not have
+// one of these forms exactly, only its scheme is kept, because the place of its secrets is not
+// known.
 func redactConnection(text string) string {
 	if text == "" {
 		return ""
@@ -112,8 +114,8 @@ func redactURL(rest string) (string, bool) {
 	return printed + "?" + strings.Join(settings, "&"), true
 }
 
-// Encoded reports whether the parts of a URL are in their places. Parts of a password that is not
-// percent-encoded would be read as a host, a path or a setting, and errors would show them.
+// Encoded reports whether the password in a URL seems to be percent-encoded. Otherwise parts of the
+// password would be read as a host, a path or a setting, and errors would show them.
 func Encoded(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -148,8 +150,8 @@ func invalidPort(port string) bool {
 	return err != nil || !strings.HasPrefix(port, ":")
 }
 
-// redactWords returns PostgreSQL's KEY=VALUE KEY='VALUE' without secrets. It returns false if the
-// text is not of this form.
+// redactWords returns a connection string in PostgreSQL's form KEY=VALUE KEY='VALUE' without its
+// secrets. It returns false if the text is not of this form.
 func redactWords(text string) (string, bool) {
 	var words []string
 	for rest := strings.TrimSpace(text); rest != ""; {

@@ -1,3 +1,3 @@
-// Package sessionadmin signs browsers in to the console for operators: it makes one-time links, and
-// lists and ends sessions. It MUST NOT change the log.
+// Package sessionadmin has the operator commands on sessions of the console: they make one-time
+// links that sign a browser in, and list and end sessions. It MUST NOT change the log.
 package sessionadmin

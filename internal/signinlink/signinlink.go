@@ -1,5 +1,5 @@
 // Package signinlink makes one-time links that sign a browser in to the console. Every user who can
-// run the program may make them, because they could also make a key.
+// run the program may make such links, because such a user could also make a key.
 package signinlink
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // Wanted is what a link is for.
 type Wanted struct {
-	Username string // of the account; empty: of none
+	Username string // of the account; empty: no account
 	Key      string // id of a key of the account; empty: the oldest that may do everything
 	Operator bool   // the session is also one of an operator
 	ValidFor time.Duration

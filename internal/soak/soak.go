@@ -1,5 +1,5 @@
 // Package soak gives tests a length: short in make test, and long in make soak. It leaves the
-// longest ones out of make short. Only tests import it.
+// longest tests out of make short. Only tests import it.
 package soak
 
 import (

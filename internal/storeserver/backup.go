@@ -22,8 +22,8 @@ import (
 type Checked struct {
 	storecheck.Report
 
-	// Backup is what a backup must hold. It is nil for the folder of a store that runs or has run,
-	// which may end anywhere.
+	// Backup says what a backup must hold. It is nil if the folder is not a backup but that of a
+	// store, whose log may end at any event.
 	Backup *backup.Manifest `json:"-"`
 }
 
@@ -72,7 +72,7 @@ func Check(ctx context.Context, dir string) (checked Checked, err error) {
 type Wanted struct {
 	Folder  string // of the store
 	To      string // path of the backup
-	Former  string // path of an earlier backup, to share its files with; empty: that in To
+	Former  string // path of an earlier backup to share files with; empty: the one in To
 	Draft   bool   // To is an empty folder that is part of a draft
 	Version string // of the program
 }
@@ -115,15 +115,15 @@ func isWithin(path, folder string) bool {
 	return false
 }
 
-// state is a state of a store that does not change.
+// state is a state of a store that no longer changes.
 type state struct {
 	path   string
 	folder *storage.Folder
 	at     time.Time
 }
 
-// frozenState returns the state of a store that runs, or has run. No process can open the folder of
-// a stopped store until end.
+// frozenState returns the state of a store, which may be running. If the store is stopped, no
+// process can open its folder until end is called.
 func frozenState(ctx context.Context, dir string) (s state, end func() error, err error) {
 	s.path, s.at = dir, time.Now()
 	s.folder, err = storage.OpenFolder(storage.Config{Dir: dir})

@@ -267,7 +267,7 @@ func TestBackupRefusals(t *testing.T) {
 		"no parent":     {path("events"), path("not/there"), "is its disk mounted"},
 		"another store": {path("other"), path("backup"), "another log"},
 		"no backup":     {path("events"), path("taken"), "no backup"},
-		"fewer events":  {restored, path("longer"), "and the log only"},
+		"fewer events":  {restored, path("longer"), "but the log has only"},
 		"no store":      {path("nothing"), path("new"), "no event store"},
 	} {
 		_, err := Backup(t.Context(), Wanted{Folder: c.from, To: c.to})

@@ -16,9 +16,9 @@ const (
 	certificateInterval = time.Second
 )
 
-// certificate is the certificate of a server. A handshake reads changed files again, and looks for
-// a change at most once a second. While certificate and key do not fit, the former pair stays in
-// use. It is safe for concurrent use.
+// certificate is the certificate of a server. A handshake reads the files again if they have
+// changed. It looks for changes at most once a second. While certificate and key do not fit each
+// other, the former pair stays in use. It is safe for concurrent use.
 type certificate struct {
 	cert, key string // paths
 

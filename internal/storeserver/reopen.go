@@ -20,8 +20,8 @@ import (
 // probeInterval is how often a disk that has failed is tried.
 const probeInterval = time.Second
 
-// run serves stores, each after the disk of the one before has failed and works again. It returns
-// after Stop, or if serving fails.
+// run serves a store. When the disk has failed and works again, run opens the store again and
+// serves it. It returns after Stop, or if serving fails.
 func (r *Server) run(store *embedded.Store) error {
 	for {
 		listener, err := copyOf(r.listener)
@@ -38,7 +38,7 @@ func (r *Server) run(store *embedded.Store) error {
 		if !r.retry(r.probe) {
 			return <-served
 		}
-		// The store returns its failure again, which is in the log.
+		// Close returns the failure of the store, which is in the log already.
 		_ = store.Close()
 		if err := <-served; err != nil {
 			return err
@@ -65,14 +65,14 @@ func (r *Server) reopen() (store *embedded.Store) {
 	r.mu.Lock()
 	r.store, r.dial = store, dial
 	r.mu.Unlock()
-	if r.stopping.Err() != nil { // Stop may have closed the one before
+	if r.stopping.Err() != nil { // Stop may have closed the former store
 		_ = store.Close()
 		return nil
 	}
 	return store
 }
 
-// retry repeats an attempt until it succeeds. It returns false if Stop was called before.
+// retry repeats an attempt until it succeeds. It returns false if Stop is called before that.
 func (r *Server) retry(attempt func() error) bool {
 	ticker := time.NewTicker(probeInterval)
 	defer ticker.Stop()
@@ -95,8 +95,8 @@ func (r *Server) probe() error {
 	return disk.Probe(r.config.Dir, fsys, r.config.Spare)
 }
 
-// copyOf returns a listener on the same open address. It may be closed while the other stays open,
-// so clients that connect in between wait.
+// copyOf returns a second listener on the same open address. The first one stays open when the
+// second is closed, so clients that connect in the meantime wait.
 func copyOf(listener net.Listener) (_ net.Listener, err error) {
 	open, ok := listener.(interface{ File() (*os.File, error) })
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"linkledger/waiting"
 )
 
-// Run serves a store until ctx ends or the store fails. If an address for it is given, it serves
-// the health too. The configuration MUST have passed Check.
+// Run serves a store until ctx ends or the store fails. If c.HealthListen is not empty, Run serves
+// the health of the store there. The configuration MUST have passed Check.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	config, err := c.embedded(logger)
 	if err != nil {
@@ -21,7 +21,7 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	// Check resolved the name of the address before. It may have another address by now.
+	// Check has looked the host name up before. The name may have another address by now.
 	if err := c.checkReach(listener.Addr().String()); err != nil {
 		return errors.Join(err, listener.Close())
 	}

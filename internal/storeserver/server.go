@@ -67,7 +67,7 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 }
 
 // restrictFolder removes all rights of other users from the folder of a store. It keeps the rights
-// of the owner and the group. A new folder has no rights of other users.
+// of the owner and the group. A new folder gives other users no rights.
 func restrictFolder(folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {

@@ -60,7 +60,8 @@ func serveSocket(
 	ctx context.Context, store func() *embedded.Store, folder string,
 ) (*socketServer, error) {
 	path := filepath.Join(folder, socketName)
-	// This process holds the lock of the folder, so a killed process left a socket that is there.
+	// This process holds the lock of the folder, so an existing socket is left from a killed
+	// process.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -94,8 +95,8 @@ func ownerOnlySocket(_, _ string, connection syscall.RawConn) error {
 	return errors.Join(err, failed)
 }
 
-// stop ends the calls in flight. It does nothing for a nil server, which a store has that could not
-// open the socket.
+// stop ends the calls in flight. It does nothing if a is nil, as for a store that could not open
+// the socket.
 func (a *socketServer) stop() {
 	if a == nil {
 		return
@@ -104,8 +105,8 @@ func (a *socketServer) stop() {
 	a.serving.Wait()
 }
 
-// freeze answers with the state of now, and keeps it until the client closes the connection, as the
-// end of its process does.
+// freeze answers with the present state, and keeps this state until the client closes the
+// connection. The connection also closes when the client's process ends.
 func freeze(w http.ResponseWriter, r *http.Request, store *embedded.Store) {
 	folder, release, err := store.Freeze()
 	writeJSON(w, frozen{Folder: folder}, err)
@@ -114,7 +115,7 @@ func freeze(w http.ResponseWriter, r *http.Request, store *embedded.Store) {
 	}
 	_ = http.NewResponseController(w).Flush() // an error means that the client has left
 	<-r.Context().Done()
-	_ = release() // what stays is removed when the store is opened
+	_ = release() // remaining files are removed when the store is opened
 }
 
 func writeJSON(w http.ResponseWriter, value any, err error) {
@@ -135,7 +136,7 @@ func callSocket[T any](ctx context.Context, folder, method, path string) (answer
 	return answer, err
 }
 
-// openCall is callSocket, and keeps the call until end.
+// openCall is like callSocket, but the call stays open until end is called.
 func openCall[T any](
 	ctx context.Context, folder, method, path string,
 ) (answer T, end func(), err error) {

@@ -38,12 +38,12 @@ func (s Stat) Rows() [][2]any {
 	}
 }
 
-// readFolder reads the folder of a stopped store with offline. If the store runs, it asks its
-// process.
+// readFolder calls offline on the folder of a stopped store. If the store runs, readFolder asks the
+// process of the store.
 func readFolder[T any](
 	ctx context.Context, dir, method, path string, offline func(*storage.Folder) (T, error),
 ) (value T, err error) {
-	// No logger: the result has all that it would log.
+	// The folder gets no logger, because the result has all that it would log.
 	folder, err := storage.OpenFolder(storage.Config{Dir: dir})
 	if errors.Is(err, disk.ErrLocked) {
 		return callSocket[T](ctx, dir, method, path)

@@ -94,7 +94,7 @@ func newDisksCollector(
 	}}
 }
 
-// newLogCollector exports what is lost of the log.
+// newLogCollector exports how many lines of output are lost.
 func newLogCollector(lost func() uint64) prometheus.Collector {
 	return collector[uint64]{rows: one(lost), metrics: []metric[uint64]{
 		unlabelled[uint64]().counter("linkledger_log_lines_lost_total",
@@ -122,10 +122,10 @@ func newBackupCollector(newest func() (time.Duration, bool)) prometheus.Collecto
 	}}
 }
 
-// unlabelled are no labels.
+// unlabelled returns the labels of metrics that have none.
 func unlabelled[R any]() labels[R] {
 	return labels[R]{of: func(R) []string { return nil }}
 }
 
-// one returns the rows of a source that has a single one.
+// one returns the rows of a source that has a single row.
 func one[R any](read func() R) func() []R { return func() []R { return []R{read()} } }

@@ -21,12 +21,12 @@ import (
 // LogConfig is the configuration of a Log.
 type LogConfig struct {
 	Store *eventstore.Store
-	// Keys opens what is sealed.
+	// Keys has the keys of accounts and people, which encrypt notes and details in the log.
 	Keys streams.SealingKeys
 	// Seal is true if there is a master key. Without a master key, notes are written in plain text,
 	// no person can sign in and nothing is erased.
 	Seal bool
-	// Identities keys the hashes of identities. If nil, no person can be recorded.
+	// Identities is the key of the hashes of identities. If nil, no person can be recorded.
 	Identities []byte
 	// Existing counts the links of an account in the read models, for accounts with limits.
 	Existing     ExistingLinks

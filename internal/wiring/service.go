@@ -30,10 +30,10 @@ import (
 // Config is the configuration of a Service.
 type Config struct {
 	Store *eventstore.Store
-	// DB has the master key in its keys, if there is one.
+	// DB.Keys has the master key, if there is one.
 	DB           *readmodel.DB
 	Destinations destination.Rules
-	Identities   []byte        // keys the hashes of identities
+	Identities   []byte        // key of the hashes of identities
 	SigningKey   string        // signs heads of the log; empty: the service proves nothing
 	CacheSize    uint64        // of redirects, in bytes
 	Clicks       clicks.Config // without its store, clock and logger
@@ -94,7 +94,7 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// newProver returns what proves events of the log, or nil if there is no key to sign with.
+// newProver returns the prover of events of the log, or nil if there is no key to sign with.
 func newProver(cfg Config, log *Log) (*proofs.Prover, error) {
 	if cfg.SigningKey == "" {
 		return nil, nil //nolint:nilnil // the API takes nil for none
@@ -111,7 +111,7 @@ func newProver(cfg Config, log *Log) (*proofs.Prover, error) {
 	return prover, nil
 }
 
-// projections returns what waits for the read models and tells how they fit the log.
+// projections returns the functions that wait for the read models and compare them with the log.
 func (s *Service) projections() catchup.Projections {
 	return catchup.Projections{
 		Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed,
@@ -121,7 +121,8 @@ func (s *Service) projections() catchup.Projections {
 	}
 }
 
-// levels returns what compares the read models with the log before a visitor is denied a link.
+// levels returns the functions that compare the read models with the log before a visitor is denied
+// a link.
 func (s *Service) levels(store *eventstore.Store) redirect.Levels {
 	return redirect.Levels{
 		Links:    latest(level.OfLinks(store)),

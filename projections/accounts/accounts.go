@@ -26,15 +26,15 @@ func Projection() projection.Definition {
 	}
 }
 
-// accountFold updates the tables of accounts, their keys and members, and of people. It holds the
-// state of the accounts and people that a batch touches, after the events applied so far.
+// accountFold updates the tables of accounts, keys, members and people. It holds the rows that a
+// batch of events changes, as they are after the events applied so far.
 type accountFold struct {
 	rows    map[uuid.UUID]*readmodel.Account
 	keys    accountKeys
 	members accountMembers
 	people  people
-	// changed lists the ids of the accounts whose keys, plan, state or expiry changed: logins and
-	// redirects may depend on these.
+	// changed lists the ids of the existing accounts that the batch changes, because cached logins
+	// and redirects may depend on them.
 	changed []string
 }
 
@@ -121,7 +121,7 @@ func (a *accountFold) Apply(event projection.Event) error {
 	return a.change(row, event)
 }
 
-// change applies an event of an open account to its row.
+// change applies an event to the row of an open account.
 func (a *accountFold) change(row *readmodel.Account, event projection.Event) error {
 	var err error
 	switch e := event.Body.(type) {
@@ -177,8 +177,8 @@ func (a *accountFold) Write(s *sqlbatch.Batch) []string {
 	a.members.write(s)
 	a.people.write(s)
 	if len(a.changed) > 0 {
-		// A crash of PostgreSQL must not bring back a revoked key, not even until the projector has
-		// applied the revocation again.
+		// Without this, a crash of PostgreSQL could lose the commit. A revoked key would then work
+		// until the projector applies the revocation again.
 		s.Queue("SET LOCAL synchronous_commit = on")
 	}
 	return a.changed

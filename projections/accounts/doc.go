@@ -1,8 +1,9 @@
 // Package accounts is the projection of the accounts, their keys and members, and of the persons
 // who sign in.
 //
-// An event that ends a right is applied although earlier events of its stream are set aside, so
-// these may be applied after it. The fold decides about each event by what was before it in the
-// stream, which the commit positions in the rows tell. So the tables do not depend on when an event
-// that was set aside is applied: then, or in the order of the log by a rebuild.
+// If an event cannot be applied, it is set aside with the later events of its stream, and they are
+// tried again later. But an event that ends a right is applied at once all the same. So the events
+// of a stream may be applied out of order. The fold therefore decides about each event by what
+// precedes it in the stream, which the commit positions in the rows tell. The result is the same as
+// that of a rebuild, which applies the events in the order of the log.
 package accounts

@@ -13,8 +13,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountKeys are the working keys of the accounts that a batch touches, and the keys that it
-// revokes.
+// accountKeys holds keys of the accounts that a batch of events changes: at least the working keys,
+// and the keys that the events name.
 type accountKeys map[keyID]*changedKey
 
 type keyID struct {
@@ -24,10 +24,10 @@ type keyID struct {
 
 type changedKey struct {
 	key
-	changed bool // it has to be written
+	changed bool // the key has to be written
 }
 
-// keysOf returns the ids of the keys that events are about.
+// keysOf returns the ids of the keys that the events of a batch name.
 func keysOf(batch []projection.Event) []string {
 	ids := []string{}
 	for _, event := range batch {
@@ -45,7 +45,8 @@ func keysOf(batch []projection.Event) []string {
 	return ids
 }
 
-// read queues the query for keys of accounts: working keys and keys with the ids, or all keys.
+// read queues the query for the keys of accounts. If all is false, it reads only the working keys
+// and the keys with one of the ids.
 func (k accountKeys) read(
 	s *sqlbatch.Batch, accounts sqlbatch.UUIDs, ids []string, all bool,
 ) {
@@ -67,12 +68,12 @@ func (k accountKeys) read(
 // knownAt reports whether a key was added before a position.
 func (r *changedKey) knownAt(position int64) bool { return r != nil && r.Added < position }
 
-// worksAt reports whether a key was added before a position and not revoked before it.
+// worksAt reports whether a key was added before a position and not revoked before that position.
 func (r *changedKey) worksAt(position int64) bool {
 	return r.knownAt(position) && (r.Ended == 0 || r.Ended >= position)
 }
 
-// add adds a key. An id that is known is an error.
+// add adds a key. It fails if an earlier event added a key with the same id.
 func (k accountKeys) add(
 	account uuid.UUID, event projection.Event, added key, at time.Time,
 ) error {
@@ -94,7 +95,8 @@ func setTerms(k *key, terms events.KeyTerms) (err error) {
 	return err
 }
 
-// change changes the terms of a key. One that does not work is an error.
+// change changes the terms of a key. It fails if the key is unknown, or was revoked before the
+// event.
 func (k accountKeys) change(
 	account uuid.UUID, event projection.Event, e events.KeyChanged,
 ) error {
@@ -108,7 +110,7 @@ func (k accountKeys) change(
 	return setTerms(&row.key, e.KeyTerms)
 }
 
-// revoke ends a key. The end of a key that is not known, or has ended, is nothing.
+// revoke ends a key. It does nothing if the key is unknown, or was revoked before the event.
 func (k accountKeys) revoke(account uuid.UUID, event projection.Event, e events.KeyRevoked) {
 	k[keyID{account, e.KeyID}].end(event, e.At)
 }
@@ -120,8 +122,8 @@ func (r *changedKey) end(event projection.Event, at time.Time) {
 	}
 }
 
-// rotate ends all keys, and adds one that may do everything. It always applies, because it ends
-// rights: the new key replaces one with its id.
+// rotate ends all keys of an account, and adds one that may do everything. It never fails, because
+// it ends rights. If a key has the id of the new key already, the new key replaces it.
 func (k accountKeys) rotate(account uuid.UUID, event projection.Event, e events.KeyRotated) {
 	for of, row := range k {
 		if of.account == account {

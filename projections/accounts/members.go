@@ -11,18 +11,17 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountMembers are the members of the accounts that a batch touches, and the members that it
-// removes.
+// accountMembers holds the members of the accounts that a batch of events changes.
 type accountMembers map[memberID]*changedMember
 
 type memberID struct{ account, user uuid.UUID }
 
 type changedMember struct {
 	member
-	dirty bool // it has to be written
+	dirty bool // the row has to be written
 }
 
-// read queues the query for the members of accounts, also the former ones if all is true.
+// read queues the query for the members of accounts. If all is true, it reads former members too.
 func (m accountMembers) read(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, all bool) {
 	s.Queue(`SELECT `+memberColumns.List("")+` FROM ?schema.account_members
 		WHERE account_id = ANY($1::uuid[]) AND (removed_at IS NULL OR $2::bool)`,
@@ -53,7 +52,8 @@ func (m accountMembers) set(account uuid.UUID, e events.MemberSet, position int6
 	return projection.CheckTime(e.At)
 }
 
-// remove ends a membership. The end of one that is not known, or has ended, is nothing.
+// remove ends the membership of a user. It does nothing if the user was not a member at the
+// position.
 func (m accountMembers) remove(account uuid.UUID, user string, at time.Time, position int64) {
 	id, err := uuid.Parse(user)
 	if row := m[memberID{account, id}]; err == nil && row != nil {
@@ -69,7 +69,8 @@ func (m accountMembers) removeAll(account uuid.UUID, at time.Time, position int6
 	}
 }
 
-// end ends a membership at a position, unless it began after it or ended before it.
+// end ends a membership at a position. It does nothing if the membership began at or after the
+// position, or ended before it. If the membership ended later, the earlier end replaces that one.
 func (r *changedMember) end(at time.Time, position int64) {
 	if r.RemovedAt.IsZero() == (r.Changed < position) {
 		r.RemovedAt, r.Changed, r.dirty = at, position, true

@@ -15,8 +15,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// people are the persons that a batch touches. Their details stay encrypted, so that the projection
-// needs no keys.
+// people holds the persons that a batch of events changes. Their details stay encrypted, so that
+// the projection needs no keys.
 type people map[uuid.UUID]*person
 
 func (p people) read(s *sqlbatch.Batch, users sqlbatch.UUIDs) {
@@ -46,7 +46,8 @@ func (p people) apply(id uuid.UUID, event projection.Event) error {
 	return projection.Unexpected(event)
 }
 
-// know records the details of a person. Of a person who was erased later only the time stays.
+// know records the details of a person. If the person was erased after the event, it records only
+// the time.
 func (p people) know(id uuid.UUID, event projection.Event, e events.UserKnown) error {
 	if e.User != id.String() || e.Sealed == nil || e.Sealed.Account != e.User {
 		return fmt.Errorf("%w: it is about another user", projection.ErrContradiction)
@@ -76,8 +77,8 @@ func (p people) erase(id uuid.UUID, event projection.Event, e events.UserErased)
 	return projection.CheckTime(row.KnownAt)
 }
 
-// write also deletes the keys of erased persons. So a key that a restored backup brought back does
-// not stay.
+// write stores the persons. It also deletes the keys of erased persons, because a restored backup
+// may have brought such keys back.
 func (p people) write(s *sqlbatch.Batch) {
 	if len(p) == 0 {
 		return

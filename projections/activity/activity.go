@@ -19,11 +19,12 @@ import (
 // Name is the name of the projection.
 const Name = "activity"
 
-// minDelay is the shortest time between two batches. Only readers of the activity wait for it.
+// minDelay is the shortest time between two batches. Only readers of the activity wait for this
+// projection.
 const minDelay = 500 * time.Millisecond
 
-// Projection returns the projection of the calls. It is raw: what a call did shows in the types of
-// its events and in their metadata.
+// Projection returns the projection of the calls. It is raw, because the types and the metadata of
+// the events are enough to tell what a call did.
 func Projection() projection.Definition {
 	return projection.Definition{
 		Name: Name, Folds: projection.FoldsOf(newFold), Raw: true,
@@ -34,18 +35,18 @@ func Projection() projection.Definition {
 	}
 }
 
-// fold updates the table of calls. It holds the state of the calls that a batch of events belongs
-// to, after the events applied so far.
+// fold updates the table of calls. It holds the calls that wrote the events of a batch, as they are
+// after the events applied so far.
 type fold struct {
 	calls map[uuid.UUID]*call
-	// decoded has the metadata so far. All events of a call have the same metadata, except for the
-	// causation.
+	// decoded has the metadata decoded so far. The events of a call share an entry, because their
+	// metadata differ only in the causation.
 	decoded map[callText]*metadata
 }
 
 type call struct {
 	readmodel.Activity
-	stored bool // the table has a row of it
+	stored bool // the table has a row of the call
 }
 
 func newFold() projection.Fold {
@@ -56,8 +57,8 @@ func newFold() projection.Fold {
 
 // metadata is the part of events.Metadata that the projection reads.
 type metadata struct {
-	id   uuid.UUID // of Batch
-	isID bool      // Batch is an id
+	id   uuid.UUID // Batch, parsed
+	isID bool      // Batch is a UUID
 
 	Batch       string    `json:"batch"`
 	Account     string    `json:"account"`
@@ -70,8 +71,8 @@ type metadata struct {
 	UndoesSince time.Time `json:"undoes_since"`
 }
 
-// metadataOf returns the metadata of an event. It returns false for an event that changed nothing
-// that the activity shows, and for one without a call whose id is a UUID.
+// metadataOf returns the metadata of an event. ok is false if the activity does not show the event,
+// or if the event does not belong to a call whose id is a UUID.
 func (f *fold) metadataOf(event projection.Event) (m *metadata, ok bool, err error) {
 	if projection.IsForeign(event.Recorded) || len(event.Metadata) == 0 ||
 		kindOf(event) == nil {
@@ -90,9 +91,9 @@ func (f *fold) metadataOf(event projection.Event) (m *metadata, ok bool, err err
 	return m, m.isID, nil
 }
 
-// callText is the text of metadata without the id of the causation, which differs between the links
-// of a call. It leaves out nothing but a UUID within a string, so what is equal says the same of
-// the call.
+// callText is the text of an event's metadata without the id of the causation, which differs
+// between the links that a call changes. It leaves out nothing else, so metadata with the same
+// callText differ only in that id.
 type callText struct{ before, after string }
 
 func withoutCausation(text []byte) callText {
@@ -150,15 +151,15 @@ func (f *fold) Apply(event projection.Event) error {
 		f.calls[m.id] = row
 	}
 	row.LastAt = event.Time
-	if event.Stream != row.LastStream { // all events of one append are about one thing
+	if event.Stream != row.LastStream { // an append has one stream, and counts once
 		row.LastStream = event.Stream
 		*kindOf(event)(&row.Activity)++
 	}
 	return projection.CheckTime(event.Time)
 }
 
-// kindOf returns the counter of an event that begins an append, or nil if the activity does not
-// show it.
+// kindOf returns the counter that an event increments if it is the first event of an append. It
+// returns nil if the activity does not show the event.
 func kindOf(event projection.Event) func(*readmodel.Activity) *int {
 	if strings.HasPrefix(event.Stream, events.StreamTags) {
 		return func(a *readmodel.Activity) *int { return &a.Tags }
@@ -177,7 +178,7 @@ func idOrNil(text string) uuid.UUID {
 	return id
 }
 
-// storable returns a text that PostgreSQL can store.
+// storable replaces what PostgreSQL cannot store in a text: NUL and invalid UTF-8.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
 }

@@ -12,8 +12,8 @@ import (
 
 type activity = readmodel.Activity
 
-// kinds has the counter of each type of event of a link. An append is counted once, by its first
-// event.
+// kinds has the counter that each type of event of a link increments. An append is counted once, by
+// its first event.
 var kinds = map[string]func(*activity) *int{
 	events.URLCreated{}.EventType():                 created,
 	events.URLCreated{ClaimsHash: true}.EventType(): created,

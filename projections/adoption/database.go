@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// The control file has the timeline of the last checkpoint, which may be one from before the
-	// promotion. The log of a primary is written on the timeline of now.
+	// askServer takes the timeline of a primary from the name of its current WAL file. The control
+	// file may still have the timeline from before a promotion, because it has that of the last
+	// checkpoint.
 	askServer = `SELECT s.system_identifier, d.oid, pg_is_in_recovery(),
 		CASE WHEN pg_is_in_recovery() THEN 0
 			ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END,
@@ -22,12 +23,14 @@ const (
 		to_regclass('linkledger_keys.adoption') IS NOT NULL,
 		to_regclass('linkledger.generations') IS NOT NULL
 		FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_database()`
-	// A service stores its first secrets before it serves: see keystore.Keys.Exist.
+	// A service stores its first secrets before it serves. So a database without secrets has not
+	// served: see keystore.Keys.Exist.
 	askKeys  = "SELECT EXISTS (SELECT FROM linkledger_keys.secrets)"
 	askBuilt = "SELECT EXISTS (SELECT FROM linkledger.generations WHERE commit_pos > 0)"
 	//nolint:gosec // a query and no credential
 	askToken = "SELECT token, former, timeline FROM linkledger_keys.adoption"
-	// writeToken keeps a token that another node is just giving to this database.
+	// writeToken stores a token. If another node has already given the database a token for the
+	// same adoption, writeToken keeps that one.
 	writeToken = `INSERT INTO linkledger_keys.adoption AS had (token, former, timeline)
 		VALUES ($1, $2, $3::bigint) ON CONFLICT (single) DO UPDATE SET
 			token = CASE WHEN had.former = $2 AND had.timeline = $3::bigint AND had.token <> $2
@@ -52,7 +55,7 @@ func row(ctx context.Context, conn *pgconn.PgConn, query string, args ...string)
 	return result.Rows[0], nil
 }
 
-// look reads what a database is.
+// look reads the facts about a database by which Decide decides.
 func look(ctx context.Context, conn *pgconn.PgConn) (found Found, err error) {
 	server, err := row(ctx, conn, askServer)
 	if err != nil {
@@ -110,9 +113,9 @@ func number(text []byte) (uint32, error) {
 	return uint32(n), nil
 }
 
-// give writes a token into a database, unless another node has given it one for the same adoption.
-// It returns the one that the database has then. It is durable, also where PostgreSQL is configured
-// not to wait for its disk.
+// give writes a token into a database, unless another node has already given the database a token
+// for the same adoption. It returns the token that the database then has. The write is durable,
+// even if PostgreSQL is configured not to wait for its disk.
 func give(
 	ctx context.Context, conn *pgconn.PgConn, token, former string, timeline uint32,
 ) (string, error) {

@@ -1,6 +1,6 @@
 package adoption
 
-// What a node does with a database, decided on values alone.
+// This file decides what a node does with a database. It works on values alone, and reads nothing.
 
 import (
 	"errors"
@@ -10,15 +10,15 @@ import (
 	"linkledger/events"
 )
 
-// ErrOtherDatabase means that the log says that another database serves. Its message says which
-// one, and how to use this one in its place.
+// ErrOtherDatabase means that, according to the log, another database serves. The message names
+// that database, and says how to use this one in its place.
 var ErrOtherDatabase = errors.New("this database does not serve")
 
 // Serving is the newest adoption of the log.
 type Serving struct {
 	events.DatabaseAdopted
 
-	Number int64 // of the adoption, from 1 on; 0: the log has none
+	Number int64 // of the adoption, from 1 on; 0: the log has no adoption
 }
 
 // Found is a database as a node finds it.
@@ -28,12 +28,12 @@ type Found struct {
 	Timeline uint32
 	Address  string // at which the node reaches it
 	Standby  bool   // it follows a primary
-	Keys     bool   // it has the schema of keys, and that has content
-	Prepared bool   // it can keep a token
+	Keys     bool   // its schema of keys exists and is not empty
+	Prepared bool   // it has the table for a token
 	Built    bool   // its read models contain events
 
-	// Token is empty if the database has none. Former is the token that the log had when this one
-	// was made, and Made the timeline of then.
+	// Token is the token of the database, or empty if it has none. Former is the token that the log
+	// had when Token was made. Made is the timeline that the database had at that time.
 	Token, Former string
 	Made          uint32
 }
@@ -44,16 +44,16 @@ type Verdict int
 // The verdicts.
 const (
 	Refuse Verdict = iota
-	Serve          // it was adopted last
-	Adopt          // it may take the place of the one that was adopted last
+	Serve          // the database was adopted last
+	Adopt          // the database may replace the one that was adopted last
 )
 
-// Decide returns what a node does with a database. replace is the number of the adoption that an
-// operator lets any database replace, or 0.
+// Decide returns what a node does with a database. replace is the number of the adoption whose
+// database an operator lets any other one replace, or 0.
 //
-// A database of another cluster or number without events in its read models is new, or was made of
-// a dump of the keys. It contains nothing that could be old except the keys, which were just
-// loaded, so it is adopted.
+// A database of another cluster, or with another OID, is adopted if its read models contain no
+// events. Such a database is new, or was made from a dump of the keys. Nothing in it can be
+// outdated except the keys, and these were just loaded.
 func Decide(serving Serving, found Found, replace int64) Verdict {
 	same := found.System == serving.System && found.Database == serving.Database
 	switch {
@@ -71,13 +71,15 @@ func Decide(serving Serving, found Found, replace int64) Verdict {
 	return Refuse
 }
 
-// follows reports whether the token of the log is the last one that the log had from this database
-// or its primary. A later token, which is not in the log, was given up.
+// follows reports whether the last adoption in the log is that of this database or its primary. The
+// token of the log is then Token or Former. If it is Former, the adoption with Token was given up
+// before it was in the log.
 func (f Found) follows(token string) bool { return f.Token == token || f.Former == token }
 
-// pending reports whether the token was made for this very database after the token of the log, and
-// the process ended before the log had it. A standby that was promoted since then makes its own:
-// two of them MUST NOT have the same.
+// pending reports whether an adoption of this very database was begun and not finished. The
+// database then has a token that was made after the token of the log, but the process ended before
+// the log had it. A token from another timeline does not count. A standby that was promoted since
+// then needs a token of its own, because two promoted standbys MUST NOT have the same token.
 func (f Found) pending(token string) bool {
 	return f.Token != "" && f.Token != token && f.Former == token && f.Made == f.Timeline
 }
@@ -89,9 +91,9 @@ func refusal(serving Serving, found Found) error {
 	case found.System == serving.System && found.Database != serving.Database:
 		how = "is another database of the same cluster"
 	case found.System == serving.System && found.Timeline < serving.Timeline:
-		how = "is a former primary: a standby of it was promoted"
+		how = "is a former primary, and a standby of it was promoted"
 	case found.System == serving.System:
-		how = "is a copy, or a standby, of a state before that"
+		how = "is a copy or a standby from before the last adoption"
 	}
 	at := ""
 	if serving.Address != "" {

@@ -1,4 +1,5 @@
-// Package adoption lets one database of PostgreSQL serve, and no other one. The log is the arbiter:
-// an event there says which database was adopted last. A former primary that comes back, a copy and
-// another database are refused, and a promoted standby of the adopted database is adopted.
+// Package adoption lets only one PostgreSQL database serve at a time. An event in the log says
+// which database was adopted last. If a standby of that database is promoted, it is adopted in
+// turn. A former primary that comes back, a copy, and any other database whose read models contain
+// events are refused.
 package adoption

@@ -1,7 +1,7 @@
 package adoption
 
-// The guard of a process: it accepts connections to the database that serves, and ends them when
-// another one is adopted.
+// This file has the guard of a process. The guard accepts connections to the database that serves,
+// and ends them when another database is adopted.
 
 import (
 	"context"
@@ -27,9 +27,10 @@ const (
 	// logTimeout bounds one look at the log, and appendTimeout an adoption.
 	logTimeout    = time.Second
 	appendTimeout = 5 * time.Second
-	// freshness is how old a look at the log may be for a connection to be decided by it.
+	// freshness is how old a look at the log may be if the guard is to decide about a connection by
+	// that look.
 	freshness = 2 * time.Second
-	// attempts is how often an adoption begins anew after another node was faster.
+	// attempts bounds how often an adoption is tried while other nodes are faster.
 	attempts = 5
 )
 
@@ -39,16 +40,17 @@ const Stream = events.StreamDatabase + "serving"
 // Config configures a Guard.
 type Config struct {
 	Store *eventstore.Store
-	// Replace is the number of the adoption that an operator lets any database replace; 0: none.
+	// Replace is the number of an adoption. An operator lets any database replace the database of
+	// that adoption; 0: none.
 	Replace int64
 	Logger  *slog.Logger // nil discards
 }
 
 // Guard decides which connections a process accepts. It is safe for concurrent use.
 //
-// While the log does not answer, it decides by what the log has said last. If that is nothing, it
-// accepts any database until the log answers: redirects go on, and nothing can be changed without
-// the log.
+// While the log does not answer, the guard decides by its last answer. If the log has never
+// answered, the guard accepts any database, so that redirects go on. This is safe because nothing
+// can be changed without the log.
 type Guard struct {
 	cfg     Config
 	sockets *sockets
@@ -64,7 +66,7 @@ type Guard struct {
 	replaces bool // the next adoption may replace any database
 }
 
-// New returns a guard that adopts no database before Start.
+// New returns a guard. It adopts no database before Start is called.
 func New(cfg Config) *Guard {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -76,13 +78,13 @@ func New(cfg Config) *Guard {
 // command that ends soon. If the log does not answer, it accepts any database.
 func Now(ctx context.Context, store *eventstore.Store) *Guard {
 	g := New(Config{Store: store})
-	_ = g.lookAtLog(ctx) // an outage, see Guard
+	_ = g.lookAtLog(ctx) // it fails in an outage, see Guard
 	g.once = true
 	return g
 }
 
-// Watch makes a configuration accept only connections that the guard accepts. If it names several
-// hosts, refused ones are passed over.
+// Watch makes a configuration accept only connections that the guard accepts. If the configuration
+// names several hosts, pgx tries the next host after a refusal.
 func (g *Guard) Watch(cfg *pgx.ConnConfig) {
 	dial, validate := cfg.DialFunc, cfg.ValidateConnect
 	cfg.DialFunc = g.sockets.through(dial)
@@ -102,7 +104,7 @@ func (g *Guard) Watch(cfg *pgx.ConnConfig) {
 	}
 }
 
-// accept returns why a connection is refused, or nil.
+// accept returns nil if the guard accepts a connection, or else the reason for the refusal.
 func (g *Guard) accept(ctx context.Context, conn *pgconn.PgConn) error {
 	found, err := look(ctx, conn)
 	if err != nil {
@@ -117,14 +119,16 @@ func (g *Guard) accept(ctx context.Context, conn *pgconn.PgConn) error {
 	fresh, started, ask := time.Since(g.looked) < freshness, g.started, !g.once
 	g.mu.Unlock()
 	if !fresh && ask {
-		_ = g.lookAtLog(ctx) // an outage, see Guard
+		_ = g.lookAtLog(ctx) // it fails in an outage, see Guard
 	}
-	if !started && !found.Keys { // without keys nothing is served: the start makes them or ends
+	// Without keys nothing is served. The process then creates the keys as it starts, or ends.
+	if !started && !found.Keys {
 		g.sockets.label(conn.Conn(), found)
 		return nil
 	}
 	verdict, serving, known := g.decide(found)
-	if known && verdict != Serve && fresh && ask { // never refuse or adopt by an old look
+	// An old look is enough to accept a connection, but not to refuse one or to adopt a database.
+	if known && verdict != Serve && fresh && ask {
 		if g.lookAtLog(ctx) == nil {
 			verdict, serving, known = g.decide(found)
 		}
@@ -139,8 +143,8 @@ func (g *Guard) accept(ctx context.Context, conn *pgconn.PgConn) error {
 	return g.adopt(ctx, conn)
 }
 
-// decide returns what to do with a database, by the adoption that the log has had last. It is not
-// known if the log has never answered.
+// decide returns what to do with a database, according to the last adoption in the log. known is
+// false if the log has never answered.
 func (g *Guard) decide(found Found) (verdict Verdict, serving Serving, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -155,11 +159,12 @@ func (g *Guard) decide(found Found) (verdict Verdict, serving Serving, known boo
 	return verdict, g.serving, g.known
 }
 
-// adopt makes the database of a connection the one that serves, unless another one has become it
+// adopt makes the database of a connection the one that serves, unless another database was adopted
 // meanwhile.
 //
-// The token is written first. If the event were first, two standbys that were promoted to the same
-// timeline could not be told apart until the token is in one of them.
+// It writes the token into the database before it appends the event to the log. In the other order,
+// two standbys that were promoted to the same timeline could not be told apart until one of them
+// has the token.
 func (g *Guard) adopt(ctx context.Context, conn *pgconn.PgConn) error {
 	g.deciding.Lock()
 	defer g.deciding.Unlock()
@@ -182,7 +187,7 @@ func (g *Guard) adopt(ctx context.Context, conn *pgconn.PgConn) error {
 			return refusal(serving, found)
 		case !found.Prepared:
 			return errors.New("the database has no table linkledger_keys.adoption: restart the " +
-				"service, which makes it")
+				"service, which creates the table")
 		}
 		token, err := give(ctx, conn, uuid.NewString(), serving.Token, found.Timeline)
 		if err != nil {
@@ -196,15 +201,16 @@ func (g *Guard) adopt(ctx context.Context, conn *pgconn.PgConn) error {
 	return fmt.Errorf("%w: other databases were adopted at the same time", ErrOtherDatabase)
 }
 
-// notNow returns the error of an adoption for which the log is missing. It does not wrap a timeout,
-// whose text pgx leaves out.
+// notNow returns the error of an adoption that failed because of the log. It takes only the text of
+// err, because pgx would leave out the text of a wrapped timeout.
 func notNow(err error) error {
 	return fmt.Errorf(
 		"the database is a new one and waits to be adopted: %w", errors.New(err.Error()),
 	)
 }
 
-// record appends the event of an adoption after the one that the log has had last.
+// record appends the event of an adoption to the log. It fails with eventstore.ErrWrongRevision if
+// last is no longer the last adoption.
 func (g *Guard) record(ctx context.Context, last Serving, found Found, token string) error {
 	command, err := uuid.Parse(token)
 	if err != nil {
@@ -221,7 +227,7 @@ func (g *Guard) record(ctx context.Context, last Serving, found Found, token str
 		return err
 	}
 	level := slog.LevelInfo
-	if last.Number == 0 { // the first one takes the place of no other
+	if last.Number == 0 { // the first adoption replaces no database
 		level = slog.LevelDebug
 	}
 	g.cfg.Logger.Log(ctx, level, "a database is adopted: it serves from now on, and no other one",
@@ -245,7 +251,7 @@ func (g *Guard) lookAtLog(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.looked = time.Now()
-	if err == nil && serving.Number >= g.serving.Number { // else a slower look ends later
+	if err == nil && serving.Number >= g.serving.Number { // a slow look may end after a newer one
 		g.serving, g.known = serving, true
 	}
 	return err
@@ -263,17 +269,17 @@ func read(last eventstore.Recorded) (Serving, error) {
 	return Serving{DatabaseAdopted: adopted, Number: int64(last.Revision) + 1}, nil
 }
 
-// Start lets the guard adopt databases. The caller then MUST replace the existing connections. With
-// replace, the next database that the guard meets may replace any other one, because the caller has
-// just made its keys.
+// Start lets the guard adopt databases. Afterwards the caller MUST replace the existing
+// connections. If replace is true, the next database may replace any adopted one, because the
+// caller has just created the keys of that next database.
 func (g *Guard) Start(replace bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started, g.replaces = true, replace
 }
 
-// Run follows the log until ctx ends. When another database is adopted, it calls changed, which
-// MUST close idle connections, and ends the connections that are still open.
+// Run follows the log until ctx ends. When another database is adopted, Run calls changed, which
+// MUST close idle connections. Then it ends the connections to other databases that are still open.
 func (g *Guard) Run(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		if g.lookAtLog(ctx) == nil {

@@ -33,7 +33,7 @@ func (s *socket) Close() error {
 
 func newSockets() *sockets { return &sockets{accepted: make(map[*socket]Found)} }
 
-// through returns a dial function whose connections can be labelled.
+// through returns a dial function. Only connections from this function can be labeled.
 func (s *sockets) through(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)

@@ -11,7 +11,7 @@ import (
 	"linkledger/robots"
 )
 
-// Day is a number of days since 1970, UTC. It is small because many are in memory.
+// Day is a number of days since 1970, UTC. It has only 32 bits because many are in memory.
 type Day = int32
 
 func dayOf(at time.Time) Day {
@@ -23,9 +23,9 @@ func dayOf(at time.Time) Day {
 	return Day(day) //nolint:gosec // CheckTime bounds it
 }
 
-// EachCounted calls count for each click of a batch that counts, with its link and day. Clicks of
-// robots do not count. The judgement decides whether a click is a robot's; if it is nil, the
-// recorded verdict does.
+// EachCounted calls count for each click of a batch that is not a robot's, with the link and day of
+// the click. The judgement decides which clicks are a robot's. If it is nil, the recorded verdicts
+// decide.
 func EachCounted(
 	batch events.ClicksRecorded, judgement *robots.Judgement,
 	count func(link uuid.UUID, click events.Click, on Day),

@@ -8,12 +8,12 @@ import (
 )
 
 // Fold collects the clicks, resets and undone resets of a batch in the order of the log, because a
-// reset takes away only what came before it.
+// reset takes away only the clicks before it.
 type Fold struct {
 	segments []*segment
 
 	Judgement *robots.Judgement // of the clicks; nil: they keep their verdicts
-	// Begin returns the counter of a run of clicks. Reset and Restore queue the statements for
+	// Begin returns a counter for consecutive clicks. Reset and Restore queue the statements for
 	// resets and for undone resets.
 	Begin          func() Clicks
 	Reset, Restore func(*sqlbatch.Batch, Resets)
@@ -21,7 +21,7 @@ type Fold struct {
 
 // Clicks sums up clicks.
 type Clicks interface {
-	// Add counts the clicks of an event as a judgement says.
+	// Add counts the clicks of an event that are not a robot's, see EachCounted.
 	Add(batch events.ClicksRecorded, judgement *robots.Judgement) error
 	// Size returns about how many rows Write writes.
 	Size() int
@@ -29,8 +29,8 @@ type Clicks interface {
 	Write(s *sqlbatch.Batch)
 }
 
-// segment is a run of the batch that is written at once: first its resets, then its undone resets,
-// then its clicks.
+// segment is a part of the batch. Fold.Write writes the resets of a segment first, then its undone
+// resets, and then its clicks.
 type segment struct {
 	resets   Resets
 	restored Resets

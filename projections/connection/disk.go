@@ -1,6 +1,6 @@
 package connection
 
-// Whether the disk of PostgreSQL takes writes, by what PostgreSQL answers to this process.
+// This file learns from the errors of PostgreSQL whether its disk takes writes.
 
 import (
 	"context"
@@ -15,13 +15,14 @@ import (
 	"linkledger/condition"
 )
 
-// diskDoubt is how long a disk counts as failing after PostgreSQL has said so. Projectors
-// whose writes fail try again after 1.5 s at the latest.
+// diskDoubt is how long a disk counts as failing after an error of PostgreSQL. Projectors whose
+// writes fail try again after 1.5 s at the latest, so a disk that still fails causes another error
+// in that time.
 const diskDoubt = 3 * time.Second
 
-// fileAccess are the source files of PostgreSQL that read and write its files. PostgreSQL reports a
-// read-only file system with the code of a missing right, and an exhausted quota with the code of
-// an internal error.
+// fileAccess are the source files of PostgreSQL that read and write its files. An error names its
+// source file. That is necessary because PostgreSQL reports a read-only file system with the code
+// of a missing right, and an exhausted quota with the code of an internal error.
 var fileAccess = []string{"md.c", "fd.c", "xlog.c", "buffile.c", "slru.c"}
 
 // Disk knows whether the disk of PostgreSQL takes writes. It is safe for concurrent use.
@@ -40,7 +41,8 @@ func NewDisk(logger *slog.Logger) *Disk {
 			"redirected meanwhile", "the disk of the database takes writes again")}
 }
 
-// Guard makes the disk hear of the errors of a configuration's connections.
+// Guard makes the disk learn of the errors that PostgreSQL sends to the connections of a
+// configuration.
 func (d *Disk) Guard(cfg *pgx.ConnConfig) {
 	next := cfg.OnPgError
 	cfg.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
@@ -51,7 +53,7 @@ func (d *Disk) Guard(cfg *pgx.ConnConfig) {
 	}
 }
 
-// Trouble returns what PostgreSQL has last said of its disk, or nil if the disk takes writes.
+// Trouble returns the last error of PostgreSQL about its disk, or nil if the disk takes writes.
 func (d *Disk) Trouble() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

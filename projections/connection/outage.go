@@ -1,6 +1,7 @@
 package connection
 
-// Which errors of PostgreSQL, or of a pooler before it, pass without a change by an operator.
+// This file knows which errors of PostgreSQL, or of a pooler in front of it, pass without a change
+// by an operator.
 
 import (
 	"crypto/tls"
@@ -16,8 +17,9 @@ import (
 // ErrReadOnly means that the database accepts no changes now, as a standby does.
 var ErrReadOnly = errors.New("the database is read-only")
 
-// refusals are in what a pooler answers to a connection that it will never accept. PgBouncer has
-// one code, 08P01, for these and for outages. It passes on PostgreSQL's text, but not its code.
+// refusals are parts of the messages with which a pooler refuses a connection that it will never
+// accept. The code of the error does not help, because PgBouncer has one code, 08P01, for refusals
+// and for outages. It passes on PostgreSQL's text, but not its code.
 var refusals = []string{
 	"unsupported startup parameter", "no such database", "no such user", "authentication failed",
 	"does not allow connections", "unsupported protocol", "TLS connection required", "SSL required",
@@ -25,10 +27,10 @@ var refusals = []string{
 	"does not exist", "no pg_hba.conf entry", "not permitted to log in", "permission denied",
 }
 
-// Unavailable reports whether an error of OpenPools or of a change of the schemas means that the
-// database cannot be reached, accepts no connections or no changes yet, or that others hold what is
-// needed, so that a later try may succeed. Wrong credentials, a missing database, a refusal by a
-// pooler and an invalid certificate do not count.
+// Unavailable reports whether an error of OpenPools or of a change of the schemas may be gone at a
+// later try. Such an error means that the database cannot be reached, that it does not accept
+// connections or changes yet, or that others hold what is needed. Wrong credentials, a missing
+// database, a refusal by a pooler and an invalid certificate do not count.
 func Unavailable(err error) bool {
 	if errors.Is(err, ErrReadOnly) {
 		return true
@@ -59,8 +61,8 @@ func isRefusal(refused *pgconn.PgError) bool {
 	return false
 }
 
-// OfServer reports whether an error that PostgreSQL or a pooler has returned is one of the server,
-// of the connection or of what others do at the same time, and not of the statement or its data.
+// OfServer reports whether an error of PostgreSQL or of a pooler is caused by the server, the
+// connection or other clients, and not by the statement or its data.
 func OfServer(err *pgconn.PgError) bool {
 	switch err.Code {
 	case "42P03", "42P05": // a cursor or prepared statement of another client of a pooler

@@ -17,8 +17,8 @@ import (
 const (
 	// closeTimeout bounds the closing of a connection outside the pools.
 	closeTimeout = 2 * time.Second
-	// pingTimeout bounds the ping of a connection that has been idle for a second. One that was
-	// lost without being closed does not answer, and is replaced.
+	// pingTimeout bounds the ping of a connection that has been idle for a second. A connection
+	// that was lost without being closed does not answer, and is replaced.
 	pingTimeout = 2 * time.Second
 	// readerIdle is how long an idle connection of a reader is kept, and idleCheck is the interval
 	// of the check. Other clients need the connection if PostgreSQL allows few.
@@ -32,12 +32,12 @@ const (
 // Guard changes how connections are made, such as which ones are accepted.
 type Guard = func(*pgx.ConnConfig)
 
-// OpenPools connects to a database with at most maxConns pooled connections, and returns when it
-// answers. A third of the connections, but at least one, is for writers, the projectors. At least
-// one is for readers, all other callers.
+// OpenPools connects to a database with at most maxConns pooled connections, and returns when the
+// database answers. A third of the connections, but at least one, is for writers, which are the
+// projectors. The others, but at least one, are for readers, which are all other callers.
 //
-// Settings are set when a connection is made, and not by its startup message, because PgBouncer
-// refuses most settings there. OpenPools fails with ErrShared if a pooler shares the connections.
+// A statement sets the settings of a new connection, because PgBouncer refuses most settings in the
+// startup message. OpenPools fails with ErrShared if a pooler shares the connections.
 //
 // Each guard changes how the connections of the pools are made.
 func OpenPools(
@@ -84,7 +84,7 @@ func OpenPools(
 	cfg = forWriters
 	cfg.BeforeConnect = nil
 	cfg.MaxConns = int32(ofWriters)
-	if ofWriters > 1 { // the other callers of a service MUST NOT take all that PostgreSQL allows
+	if ofWriters > 1 { // the readers MUST NOT take all connections that PostgreSQL allows
 		cfg.MinConns = 1
 	}
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
@@ -98,9 +98,9 @@ func OpenPools(
 	return readers, writers, nil
 }
 
-var errDSN = errors.New("it is not valid, and not shown, for it may hold a password: write it as " +
-	"postgres://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, in the password as %XX what is " +
-	"neither a letter nor a digit")
+var errDSN = errors.New("it is not valid, and not shown, because it may contain a password: " +
+	"write it as postgres://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full; in the password, " +
+	"write each character that is neither a letter nor a digit as %XX")
 
 // redactDSNError removes the quoted connection string from an error, because it may contain the
 // password.
@@ -120,9 +120,9 @@ func ReadTimesAsUTC(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// Close closes a connection, also after ctx has ended. If a call on the connection was ended,
-// it waits for the request to PostgreSQL to stop the call: PgBouncer 1.18 ends when such a request
-// is cut off, as by the end of this process.
+// Close closes a connection, even if ctx has ended. If a call on the connection was ended early,
+// Close waits until the request to PostgreSQL to stop that call is done. PgBouncer 1.18 exits if
+// such a request is cut off, for example by the end of this process.
 func Close(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()

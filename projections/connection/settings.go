@@ -41,15 +41,16 @@ var sessionSettings = map[string]string{
 // writerSettings apply to the projectors' connections.
 //
 // Their transactions do not wait for the disk. A crash of the database, or its failover to a
-// standby that lags, undoes the last transactions in the order of their commits. Each one contains
-// its checkpoint, so the projectors apply the lost events from the log again. Readers see an older
-// model only until then.
+// standby that lags, undoes the transactions that were committed last, without a gap. Each one
+// contains its checkpoint, so the projectors apply the lost events from the log again. Readers see
+// an older model only until then.
 //
 // Statements are prepared and planned once, often while the tables are still empty, so the plan
 // MUST suit large tables.
 //
 // A suspended owner may hold the lock on its checkpoint within a batch. The next owner MUST NOT
-// wait longer for that lock than for the lease.
+// wait longer for that lock than for the lease, so the idle timeout is shorter than the default
+// lease.
 var writerSettings = map[string]string{
 	"synchronous_commit":                  "off",
 	"plan_cache_mode":                     "force_generic_plan",
@@ -57,7 +58,7 @@ var writerSettings = map[string]string{
 	"idle_in_transaction_session_timeout": "5s",
 }
 
-// startupOnly are the parameters of a connection string that are no settings: only the startup
+// startupOnly are the parameters of a connection string that are not settings. Only the startup
 // message can have them.
 var startupOnly = []string{"options", "replication"}
 
@@ -102,8 +103,8 @@ func Set(cfg *pgx.ConnConfig, settings map[string]string) {
 	}
 }
 
-// explainPool names the likely cause if a connection that was accepted got no answer until ctx has
-// ended: a pooler accepts more clients than it has connections for.
+// explainPool names the likely cause if a connection was accepted but got no answer until ctx has
+// ended. A pooler accepts more clients than it has connections for.
 func explainPool(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err

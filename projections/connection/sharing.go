@@ -1,6 +1,7 @@
 package connection
 
-// Whether a pooler between this program and PostgreSQL shares connections between transactions.
+// This file finds out whether a pooler between this program and PostgreSQL shares connections
+// between transactions.
 
 import (
 	"context"
@@ -13,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrShared means that a pooler gives the transactions of one connection to several connections of
+// ErrShared means that a pooler passes the transactions of one connection to several connections of
 // PostgreSQL. Locks, notifications, settings and prepared statements would be lost or mixed up.
 var ErrShared = errors.New("a pooler shares the connections to PostgreSQL between transactions, " +
 	"but locks, notifications and prepared statements need connections of their own: set " +
@@ -24,7 +25,7 @@ var ErrShared = errors.New("a pooler shares the connections to PostgreSQL betwee
 // pool, a single look may miss it.
 const sharingRounds = 25
 
-// session is a connection with what tells its server process from all others.
+// session is a connection, with the identity of the server process that has answered it last.
 type session struct {
 	*pgconn.PgConn
 
@@ -52,8 +53,9 @@ func (s *session) ask(ctx context.Context) error {
 	return errors.New("PostgreSQL does not list the process of its own connection")
 }
 
-// pooled reports whether the process that answers is not the one that accepted the connection.
-// PostgreSQL names its process when it accepts a connection. A pooler names a random one.
+// pooled reports whether there is a pooler: the process that answers is not the one that accepted
+// the connection. PostgreSQL gives the id of its process when it accepts a connection. A pooler
+// gives a random id.
 func (s *session) pooled() bool {
 	pid, _, _ := strings.Cut(s.process, " ")
 	return pid != strconv.FormatUint(uint64(s.PID()), 10)
@@ -62,10 +64,11 @@ func (s *session) pooled() bool {
 // checkSessions returns ErrShared if a pooler shares connections between transactions. It sets
 // nothing, because a setting would stay with a connection that others use next.
 //
-// PostgreSQL has one process for each connection. So sharing is certain if the transaction of one
-// connection is answered by the process of another connection that is still open, or if a
-// connection changes its process. The transaction of the second connection takes the process that
-// the first one has used last, or another one that the first one could have got.
+// PostgreSQL has one process for each connection. So sharing is certain in two cases: two open
+// connections of this program are answered by the same process, or one connection changes its
+// process. To provoke one of these cases, the second connection opens a transaction. If a pooler
+// shares connections, the transaction takes the process that the first connection has used last, or
+// another one that the first connection could have got.
 func checkSessions(ctx context.Context, cfg *pgx.ConnConfig) (err error) {
 	conn, err := pgconn.ConnectConfig(ctx, &cfg.Config)
 	if err != nil {

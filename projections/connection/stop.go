@@ -1,6 +1,6 @@
 package connection
 
-// How a query is stopped whose context ends.
+// This file stops a query when its context ends.
 
 import (
 	"context"
@@ -15,15 +15,15 @@ const (
 	// stopRequestTimeout bounds the request to stop a query.
 	stopRequestTimeout = 5 * time.Second
 	// deliveryPause is how long PostgreSQL may take to pass an accepted request to the process of
-	// the query. Until then the connection MUST NOT begin another one.
+	// the query. Until then the connection MUST NOT begin another query.
 	deliveryPause = 100 * time.Millisecond
 )
 
 // stopper is a ctxwatch.Handler. It asks PostgreSQL to stop the query whose context has ended, and
 // closes the connection if there is no answer within stopTimeout.
 //
-// The handler of pgx cuts the request off when the query ends by itself meanwhile, and PgBouncer
-// 1.18 then ends, with the connections of all clients
+// If the query ends by itself before the request is done, the handler of pgx cuts the request off.
+// PgBouncer 1.18 then exits, and closes the connections of all clients
 // (https://github.com/pgbouncer/pgbouncer/issues/801).
 type stopper struct {
 	conn  *pgconn.PgConn
@@ -32,7 +32,7 @@ type stopper struct {
 
 // HandleCancel implements ctxwatch.Handler.
 func (s *stopper) HandleCancel(context.Context) {
-	_ = s.conn.Conn().SetDeadline(time.Now().Add(stopTimeout)) // an error means that it is closed
+	_ = s.conn.Conn().SetDeadline(time.Now().Add(stopTimeout)) // fails on a closed connection
 	asked := make(chan struct{})
 	s.asked = asked
 	go func() { //nolint:gosec // G118: the context of the query has ended
@@ -50,7 +50,7 @@ func (s *stopper) HandleCancel(context.Context) {
 func (s *stopper) HandleUnwatchAfterCancel() {
 	select {
 	case <-s.asked:
-		_ = s.conn.Conn().SetDeadline(time.Time{}) // an error means that it is closed
+		_ = s.conn.Conn().SetDeadline(time.Time{}) // fails on a closed connection
 	case <-time.After(stopTimeout):
 		_ = s.conn.Conn().SetDeadline(time.Unix(1, 0)) // as above
 	}

@@ -1,7 +1,8 @@
 package connection
 
-// Whether the database answers. Where packets to it are dropped, a connection that was open hangs
-// until the time of each call is over, and a new one hangs too.
+// This file finds out whether the database answers. If the network drops the packets to the
+// database, each call on an open connection waits until its time is over, and so does a new
+// connection.
 
 import (
 	"context"
@@ -19,22 +20,23 @@ import (
 )
 
 const (
-	// patience is how long calls wait for a database that does not answer, before all calls that
-	// need it are refused at once.
+	// patience is how long calls wait for a database that does not answer. After that, all calls
+	// that need the database are refused at once.
 	patience = 3 * time.Second
-	// hostTimeout bounds a connection to one of several hosts, unless the connection string does:
-	// the next one may be the primary of now.
+	// hostTimeout bounds the attempt to connect to one of several hosts, unless the connection
+	// string sets a bound. The next host may be the present primary.
 	hostTimeout = 5 * time.Second
 )
 
-// Watch knows whether the database of a process answers. Once it does not, the connections are
-// closed and new ones are refused, until it answers again. The errors then are a waiting.LostError.
+// Watch knows whether the database of a process answers. If it does not answer for some time, its
+// connections are closed and new ones are refused until it answers again. Calls then fail with a
+// waiting.LostError.
 type Watch struct {
 	answers *waiting.Dependency
 
 	mu    sync.Mutex
 	tries []*pgconn.Config   // one for each host
-	ends  map[*socket]func() // of connections that are open or being made
+	ends  map[*socket]func() // end connections that are open or being made
 }
 
 // NewWatch returns a watch of no connections.
@@ -49,7 +51,7 @@ func NewWatch(logger *slog.Logger) *Watch {
 // Run watches until ctx ends.
 func (w *Watch) Run(ctx context.Context) { w.answers.Run(ctx) }
 
-// Guard makes the watch watch the connections of a configuration. It MUST be the first guard.
+// Guard makes w watch the connections of a configuration. It MUST be the first guard.
 func (w *Watch) Guard(cfg *pgx.ConnConfig) {
 	w.mu.Lock()
 	w.tries = hosts(&cfg.Config)
@@ -122,7 +124,8 @@ func (w *Watch) end() {
 	}
 }
 
-// explain returns why a call has failed: its connection was ended, or err.
+// explain returns the LostError if the database does not answer, because the connection of the call
+// was then ended. Otherwise it returns err.
 func (w *Watch) explain(err error) error {
 	if lost := w.answers.Lost(); err != nil && lost != nil {
 		return lost
@@ -130,8 +133,8 @@ func (w *Watch) explain(err error) error {
 	return err
 }
 
-// try asks all hosts at the same time, and returns an error if none of them serves and one of them
-// does not answer. A refusal is an answer: callers get it at once.
+// try asks all hosts at the same time. It returns an error if no host serves and at least one does
+// not answer. A refusal counts as an answer, because callers get it at once.
 func (w *Watch) try(ctx context.Context) error {
 	w.mu.Lock()
 	tries := w.tries

@@ -36,18 +36,18 @@ func Measured(ctx context.Context, allowed time.Duration) context.Context {
 	return context.WithValue(ctx, workKey{}, &requestWork{allowed: allowed})
 }
 
-// Spent counts time of a request in which it has waited for other requests of its caller as time of
-// its queries.
+// Spent adds took to the time of the queries of a request. took is how long the request has waited
+// for other requests of its caller.
 func Spent(ctx context.Context, took time.Duration) {
 	if w, ok := ctx.Value(workKey{}).(*requestWork); ok {
 		w.took.Add(int64(took))
 	}
 }
 
-// Overran reports whether the queries of a request, whose context is from Measured, ask for more
-// than the database can do in time: it was working on one of them when the time was over, and
-// they took at least half of the time. It is false if the time was spent waiting for a connection,
-// or for a database that does not answer.
+// Overran reports whether the queries of a request ask for more than the database can do in time.
+// ctx is from Measured. Overran returns true if the database was working on a query when the time
+// was over, and the queries took at least half of the time. It returns false if the time was spent
+// waiting for a connection, or for a database that does not answer.
 func Overran(ctx context.Context) bool {
 	w, ok := ctx.Value(workKey{}).(*requestWork)
 	return ok && w.stopped.Load() && time.Duration(w.took.Load()) >= w.allowed/2
@@ -56,7 +56,8 @@ func Overran(ctx context.Context) bool {
 // workTracer measures the queries of contexts from Measured.
 type workTracer struct{}
 
-// TraceQueryStart implements pgx.QueryTracer. The query has its connection.
+// TraceQueryStart implements pgx.QueryTracer. The query has got its connection already, so the wait
+// for one does not count.
 func (workTracer) TraceQueryStart(
 	ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData,
 ) context.Context {
@@ -84,8 +85,9 @@ func (workTracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, end pgx.TraceQ
 	}
 }
 
-// confirmStops makes a connection ask PostgreSQL to stop the query whose context ends, and wait for
-// its answer. Without an answer within stopTimeout, the connection is closed.
+// confirmStops makes a connection ask PostgreSQL to stop a query when its context ends, and wait
+// for the answer. If there is no answer within stopTimeout, the connection is closed. It also makes
+// the connection measure its queries for Overran.
 func confirmStops(_ context.Context, cfg *pgx.ConnConfig) error {
 	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &stopper{conn: conn}

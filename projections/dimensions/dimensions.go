@@ -18,18 +18,18 @@ import (
 const Name = "dimensions"
 
 // minDelay is the shortest time between two batches of a live projection. It is short because
-// callers that ask for recent clicks wait for it.
+// callers that ask for recent clicks wait for the next batch.
 const minDelay = 100 * time.Millisecond
 
-// maxDelay is how long clicks wait to be counted by dimension under heavy load. Most of them then
-// add to the same rows.
+// maxDelay is how long clicks may wait to be counted by dimension under heavy load. The longer they
+// wait, the more clicks of a batch add to the same rows.
 const maxDelay = 5 * time.Second
 
 // Projection returns the projection of the clicks by dimension.
 func Projection() projection.Definition { return Bounded(readmodel.MaxValues) }
 
-// Bounded returns the projection with most as the bound of the values that a dimension has for one
-// link on one day.
+// Bounded returns the projection in which a dimension has up to most values for one link on one
+// day.
 func Bounded(most int) projection.Definition {
 	return projection.Definition{
 		Name: Name,
@@ -45,8 +45,8 @@ func Bounded(most int) projection.Definition {
 	}
 }
 
-// dimensionFold counts clicks by dimension. It follows the same clicks and resets as the counters
-// of links, in a projection of its own, so that those counters have no more work to do.
+// dimensionFold counts clicks by dimension. The projection of links counts the same clicks.
+// Dimensions have a projection of their own so that the projection of links has no more work to do.
 type dimensionFold struct {
 	counts clickcount.Fold
 }
@@ -64,7 +64,7 @@ func newDimensionFold(most int, judgement *robots.Judgement) projection.Fold {
 	}}
 }
 
-// Read queues nothing: the statements of Write add to rows that the fold does not hold.
+// Read queues nothing, because the statements of Write add to the rows without reading them first.
 func (d *dimensionFold) Read(*sqlbatch.Batch, []projection.Event) {}
 
 func (d *dimensionFold) Apply(event projection.Event) error {
@@ -85,7 +85,7 @@ func (d *dimensionFold) Write(s *sqlbatch.Batch) []string {
 }
 
 // dimensionClicks sums up clicks in columns. The rows are in the order in which the values arrive,
-// which decides the values that get a row of their own.
+// because the first values get a row of their own in the table.
 type dimensionClicks struct {
 	most             int                    // values of a dimension for one link on one day
 	row              map[dimensionValue]int // index in the columns
@@ -146,14 +146,14 @@ func (d *dimensionClicks) Write(s *sqlbatch.Batch) {
 		d.most, d.link, d.day, d.dimension, d.value, d.clicks)
 }
 
-// addDimensions is the end of a statement that selects as added the clicks to add, each value once,
-// numbered by arrival. A value gets a row if its link, day and dimension have fewer than $1, and
-// keeps the row. The clicks of all other values go to the row "other".
+// addDimensions is the end of a statement whose CTE "added" has the clicks to add: each value once,
+// numbered by arrival. A new value gets a row if its link, day and dimension have fewer than $1
+// rows, and keeps that row. The clicks of all other values go to the row "other".
 //
-// It is one statement because the rank of a new value depends on the rows that exist: existing rows
-// are updated first, the other values are ranked after the rows in the table, and only these values
-// are inserted. "other" does not count as a value, and may have a row already, so it is always
-// inserted with ON CONFLICT.
+// It is one statement because the rank of a new value depends on the rows that exist. First it
+// updates existing rows. Then it ranks the other values after the rows in the table, and inserts
+// only these. "other" does not count as a value. It may have a row already, so the INSERT has ON
+// CONFLICT.
 const addDimensions = `,
 	existing AS (
 		UPDATE ?schema.click_dimensions AS d SET clicks = d.clicks + f.clicks FROM added AS f
@@ -187,10 +187,10 @@ func resetDimensions(s *sqlbatch.Batch, resets clickcount.Resets) {
 		INSERT INTO ?schema.reset_dimensions SELECT * FROM taken`, resets.Link, resets.Revision)
 }
 
-// restoreDimensions adds the clicks that resets took away to the clicks since then. Resets that are
-// undone first add first, because the order decides the values that get a row. Several resets of a
-// link may have the same value, so their clicks are summed up before addDimensions, which needs
-// each value once.
+// restoreDimensions undoes resets: it adds the clicks that they took away to the clicks since then.
+// The clicks of the reset that is undone first are added first, because the order decides which
+// values get a row. Several resets of a link may have clicks of the same value. They are summed up
+// first, because addDimensions needs each value once.
 func restoreDimensions(s *sqlbatch.Batch, resets clickcount.Resets, most int) {
 	s.Queue(`
 		WITH resets AS (

@@ -93,7 +93,7 @@ func (e *elector) run(ctx context.Context) error {
 func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error {
 	found, err := generation.Candidates(ctx, e.cfg.DB)
 	if err != nil {
-		if ctx.Err() == nil { // the end of this process tells nothing of the generations
+		if ctx.Err() == nil { // otherwise the end of this process has caused the error
 			e.interruptAll(err)
 		}
 		return err
@@ -161,7 +161,8 @@ func (e *elector) judgementOf(
 	return judgement, err
 }
 
-// endSilent frees a generation whose former owner is lost in the middle of a batch.
+// endSilent ends a database connection of a former owner that was lost in the middle of a batch and
+// still locks the generation.
 func (e *elector) endSilent(ctx context.Context, g readmodel.Generation) error {
 	process, err := generation.EndSilent(ctx, e.cfg.DB, g)
 	if process != 0 {
@@ -174,7 +175,8 @@ func (e *elector) endSilent(ctx context.Context, g readmodel.Generation) error {
 	return err
 }
 
-// interruptAll stores in the registry that the state of the generations of other owners is unknown.
+// interruptAll stores in the registry that the state of the generations that this process does not
+// own is unknown.
 func (e *elector) interruptAll(err error) {
 	for _, s := range e.cfg.Registry.All() {
 		key := generation.Key{Name: s.Projection, Generation: s.Generation}
@@ -197,7 +199,7 @@ func (e *elector) start(ctx context.Context, fail context.CancelCauseFunc, l *le
 	e.leaseholders[key] = l
 	e.mu.Unlock()
 	e.tasks.Go(func() {
-		defer e.requestElection() // another process may own it next, or an operator has paused it
+		defer e.requestElection() // because this process no longer owns the generation
 		err := l.run(ctx)
 		e.mu.Lock()
 		delete(e.leaseholders, key)
@@ -208,8 +210,8 @@ func (e *elector) start(ctx context.Context, fail context.CancelCauseFunc, l *le
 	})
 }
 
-// listen holds the presence lock of this process on a connection of its own, and requests an
-// election whenever one is announced there.
+// listen holds the presence lock of this process on a connection of its own. It requests an
+// election whenever a notification on that connection asks for one.
 //
 // While the connection is lost, this process is not elected, and other processes take over its
 // generations.
@@ -250,7 +252,7 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 	e.present.Store(true)
 	defer e.present.Store(false)
 	connected()
-	e.requestElection() // an announcement may have been missed
+	e.requestElection() // a notification may have been missed before
 	for {
 		announcement, err := readmodel.NextNotification(ctx, conn)
 		if err != nil {
@@ -263,7 +265,7 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 }
 
 // raiseDemand passes the position that a reader waits for to the leaseholders of a projection. It
-// returns false if the announcement is about elections.
+// returns false if the announcement does not name such a position, but asks for an election.
 func (e *elector) raiseDemand(announcement string) bool {
 	name, text, ok := strings.Cut(announcement, " ")
 	position, err := strconv.ParseUint(text, 10, 64)

@@ -19,7 +19,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrStopped means that a projection ended although its context had not.
+// ErrStopped means that a projection ended before its context ended.
 var ErrStopped = errors.New("projections stopped by themselves")
 
 // Config configures Run.
@@ -27,31 +27,34 @@ type Config struct {
 	DB     *readmodel.DB // prepared by generation.Prepare
 	Store  *eventstore.Store
 	Logger *slog.Logger // nil discards the log
-	// OnCommit is called after a projection of this process has reached a commit position. changed
-	// are the keys that have changed, see readmodel.Channel. It MUST NOT block. It may be nil. In
-	// the service this is progress.Waiter.Committed.
+	// OnCommit is called after a projection of this process has reached a commit position of the
+	// log. changed lists the changed keys, see readmodel.Channel. OnCommit MUST NOT block. It may
+	// be nil. In the service it is progress.Waiter.Committed.
 	OnCommit func(projection string, position uint64, changed []string)
 	// BatchSize is the maximum number of events in one transaction; 0 means
 	// subscription.DefaultBatchSize.
 	BatchSize int
-	// OnBatch is called for each batch that a projection of this process has tried to apply, with
-	// the number of its events and the time it took. If err is not nil, the batch is tried again.
-	// It MUST NOT block. It may be nil.
+	// OnBatch is called after each attempt of a projection of this process to apply a batch. events
+	// is the number of events in the batch, and took is the time of the attempt. If err is not nil,
+	// the batch is tried again. OnBatch MUST NOT block. It may be nil.
 	OnBatch func(projection string, events int, took time.Duration, err error)
-	// Tracer traces batches, with links to the appends of their events; nil: batches are not
-	// traced.
+	// Tracer traces batches, and links each trace to the traces of the appends of its events. If it
+	// is nil, batches are not traced.
 	Tracer   trace.Tracer
 	Registry *status.Registry // receives the state of the projections; may be nil
 	// Owner is the unique name of this process; empty: host name, process id and a random part.
 	Owner string
 
-	// MaxParked is how many streams of a generation may have events that are set aside; 0 means
-	// projector.DefaultMaxParked, and a negative number none.
+	// MaxParked is how many streams of a generation may have events that are set aside. 0 means
+	// projector.DefaultMaxParked, and a negative number means none.
 	MaxParked int
-	// RetryInterval is how often they are tried again; 0 means DefaultRetryInterval.
+	// RetryInterval is how often the events that are set aside are tried again. 0 means
+	// DefaultRetryInterval.
 	RetryInterval time.Duration
 
-	Only map[generation.Key]bool // restricts the generations; nil: all of this program's shape
+	// Only has the generations that this process may own. If it is nil, the process may own all
+	// generations of this program's shape.
+	Only map[generation.Key]bool
 	// Lease is how long a suspended owner keeps its generation; 0 means DefaultLease.
 	Lease time.Duration
 }
@@ -93,8 +96,9 @@ func (cfg Config) WithDefaults() Config {
 	return cfg
 }
 
-// processName returns a unique name for this process. Operators recognise the host name and the
-// process id. The random part is necessary because two containers may have the same of both.
+// processName returns a unique name for this process. Operators recognize the host name and the
+// process id. The random part is necessary because two containers may have the same host name and
+// the same process id.
 func processName() string {
 	host, err := os.Hostname()
 	if err != nil {

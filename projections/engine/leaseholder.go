@@ -20,8 +20,8 @@ import (
 	"linkledger/robots"
 )
 
-// largeBatch is the default number of events in one transaction of a projection that has few
-// batches.
+// largeBatch is the default maximum number of events in one transaction of a build, or of a
+// projection that no reader waits for.
 const largeBatch = 4_000
 
 // leaseholder owns one generation, from its election until another process owns it or this process
@@ -34,9 +34,9 @@ type leaseholder struct {
 	projector   *projector.Projector
 	demand      *subscription.Demand
 	building    bool            // the generation had not served when it was acquired
-	stopped     <-chan struct{} // receives when the projector has stopped
+	stopped     <-chan struct{} // receives a value when the projector has stopped
 	resume      chan<- struct{} // makes a stopped projector try again
-	resumptions int64           // last seen by observe
+	resumptions int64           // the number that observe has seen last
 	misplaced   misplacement
 	end         context.CancelFunc
 	//nolint:containedctx // end ends it; run derives its own context from it
@@ -127,8 +127,8 @@ func (l *leaseholder) run(ctx context.Context) error {
 	return err
 }
 
-// batchSize returns the maximum number of events in one transaction. Builds, and projections that
-// no reader waits for, have few batches, so theirs are larger.
+// batchSize returns the maximum number of events in one transaction. By default it is larger for
+// builds, and for projections that no reader waits for.
 func (l *leaseholder) batchSize() int {
 	if l.cfg.BatchSize == 0 && (l.building || l.projection.NeverAwaited) {
 		return largeBatch
@@ -171,7 +171,7 @@ func (l *leaseholder) renew(ctx context.Context) {
 }
 
 // analyze keeps the statistics of the planner up to date while batches are applied. It begins when
-// the log was caught up with: statistics from before that are soon outdated.
+// the projector has caught up with the log, because earlier statistics are soon outdated.
 func (l *leaseholder) analyze(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.Lease)
 	defer ticker.Stop()
@@ -195,7 +195,8 @@ func (l *leaseholder) analyze(ctx context.Context) {
 	}
 }
 
-// release ends the lease, also after ctx has ended, so that the next owner does not wait for it.
+// release ends the lease, so that the next owner does not wait until it runs out. It does so even
+// if ctx has ended.
 func (l *leaseholder) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

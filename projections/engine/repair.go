@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// repairAfter is for how long the log lacks the checkpoint before another generation is begun.
-	// A node of a cluster that has just become its leader may lack the last events for a moment.
+	// repairAfter is how long the log must lack a checkpoint before the next generation is begun. A
+	// node that has just become the leader of its cluster may lack the last events for a moment.
 	repairAfter = 2 * time.Second
-	// misplacedInterval is how often a misplaced generation then looks whether the log has its
-	// checkpoint.
+	// misplacedInterval is how often the owner looks for the checkpoint in the log after the next
+	// generation was begun.
 	misplacedInterval = 15 * time.Second
 )
 
-// misplacement is since when the log lacks the checkpoint of a generation. It is safe for
+// misplacement records since when the log lacks the checkpoint of a generation. It is safe for
 // concurrent use.
 type misplacement struct {
 	mu    sync.Mutex
-	since time.Time // zero: it has the checkpoint, or that is not known
+	since time.Time // zero: the log has the checkpoint, or this is not known
 }
 
-// lasts records how an attempt to follow the log has ended, nil: with a batch that was applied. It
-// reports whether the log has lacked the checkpoint for repairAfter. How far the attempts are apart
-// does not matter: after a long outage they are rare.
+// lasts records how an attempt to follow the log ended. ended is nil if a batch was applied. lasts
+// returns true if the log has lacked the checkpoint for repairAfter or longer. The time between two
+// attempts does not matter, because attempts are rare after a long outage.
 func (m *misplacement) lasts(ended error, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,9 +46,8 @@ func (m *misplacement) lasts(ended error, now time.Time) bool {
 	return false
 }
 
-// interrupted records why the subscription has ended. If the log has been found not to have the
-// checkpoint for repairAfter, it begins the next generation, which is built beside this one and
-// takes over. Nothing is lost by it: this generation is kept until an operator prunes it.
+// interrupted records why the subscription ended. If the log has lacked the checkpoint for
+// repairAfter, it calls repair.
 func (l *leaseholder) interrupted(ctx context.Context, err error) {
 	l.status.Interrupt(err)
 	if !l.misplaced.lasts(err, time.Now()) {
@@ -65,8 +64,8 @@ func (l *leaseholder) interrupted(ctx context.Context, err error) {
 	}
 }
 
-// checkpoint returns the position from which to follow the log, once the log is known to be that
-// from which the generation was built.
+// checkpoint returns the position from which to follow the log. It fails if the generation was
+// built from another log.
 func (l *leaseholder) checkpoint(ctx context.Context) (eventstore.Position, error) {
 	at, err := l.projector.Checkpoint(ctx)
 	if err != nil {
@@ -75,7 +74,8 @@ func (l *leaseholder) checkpoint(ctx context.Context) (eventstore.Position, erro
 	return at.Position, at.Fits(ctx, l.cfg.Store, l.projection.Filter)
 }
 
-// handle applies a batch, which the log has sent from the checkpoint on.
+// handle applies a batch. If that succeeds, the log has the checkpoint, because it has sent the
+// batch from there.
 func (l *leaseholder) handle(m *message.Message) error {
 	err := l.projector.Handle(m)
 	if err == nil {
@@ -84,8 +84,10 @@ func (l *leaseholder) handle(m *message.Message) error {
 	return err
 }
 
-// repair begins the next generation if this one serves, unless one is being built. A generation
-// that is being built starts over.
+// repair replaces a generation whose checkpoint the log lacks. If this generation serves, repair
+// begins the next one, unless one is being built already. The next one takes over when it has
+// caught up. Nothing is lost, because this generation is kept until an operator prunes it. If this
+// generation is being built, repair starts the build over.
 func (l *leaseholder) repair(ctx context.Context) error {
 	serving, err := generation.Serving(ctx, l.cfg.DB, l.at.Name)
 	if err != nil {
@@ -97,7 +99,7 @@ func (l *leaseholder) repair(ctx context.Context) error {
 	_, begun, err := generation.CreateBeside(ctx, l.cfg.DB, l.at.Name, "")
 	if begun {
 		l.cfg.Logger.WarnContext(
-			ctx, "the log lacks events of the projection, which is built anew beside it",
+			ctx, "the log lacks events of the projection, so its next generation is built",
 			l.attributes()...,
 		)
 	}

@@ -17,8 +17,8 @@ const (
 	retriedStreams = 100
 )
 
-// retry tries the dead letters of all streams again and again. Each new owner of a projection
-// begins with a try, because it may be of another version. It runs beside the batches.
+// retry tries the dead letters of all streams again and again, while batches are applied. A new
+// owner begins with a try, because it may be a version of the program that can apply them.
 func (l *leaseholder) retry(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.RetryInterval)
 	defer ticker.Stop()
@@ -34,11 +34,12 @@ func (l *leaseholder) retry(ctx context.Context) {
 	}
 }
 
-// retrySome tries the dead letters of the next streams after one, in the order of their names. It
-// returns the last of them, or the empty string if there are no more.
+// retrySome tries the dead letters of the streams whose names follow after, at most retriedStreams
+// of them. It returns the last of these names, or the empty string if retry is to begin again with
+// the first stream.
 //
-// deadletter.Retry ends the lease if it succeeds, so this process is elected again and continues
-// without these dead letters.
+// If deadletter.Retry succeeds, it ends the lease. The next owner then continues without these dead
+// letters.
 func (l *leaseholder) retrySome(ctx context.Context, after string) (last string) {
 	failed := func(err error) string {
 		if ctx.Err() == nil {
@@ -76,7 +77,8 @@ func (l *leaseholder) retrySome(ctx context.Context, after string) (last string)
 	return streams[len(streams)-1]
 }
 
-// apply applies the dead letters of streams whose first one can be applied.
+// apply applies the dead letters of streams. Each stream is one whose first dead letter can be
+// applied.
 func (l *leaseholder) apply(ctx context.Context, streams []string) error {
 	if len(streams) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-// runRouter runs a router until ctx ends. It fails with ErrStopped if the router ends before.
+// runRouter runs a router until ctx ends. It fails with ErrStopped if the router ends earlier.
 func runRouter(ctx context.Context, router *message.Router) error {
 	if err := router.Run(ctx); err != nil {
 		return fmt.Errorf("projections: %w", err)
@@ -27,8 +27,8 @@ func runRouter(ctx context.Context, router *message.Router) error {
 }
 
 // reportOutcome returns a middleware that reports each batch and stores its outcome in the status.
-// ErrFenced is not a failure: the subscriber reads the checkpoint again, which shows whether
-// another process owns it, or whether an outage hid the outcome of a commit.
+// ErrFenced is not stored as a failure. The subscriber reads the checkpoint again, which shows
+// whether another process owns the generation, or whether an outage hid the outcome of the commit.
 func reportOutcome(
 	status *status.Entry, report func(events int, took time.Duration, err error),
 ) message.HandlerMiddleware {

@@ -13,8 +13,8 @@ import (
 	"linkledger/projections/projectionstest"
 )
 
-// FoldInAllWays delivers a log as one batch, one event at a time, and with DeliverBadly, and
-// compares the tables. It calls check when the tables have the log as one batch.
+// FoldInAllWays delivers a log as one batch, event by event, and with DeliverBadly. The tables must
+// be the same each time. It calls check after the delivery as one batch.
 func (w *Workshop) FoldInAllWays(t *rapid.T, log []eventstore.Recorded, check func(context.Context)) {
 	log = w.Followed(log)
 	ctx := context.Background()
@@ -40,8 +40,9 @@ func (w *Workshop) FoldInAllWays(t *rapid.T, log []eventstore.Recorded, check fu
 	}
 }
 
-// DeliverBadly splits the log at random positions, restarts in between, and delivers applied events
-// again, both to a projector that has read the checkpoint and to one that has not.
+// DeliverBadly splits the log at random positions, and restarts the projector in between. It
+// delivers applied events again: to a projector with the current checkpoint, which ignores them,
+// and to one with an older checkpoint, which must fail.
 func (w *Workshop) DeliverBadly(
 	ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool,
 ) {

@@ -21,8 +21,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Poisoning configures a projector to fail at one event in a way that only applying the event
-// reveals: with an error of PostgreSQL, or with a panic.
+// Poisoning configures a projector to fail when it applies one event: with a panic if panics is
+// true, or else with an error of PostgreSQL.
 func (w *Workshop) Poisoning(at eventstore.Position, panics bool) func(*projector.Config) {
 	folds := w.Projection.Folds
 	return func(cfg *projector.Config) {
@@ -80,7 +80,7 @@ func (p *poisonedFold) Write(s *sqlbatch.Batch) []string {
 	return p.Fold.Write(s)
 }
 
-// Letters returns which events are set aside, one a line.
+// Letters lists the events that are set aside, one per line.
 func (w *Workshop) Letters(ctx context.Context, t projectionstest.T) string {
 	t.Helper()
 	letters, err := deadletter.List(ctx, w.DB, w.Projection.Name)
@@ -125,8 +125,9 @@ func (w *Workshop) Verify(ctx context.Context, t projectionstest.T, log []events
 	return found
 }
 
-// SetsAside checks that a projection sets an event aside that contradicts the sound events before it
-// in its stream, and the next event of the stream, and that it applies all others.
+// SetsAside checks what a projection does with an event that contradicts the sound events before it
+// in its stream. The projection must set aside this event and the next event of the stream, and
+// must apply all others.
 func SetsAside(t *testing.T, name, stream string, sound []events.Event, impossible events.Event) {
 	t.Helper()
 	ctx, w := projectionstest.Context(t), New(t, name)
@@ -150,8 +151,9 @@ func SetsAside(t *testing.T, name, stream string, sound []events.Event, impossib
 	w.hasOnly(ctx, t, slices.Concat(log[:before], after))
 }
 
-// SetsStrangerAside checks that a projection sets an event in the stream of a stranger aside that
-// would change the rows of the sound event. prefix is the beginning of the names of both streams.
+// SetsStrangerAside checks that a projection sets the foreign event aside. That event would change
+// the rows of the sound event although it is in another stream. The names of both streams begin
+// with prefix.
 func SetsStrangerAside(t *testing.T, name, prefix string, sound, foreign events.Event) {
 	t.Helper()
 	ctx, w := projectionstest.Context(t), New(t, name)
@@ -165,7 +167,8 @@ func SetsStrangerAside(t *testing.T, name, prefix string, sound, foreign events.
 	w.hasOnly(ctx, t, applied)
 }
 
-// hasOnly compares the tables with the tables of a new generation that has a log.
+// hasOnly checks that the tables are the same as those of a new generation to which a log was
+// applied.
 func (w *Workshop) hasOnly(ctx context.Context, t *testing.T, log []eventstore.Recorded) {
 	t.Helper()
 	got := w.Dump(ctx, t)

@@ -30,13 +30,13 @@ type Workshop struct {
 	spare bool // a schema with empty tables exists; creating one takes longer than most uses of it
 }
 
-// New returns a workshop for a projection with a database of its own.
+// New returns a workshop for a projection. The workshop has a database of its own.
 func New(t testing.TB, name string) *Workshop {
 	t.Helper()
 	return NewAt(t, projectionstest.Open(t), name)
 }
 
-// NewAt returns a workshop for a projection with a prepared database.
+// NewAt returns a workshop for a projection in a prepared database.
 func NewAt(t testing.TB, db *readmodel.DB, name string) *Workshop {
 	t.Helper()
 	p, err := projections.All().Named(name)
@@ -96,7 +96,8 @@ func (w *Workshop) makeTables(ctx context.Context, tx bun.Tx) error {
 	return err
 }
 
-// InBulk configures whether a projector fills a generation that does not serve yet.
+// InBulk configures whether a projector works in bulk, which it does to fill a generation that does
+// not serve yet.
 func InBulk(bulk bool) func(*projector.Config) {
 	return func(cfg *projector.Config) { cfg.Building = bulk }
 }
@@ -153,7 +154,8 @@ func (w *Workshop) Drop(ctx context.Context, t projectionstest.T) {
 	}
 }
 
-// Clear empties the current generation's tables for the next generation. No view may use them.
+// Clear empties the current generation's tables, so that the next generation can have them. No view
+// may use these tables.
 func (w *Workshop) Clear(ctx context.Context, t projectionstest.T) {
 	t.Helper()
 	var statements string
@@ -201,7 +203,8 @@ func Apply(ctx context.Context, t projectionstest.T, p *projector.Projector, bat
 	}
 }
 
-// Deliver delivers a log as a subscription does: after an error again, from the checkpoint.
+// Deliver delivers a log as a subscription does. After an error it delivers the log again, from the
+// checkpoint.
 func Deliver(ctx context.Context, t projectionstest.T, p *projector.Projector, log []eventstore.Recorded) {
 	t.Helper()
 	var err error

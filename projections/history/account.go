@@ -12,7 +12,7 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountHistory is the current state of an account, with its versions to write.
+// accountHistory is the current state of an account, with the versions that have to be written.
 type accountHistory struct {
 	now      readmodel.Account
 	versions map[int64]readmodel.Account // by the moment from which they are valid

@@ -19,7 +19,7 @@ import (
 const Name = "history"
 
 // minDelay is the shortest time between two batches of a live projection. It is short because
-// callers that ask for the most recent past wait for it.
+// callers that ask for the most recent past wait for the next batch.
 const minDelay = 100 * time.Millisecond
 
 // Projection returns the projection of the versions of links, tags and accounts.
@@ -34,9 +34,9 @@ func Projection() projection.Definition {
 	}
 }
 
-// historyFold updates the versions of links, tags and accounts. It holds the state of the links,
-// tags and accounts that a batch touches, after the events applied so far, with the versions to
-// write.
+// historyFold updates the versions of links, tags and accounts. It holds the links, tags and
+// accounts that a batch of events changes, as they are after the events applied so far, and the
+// versions to write.
 type historyFold struct {
 	clocks   map[uuid.UUID]*accountClock
 	links    map[uuid.UUID]*linkHistory
@@ -49,7 +49,7 @@ type historyFold struct {
 // even if the clock of the event store does.
 type accountClock struct {
 	moment int64         // of the account's last event, in nanoseconds since 1970
-	lead   time.Duration // most that a link's modification time was ahead of its moment
+	lead   time.Duration // the most by which a modification time was ahead of its moment
 	links  int           // number of the next link
 }
 

@@ -14,10 +14,10 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// linkHistory holds the latest version and search text of a link before a batch, and the versions
-// and texts that the batch adds.
+// linkHistory holds the latest version and search text that a link had before a batch, and the
+// versions and texts that the batch adds.
 type linkHistory struct {
-	created  bool // by the batch: the tables have no row of the link
+	created  bool // the batch creates the link, so the tables have no row of it
 	versions []*linkVersion
 	texts    []*searchText
 }
@@ -50,8 +50,8 @@ func (l *linkHistory) link() *readmodel.Link {
 }
 
 // update replaces the link from a moment on. If several changes have the same moment, the last one
-// counts. noted says that the change sets a sealed note. It always starts a new search text,
-// because the notes cannot be compared any more once they are erased.
+// counts. noted means that the change sets a sealed note. Such a change always starts a new search
+// text, because notes can no longer be compared once they are erased.
 func (l *linkHistory) update(link readmodel.Link, at int64, noted bool) {
 	if n := len(l.versions); n > 0 && l.versions[n-1].since == at {
 		l.versions[n-1].Link, l.versions[n-1].changed = link, true
@@ -69,7 +69,7 @@ func (l *linkHistory) update(link readmodel.Link, at int64, noted bool) {
 	}
 }
 
-// setText replaces the search text, unless it stays the same.
+// setText replaces the search text, unless the text stays the same and noted is false.
 func (l *linkHistory) setText(text searchText, noted bool) {
 	var last *searchText
 	if n := len(l.texts); n > 0 {
@@ -96,9 +96,9 @@ func (l *linkHistory) endText(at int64) {
 	}
 }
 
-// readLinks queues the query for the latest version and search text of each link. Versions are
-// keyed by account and number, which only the search text gives for a link's id. LATERAL with
-// LIMIT 1 probes the primary keys once for each link.
+// readLinks queues the query for the latest version and search text of each link. The key of a
+// version has the account and number of the link. Only the search text gives these for the id of a
+// link. LATERAL with LIMIT 1 probes the primary keys once for each link.
 func readLinks(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*linkHistory) {
 	if len(links) == 0 {
 		return
@@ -186,8 +186,8 @@ var versionColumns = append(
 	sqlbatch.BigintColumn("until", func(v *linkVersion) *int64 { return &v.until }),
 )
 
-// upsertVersion replaces a version that exists already: a batch ends the last version of a link,
-// and may replace it if its moment is the same.
+// upsertVersion inserts versions, and updates those that exist already. A batch ends the last
+// version of a link, or changes that version if an event has the same moment.
 var upsertVersion = versionColumns.Insert("?schema.link_versions") +
 	" ON CONFLICT (account_id, number, since) DO UPDATE SET until = EXCLUDED.until, " +
 	linkrow.Mutable.Assign("EXCLUDED")

@@ -11,7 +11,7 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// pageFold holds the changes of sets of links by block, in their order.
+// pageFold holds the changes of sets of links by block, in the order of the events.
 type pageFold map[setBlock][]setChange
 
 type setBlock struct {
@@ -31,8 +31,9 @@ func (p pageFold) toggle(row *readmodel.Link, name string, at int64) {
 	p[key] = append(p[key], setChange{row.Number % readmodel.SetBlock, at})
 }
 
-// StartsPage reports whether a page starts at a moment. On average one moment in 128 does. It
-// depends on the moment only and not on the batches, because a replay must come to the same pages.
+// StartsPage reports whether a page starts at a moment. On average one moment in 128 starts a page.
+// This depends on the moment alone and not on the batches, because a replay must produce the same
+// pages.
 func StartsPage(at int64) bool {
 	return uint64(at)*0x9E3779B97F4A7C15>>57 == 0 //nolint:gosec // Fibonacci hashing
 }
@@ -85,9 +86,9 @@ func (t *pageColumns) add(key setBlock, order int, changes []setChange) {
 }
 
 // Write queues one statement that adds each run of changes to the last page of its block, or to a
-// new page. One statement is necessary because the bits of a page are the bits of the previous page
-// with the changes since then. The statement reads the last page in the table, and applies the runs
-// of the batch to it in their order with XOR over a window.
+// new page. It is one statement because the bits of a page are the bits of the previous page, with
+// the changes since then applied. The statement reads the last page in the table, and applies the
+// runs of the batch to these bits in order, with XOR over a window.
 func (p pageFold) Write(s *sqlbatch.Batch) {
 	if len(p) == 0 {
 		return

@@ -16,12 +16,13 @@ const (
 	rewrapBatch    = 500 // keys per transaction
 )
 
-// AccountKeysQuery selects account, wrapped key and name of its master key, of the accounts $1.
+// AccountKeysQuery selects the id, the wrapped key and the name of the master key of each account
+// in $1.
 const AccountKeysQuery = "SELECT account_id::text, wrapped, master " +
 	"FROM linkledger_keys.account_keys WHERE account_id = ANY($1::uuid[])"
 
-// EraseAccountKeyStatement deletes the key of the account $1, if there is one. The row stays, so
-// that the account never gets another key.
+// EraseAccountKeyStatement deletes the key of the account $1, if there is one. A row without a key
+// stays, so that the account never gets another key.
 const EraseAccountKeyStatement = `
 	INSERT INTO linkledger_keys.account_keys AS k (account_id) VALUES ($1)
 	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`
@@ -74,8 +75,9 @@ func (k *Keys) EraseAccountKey(ctx context.Context, account string) error {
 	return nil
 }
 
-// execDurably executes a statement and returns once a crash of the database cannot undo it, for any
-// settings of the connection. The changes are then in the copy, if there is one.
+// execDurably executes a statement. When it returns, a crash of the database cannot undo the
+// change, whatever the settings of the connection are. The change is then also in the copy, if
+// there is one.
 func (k *Keys) execDurably(
 	ctx context.Context, changed change, statement string, args ...any,
 ) error {
@@ -85,7 +87,8 @@ func (k *Keys) execDurably(
 	})
 }
 
-// durably is execDurably for a function.
+// durably does what execDurably does, for the statements of a function. changed names what the
+// function changes.
 func (k *Keys) durably(ctx context.Context, changed change, do func(pgx.Tx) error) error {
 	to, err := k.copyIn(ctx)
 	if err != nil {
@@ -111,9 +114,9 @@ func (k *Keys) durably(ctx context.Context, changed change, do func(pgx.Tx) erro
 	}))
 }
 
-// CheckMaster wraps the keys of accounts anew that the former master key has wrapped. It fails with
-// ErrOtherMasterKey if neither master key has wrapped one of the others, and with ErrNoMasterKey if
-// there are keys but no master key.
+// CheckMaster wraps anew the keys of accounts that the former master key has wrapped. It fails with
+// ErrOtherMasterKey if a key was wrapped by neither of the two master keys, and with ErrNoMasterKey
+// if there are keys but no master key.
 func (k *Keys) CheckMaster(ctx context.Context) error {
 	name := ""
 	if k.Master != nil {
@@ -139,7 +142,7 @@ func (k *Keys) CheckMaster(ctx context.Context) error {
 	return nil
 }
 
-// rewrapAll wraps all keys anew that the former master key has wrapped.
+// rewrapAll wraps anew all keys that the former master key has wrapped.
 func (k *Keys) rewrapAll(ctx context.Context) error {
 	for {
 		var n int
@@ -152,8 +155,8 @@ func (k *Keys) rewrapAll(ctx context.Context) error {
 	}
 }
 
-// rewrap wraps the next keys anew, and returns how many there were. FOR UPDATE keeps other
-// processes from erasing them meanwhile.
+// rewrap wraps the next keys anew, at most rewrapBatch, and returns their number. FOR UPDATE keeps
+// other processes from erasing the keys meanwhile.
 func (k *Keys) rewrap(ctx context.Context, tx pgx.Tx) (n int, err error) {
 	former := k.Master.Former().Name()
 	found, err := tx.Query(ctx, `

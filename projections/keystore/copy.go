@@ -1,12 +1,12 @@
 package keystore
 
 // This file keeps a copy of the schema linkledger_keys beside the PostgreSQL of linkledger dev.
-// With it the keys outlive a cluster that no installed PostgreSQL can read.
+// With the copy, the keys are not lost if no installed PostgreSQL can read the database any more.
 //
-// A change is in the copy before it is committed, and so before a process can use or acknowledge
-// it. A lock keeps copies and commits in the same order. A process that is killed between the copy
-// and the commit leaves a change in the copy that the database lacks: a key that seals nothing, or
-// an erasure that the log has.
+// A change is written to the copy before it is committed, so no process can use or acknowledge a
+// change that the copy lacks. A lock keeps copies and commits in the same order. If a process is
+// killed between the copy and the commit, the copy has a change that the database lacks. This does
+// no harm: it is a key that has sealed nothing, or an erasure that the log has.
 
 import (
 	"context"
@@ -25,28 +25,29 @@ import (
 )
 
 // CopySetting is the setting of a PostgreSQL server that names the absolute folder of the copy.
-// linkledger dev sets it for its server. So each process that changes keys there writes the copy,
-// commands of operators too.
+// linkledger dev sets it for its server. So each process that changes keys on that server writes
+// the copy, even a command of an operator.
 const CopySetting = "linkledger.keys_copy"
 
 // copyLock is the key of the advisory lock under which the copy is written: the bytes of
 // "linkkeys".
 const copyLock int64 = 0x6c696e6b6b657973
 
-// erasedWins is what an insertion of keys does with a key that is there: an erased one stays so.
+// erasedWins is for the insertion of keys of accounts that already have a key. If either of the two
+// keys is erased, the stored key is erased. Otherwise the stored key stays.
 const erasedWins = `
 	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = ''
 	WHERE EXCLUDED.wrapped IS NULL AND k.wrapped IS NOT NULL`
 
-// change is what a transaction changes of the copy.
+// change names the parts of the copy that a transaction changes.
 type change struct {
 	account string   // whose key; empty: none
-	tables  []string // of wholeTables
+	tables  []string // some of keyfile.WholeTables
 }
 
-// copyIn returns the copy of the database, or nil if its server names none. It also returns nil for
-// a process without the master key: the process of linkledger dev brings what that one changes to
-// the copy.
+// copyIn returns the copy of the database, or nil if its server names none. It also returns nil in
+// a process without the master key. The process of linkledger dev then writes the changes of that
+// process to the copy, see Follow.
 func (k *Keys) copyIn(ctx context.Context) (*keyfile.Copy, error) {
 	if k.Master == nil {
 		return nil, nil //nolint:nilnil // no copy is a value
@@ -72,7 +73,7 @@ func orNil(c *keyfile.Copy) *keyfile.Copy {
 	return c
 }
 
-// write brings the change of a transaction to the copy. The transaction MUST hold copyLock.
+// write writes the change of a transaction to the copy. The transaction MUST hold copyLock.
 func write(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, changed change) error {
 	for _, table := range changed.tables {
 		if err := writeTable(ctx, tx, c, table); err != nil {
@@ -87,7 +88,7 @@ func write(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, changed change) erro
 	return c.Sync()
 }
 
-// writeAccountKey brings the key of one account to its file.
+// writeAccountKey writes the key of one account to its file.
 func writeAccountKey(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, account string) error {
 	var row string
 	if err := tx.QueryRow(ctx, `
@@ -120,7 +121,7 @@ func writeAccountKey(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, account st
 	return errors.Join(c.Sync(), c.ListShards())
 }
 
-// writeTable copies a table of wholeTables.
+// writeTable copies one of keyfile.WholeTables.
 func writeTable(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, table string) error {
 	rows, err := rowsOf(ctx, tx, table)
 	if err != nil {
@@ -142,9 +143,9 @@ func rowsOf(ctx context.Context, tx pgx.Tx, table string) ([]string, error) {
 	return pgx.CollectRows(found, pgx.RowTo[string])
 }
 
-// CopyAll brings the copy to the state of the database, also after changes by other programs. It
-// adds keys that only the copy has to the database, and erases keys that were erased in either of
-// the two. It does nothing if the server names no copy.
+// CopyAll brings the copy to the state of the database, even if other programs have changed the
+// database. It first adds to the database the keys that only the copy has, and erases keys that are
+// erased in the copy. It does nothing if the server names no copy.
 func (k *Keys) CopyAll(ctx context.Context) error {
 	return k.copyTables(ctx, append([]string{keyfile.AccountKeys}, keyfile.WholeTables()...))
 }
@@ -179,7 +180,8 @@ func (k *Keys) copyTables(ctx context.Context, tables []string) error {
 	return nil
 }
 
-// mergeAccountKeys copies account_keys, after it has brought to the table what only the copy has.
+// mergeAccountKeys first adds the keys and erasures that only the copy has to the table
+// account_keys. It then copies the table.
 func mergeAccountKeys(ctx context.Context, tx pgx.Tx, c *keyfile.Copy) error {
 	stored, shards, err := storedKeys(ctx, tx)
 	if err != nil {
@@ -225,7 +227,8 @@ func storedKeys(
 	return stored, shards, nil
 }
 
-// missingKeys returns the rows of the copy whose key the database lacks or has not erased.
+// missingKeys returns the rows of the copy that the database lacks: either the database has no key
+// of the account, or the key is erased only in the copy.
 func missingKeys(c *keyfile.Copy, stored map[string]keyfile.KeyRow) ([]string, error) {
 	names, err := c.Shards()
 	if err != nil {
@@ -235,7 +238,7 @@ func missingKeys(c *keyfile.Copy, stored map[string]keyfile.KeyRow) ([]string, e
 	for _, name := range names {
 		rows, err := c.Read(name)
 		if errors.Is(err, keyfile.ErrDamaged) || errors.Is(err, keyfile.ErrOtherMasterKey) {
-			continue // the database has what the file had, and the file is written anew
+			continue // the file is written anew from the database, which has all its keys
 		}
 		if err != nil {
 			return nil, err
@@ -279,9 +282,9 @@ func insert(ctx context.Context, tx pgx.Tx, table string, rows []string, conflic
 	return err
 }
 
-// Restore creates the schema from its copy if the database lacks the schema or its content. It
-// reports whether it did: not if the server names no copy, or one that is not complete. No other
-// process may change schemas meanwhile.
+// Restore creates the schema from its copy if the database lacks the schema or its content. done is
+// true if it did so. It does nothing if the server names no copy, or one that is not complete. No
+// other process may change schemas meanwhile.
 func (k *Keys) Restore(ctx context.Context) (restored keyfile.Restored, done bool, err error) {
 	from, err := k.copyIn(ctx)
 	if from == nil || err != nil {
@@ -318,7 +321,7 @@ func (k *Keys) load(
 			return err
 		}
 		for _, file := range content {
-			conflict := " ON CONFLICT DO NOTHING" // with what a load that has failed has left
+			conflict := " ON CONFLICT DO NOTHING" // with rows that a failed load has left
 			if file.Table == keyfile.AccountKeys {
 				conflict = erasedWins
 			}

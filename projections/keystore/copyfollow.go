@@ -14,8 +14,9 @@ import (
 // followInterval is how often Follow looks for changes that were made without the copy.
 const followInterval = 5 * time.Second
 
-// Follow keeps the copy up to date until ctx ends: what processes have changed without it, such as
-// psql and the projections, is in it seconds later. It returns at once if there is no copy.
+// Follow keeps the copy up to date until ctx ends. Changes that were made without the copy, such as
+// by psql or the projections, are in the copy a few seconds later. If there is no copy, Follow only
+// waits until ctx ends.
 func (k *Keys) Follow(ctx context.Context, logger *slog.Logger) error {
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
@@ -44,7 +45,8 @@ func (k *Keys) Follow(ctx context.Context, logger *slog.Logger) error {
 	}
 }
 
-// copyChanged copies the tables that have changed since PostgreSQL's counters were those in seen.
+// copyChanged copies the tables whose counters of changes in PostgreSQL differ from those in seen.
+// It then stores the new counters in seen.
 func (k *Keys) copyChanged(ctx context.Context, seen map[string]int64) error {
 	found, err := k.pool.Query(ctx, `
 		SELECT relname::text, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables

@@ -1,8 +1,9 @@
 package keystore
 
-// The copy of the schema in a backup. It has the form of the copy that dev keeps, with one file for
-// each table. What names events of the log is copied before the log, and what the log needs after
-// it: the log of a backup then has each event that its keys name, and its keys read each event.
+// This file writes and reads the copy of the schema in a backup. It has the form of the copy that
+// linkledger dev keeps, but one file for each table. Tables that name events of the log are copied
+// before the log, so the copied log has every event that they name. Tables that the log needs are
+// copied after it, so their keys can read every event of the copied log.
 
 import (
 	"context"
@@ -24,7 +25,8 @@ var tablesOfEvents = []string{
 	keyfile.Sessions, keyfile.SignInLinks, keyfile.KeyUses, keyfile.SignOuts, keyfile.Discarded,
 }
 
-// Export copies the tables to a new copy. It calls copyLog in between, which copies the log.
+// Export copies the tables to a new copy. It calls copyLog, which copies the log, after the tables
+// that name events of the log and before the others.
 func (k *Keys) Export(ctx context.Context, to *keyfile.Copy, copyLog func() error) error {
 	if err := k.export(ctx, to, tablesOfEvents); err != nil {
 		return err
@@ -71,7 +73,9 @@ func (k *Keys) Load(ctx context.Context, from *keyfile.Copy) (keyfile.Restored, 
 	if err != nil {
 		return keyfile.Restored{}, err
 	}
-	if from.Has(adoptions) { // which database it was, for one of the same place
+	// The token says which database was exported. A database with the same system identifier and
+	// OID needs it to serve: see adoption.Decide.
+	if from.Has(adoptions) {
 		rows, err := from.Read(adoptions)
 		if err != nil {
 			return keyfile.Restored{}, err

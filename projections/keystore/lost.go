@@ -12,16 +12,17 @@ import (
 	"linkledger/projections/keystore/keyfile"
 )
 
-// lostKeys is the name of the secret that says up to where the keys are lost: 8 bytes with a commit
-// position of the log and 8 bytes with a time, in seconds since 1970.
+// lostKeys is the name of the secret that contains a Lost: 8 bytes with UpTo, and 8 bytes with At
+// in seconds since 1970.
 const lostKeys = "lost-keys"
 
-// LostKeysQuery selects up to where the keys are lost; see ParseLost. It selects no row if none
-// are.
+// LostKeysQuery selects the secret with the Lost, see ParseLost. It selects no row if no keys are
+// lost.
 const LostKeysQuery = "SELECT value FROM linkledger_keys.secrets WHERE name = '" + lostKeys + "'"
 
-// Lost describes the lost keys: all keys from before At, and with them the data that they had
-// sealed up to the commit position UpTo of the log. The zero value means that no keys are lost.
+// Lost says which keys are lost: all keys that were made before At. The data that they have sealed
+// in the log up to the commit position UpTo is lost with them. The zero value means that no keys
+// are lost.
 type Lost struct {
 	UpTo uint64
 	At   time.Time
@@ -36,9 +37,9 @@ func ParseLost(value []byte) (Lost, error) {
 	return Lost{UpTo: binary.BigEndian.Uint64(value), At: time.Unix(seconds, 0).UTC()}, nil
 }
 
-// CreateWithoutKeys is Create for a log that was written with keys that are lost. The data that
-// they sealed up to a commit position stays unreadable, and counts as lost and not as tampered
-// with.
+// CreateWithoutKeys does what Create does if the keys of the log are lost. The data that these keys
+// have sealed up to the commit position upTo stays unreadable. It counts as lost, and not as
+// tampered with.
 func (k *Keys) CreateWithoutKeys(ctx context.Context, upTo uint64) error {
 	value := binary.BigEndian.AppendUint64(nil, upTo)
 	//nolint:gosec // not negative
@@ -66,8 +67,9 @@ func (k *Keys) Lost(ctx context.Context) (Lost, error) {
 	return ParseLost(value)
 }
 
-// IsLost reports whether the key is lost that an account had when the event at a commit position
-// was sealed. unreadable says that the key that the account has now has not sealed it.
+// IsLost reports whether an event of an account was sealed with a key that is lost. position is the
+// commit position of the event. unreadable means that the present key of the account does not open
+// the event.
 func (k *Keys) IsLost(
 	ctx context.Context, account string, position uint64, unreadable bool,
 ) (bool, error) {

@@ -15,8 +15,8 @@ import (
 	"linkledger/projections/keystore/signedin"
 )
 
-// ErrMissing means that the database has no schema linkledger_keys, or one that is empty or half,
-// as after a load that has failed.
+// ErrMissing means that the database has no schema linkledger_keys, or that the schema is empty or
+// incomplete, such as after a load that has failed.
 var ErrMissing = errors.New(
 	"the database has no schema linkledger_keys, or one that is not complete",
 )
@@ -29,7 +29,7 @@ type Keys struct {
 	*signedin.Store
 
 	pool *pgxpool.Pool
-	copy atomic.Pointer[keyfile.Copy] // once copyIn has looked for it
+	copy atomic.Pointer[keyfile.Copy] // nil until copyIn has looked for it
 }
 
 // New returns the keys in the database of a pool.
@@ -51,9 +51,9 @@ var (
 	adoption string
 )
 
-// Update brings the schema to the state of this version. It moves the tables of a version that
-// kept them elsewhere. It does not create a schema: see Create. No other process may change schemas
-// meanwhile.
+// Update brings the schema to the state of this version. If an earlier version kept the tables in
+// another schema, Update moves them. It does not create a schema: see Create. No other process may
+// change schemas meanwhile.
 func (k *Keys) Update(ctx context.Context) error {
 	if _, err := k.pool.Exec(ctx, adoption); err != nil {
 		return fmt.Errorf("move the keys to the schema linkledger_keys: %w", err)
@@ -77,8 +77,8 @@ func (k *Keys) haveTables(ctx context.Context) (have bool, err error) {
 }
 
 // Exist reports whether the database has the schema with its content. A service stores its first
-// secrets before it serves, so a schema without a secret is one that was never used, or what a load
-// that has failed has left.
+// secrets before it serves. So a schema without a secret was never used, or a failed load has left
+// it.
 func (k *Keys) Exist(ctx context.Context) (exist bool, err error) {
 	if have, err := k.haveTables(ctx); !have || err != nil {
 		return false, err

@@ -1,11 +1,12 @@
-// Package level finds the position of the log that a read model has to reach before a row that it
-// lacks is known not to exist. It compares the read model with the current log.
+// Package level compares a read model with the current log. It finds the position of the log that
+// the read model has to reach. Once it has reached the position, a row that it lacks does not
+// exist.
 //
-// A read model that lacks a link proves nothing by itself. The link may have been answered, and its
-// event not be applied yet: the projection may be paused, have no owner, or be unable to write. The
-// proof takes two things. One is the checkpoint of the read model in the very snapshot that lacks
-// the link. The other is that the log, read after the visitor came, has no event about links after
-// that checkpoint.
+// A read model that lacks a link proves nothing by itself. A client may have been told that the
+// link exists, although its event is not applied yet: the projection may be paused, have no owner,
+// or be unable to write. The proof has two parts. The first is the checkpoint of the read model in
+// the very snapshot that lacks the link. The second is that the log, read after the visitor came,
+// has no event about links after that checkpoint.
 package level
 
 import (
@@ -26,19 +27,19 @@ const (
 	pause = 4 * time.Millisecond
 )
 
-// ErrFarBehind means that a read model lacks more events than a look reads.
+// ErrFarBehind means that a read model lacks more events than one look at the log reads.
 var ErrFarBehind = errors.New("the read model is far behind the log")
 
-// Log looks at the events of the log that concern one kind of things, such as links. It is safe for
-// concurrent use. Calls that arrive while it looks share the next look, so their number does not
-// matter.
+// Log looks at the events of the log about one kind of object, such as links. It is safe for
+// concurrent use. Calls that arrive during a look share the next look, so the number of calls does
+// not matter.
 type Log struct {
 	follow func(context.Context, eventstore.Position) (logreader.Following, error)
 
 	mu      sync.Mutex
 	running bool
 	next    *look // of callers that came while a look runs
-	// All events up to seen are at or before latest.
+	// The events up to seen are known: none of them lies after latest.
 	latest, seen eventstore.Position
 }
 
@@ -74,7 +75,7 @@ func newLog(store *eventstore.Store, filter eventstore.Filter) *Log {
 // checkpoint if that is later. A read model with a checkpoint at or after the result has all events
 // that were recorded before the call.
 //
-// It fails with ErrFarBehind if more events follow the checkpoint than a look reads, with
+// It fails with ErrFarBehind if more events follow the checkpoint than one look reads, with
 // eventstore.ErrPositionInvalid if the checkpoint is not in the log, and with
 // eventstore.ErrUnavailable if the event store does not answer within Timeout.
 func (l *Log) Latest(
@@ -137,17 +138,18 @@ func (l *Log) run(ctx context.Context) {
 	}
 }
 
-// look reads the log after what is known of it already.
+// look reads the part of the log that is not known yet.
 func (l *Log) look(ctx context.Context, of *look) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	if of.from.After(l.seen) {
-		// What lies between is not known, and all of it is at or before the checkpoint.
+		// The events between seen and the checkpoint are not known, but none of them lies after the
+		// checkpoint.
 		l.latest, l.seen = of.from, of.from
 	}
 	found, err := l.follow(ctx, l.seen)
 	if err != nil && l.seen != of.from {
-		// The log may be another one than before, such as an older copy.
+		// The log may have been replaced, such as by an older copy.
 		l.latest, l.seen = of.from, of.from
 		found, err = l.follow(ctx, l.seen)
 	}

@@ -18,8 +18,8 @@ import (
 // watchInterval is how often a Watch compares the read models with the log.
 const watchInterval = time.Second
 
-// late is the age at which an event that a read model lacks is reported to callers. Clicks may wait
-// for two seconds to be counted together.
+// late is the age at which an event that a read model lacks makes it count as behind. It is longer
+// than the two seconds that clicks may wait to be counted together.
 const late = 3 * time.Second
 
 // Watch watches whether the read models that serve fit the log: whether the log has the events that
@@ -36,7 +36,7 @@ type Watch struct {
 // state is what the last check has found.
 type state struct {
 	misplaced map[string]bool      // by projection
-	behind    map[string]time.Time // when the first event was recorded that is lacking
+	behind    map[string]time.Time // by projection: when the first missing event was recorded
 }
 
 // NewWatch returns a Watch over the projections with these filters.
@@ -47,8 +47,8 @@ func NewWatch(
 	w := &Watch{
 		db: db, store: store, filters: filters,
 		log: condition.New(logger,
-			"the log lacks events of the read models, as after the restore of a backup: what it "+
-				"lacks is refused, and the read models are built anew from it",
+			"the log lacks events of the read models, as after the restore of a backup: the read "+
+				"models are built anew from the log, and what the log lacks is refused",
 			"the read models fit the log again"),
 	}
 	w.state.Store(&state{})
@@ -70,8 +70,8 @@ func (w *Watch) Misplaced(projections ...string) bool {
 	return false
 }
 
-// Behind returns how old the oldest event is that the read models of projections lack; 0: they are
-// up to date, or are about to be.
+// Behind returns the age of the oldest event that the read models of projections lack. It is 0 if
+// they lack no event, or only events younger than late.
 func (w *Watch) Behind(projections ...string) (behind time.Duration) {
 	now := w.state.Load()
 	for _, name := range projections {
@@ -87,7 +87,7 @@ func (w *Watch) Run(ctx context.Context) {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	for {
-		// While a store is away, the last result stays.
+		// While a store does not answer, the last result stays.
 		_ = w.Check(ctx)
 		select {
 		case <-ctx.Done():

@@ -12,8 +12,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// After applies an event to the row of its link and returns the row. The row is nil before the
-// link's creation. An event that contradicts the row is an ErrContradiction.
+// After applies an event to the row of its link and returns the row. row is nil before the link's
+// creation. If the event contradicts the row, After returns ErrContradiction.
 func After(id uuid.UUID, row *readmodel.Link, event projection.Event) (*readmodel.Link, error) {
 	created, isNew := event.Body.(events.URLCreated)
 	switch {
@@ -24,8 +24,8 @@ func After(id uuid.UUID, row *readmodel.Link, event projection.Event) (*readmode
 	case row == nil:
 		return nil, fmt.Errorf("%w: the link was never created", projection.ErrContradiction)
 	}
-	// A later deletion may have been applied at once, while this event was set aside. The event is
-	// one of the link before, and the link stays deleted.
+	// A later deletion may have been applied at once, while this event was set aside. The event
+	// then changes the link as it was before the deletion, and the link stays deleted.
 	ended, revision := row.DeletedAt, int64(event.Revision)
 	if event.Detached && !ended.IsZero() && revision < row.Revision {
 		revision, row.DeletedAt = row.Revision, time.Time{}
@@ -33,7 +33,8 @@ func After(id uuid.UUID, row *readmodel.Link, event projection.Event) (*readmode
 	}
 	if _, restored := event.Body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
 		return nil, fmt.Errorf(
-			"%w: deleted links are restored, and nothing else", projection.ErrContradiction,
+			"%w: only deleted links can be restored, and only live ones changed otherwise",
+			projection.ErrContradiction,
 		)
 	}
 	row.Revision = revision

@@ -6,10 +6,11 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ToggleSets is the end of a statement that selects as toggled the links, by account_id and number,
-// that enter or leave the set of a name. A link that enters a set twice leaves it, except the set
-// of the links that were ever visited, which no link leaves. Links without an account are skipped:
-// they are not created yet, or their sets are filled in bulk.
+// ToggleSets is the end of a statement whose CTE "toggled" has links, by account_id and number,
+// each with the name of a set. A link that is not in the set enters it, and a link that is in the
+// set leaves it. But no link leaves the set "visited", which has the links that were ever visited.
+// Links without an account are skipped, because they are not created yet, or their sets are filled
+// in bulk.
 const ToggleSets = `
 	INSERT INTO ?schema.link_sets AS s (account_id, name, block, bits)
 	SELECT account_id, name, number / 2048,
@@ -18,7 +19,7 @@ const ToggleSets = `
 	ON CONFLICT (account_id, name, block) DO UPDATE SET bits =
 		CASE s.name WHEN 'visited' THEN s.bits | EXCLUDED.bits ELSE s.bits # EXCLUDED.bits END`
 
-// Toggled returns the names of the sets that either before or after has, but not both.
+// Toggled returns the names that are in only one of before and after.
 func Toggled(before, after []string) []string {
 	var names []string
 	for _, name := range before {

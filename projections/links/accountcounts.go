@@ -9,7 +9,7 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountCounts counts the events of an account's links that change how many there are.
+// accountCounts counts the events that change the number of an account's links.
 type accountCounts struct {
 	created      int64 // also the number of the next link
 	restorations int64 // of deleted links
@@ -99,7 +99,8 @@ func (t accountCountsFold) Write(s *sqlbatch.Batch, loader *linkLoader) {
 	var account sqlbatch.UUIDs
 	var created, restorations, deletions []int64
 	for id, counted := range t {
-		if *counted == (accountCounts{}) { // a deletion may end a link whose creation is set aside
+		// All are 0 if the only event so far deletes a link whose creation is set aside.
+		if *counted == (accountCounts{}) {
 			continue
 		}
 		account, created = append(account, sqlbatch.UUID(id)), append(created, counted.created)

@@ -10,13 +10,13 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// linkBatch is a link that a batch of changes, one call of the API, has changed.
+// linkBatch is a link that a batch has changed. A batch here is the changes of one call of the API.
 type linkBatch struct {
 	batch, link uuid.UUID
 }
 
-// addBatch adds the batch of an event to the batches that changed a link. It ignores ids that are
-// not UUIDs: calls of the API have UUIDs, and other batches cannot be queried.
+// addBatch adds the batch of an event to the batches that changed a link. It ignores a batch whose
+// id is not a UUID. Such a batch is no call of the API, and cannot be queried.
 func (l *linkFold) addBatch(link uuid.UUID, event projection.Event) error {
 	if len(event.Metadata) == 0 {
 		return nil

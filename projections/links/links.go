@@ -23,8 +23,8 @@ import (
 // Name is the name of the projection.
 const Name = "links"
 
-// maxClickDelay is how long clicks wait to be counted under heavy load. More of them then add to
-// the same rows.
+// maxClickDelay is how long clicks may wait to be counted under heavy load. The longer they wait,
+// the more clicks of a batch add to the same rows.
 const maxClickDelay = 2 * time.Second
 
 // Projection returns the projection of the links and their clicks.
@@ -39,8 +39,8 @@ func Projection() projection.Definition {
 	}
 }
 
-// outlasts reports whether an event is applied although earlier ones of its stream are set aside:
-// an erasure, and the sound deletion of a link.
+// outlasts reports whether an event is applied although earlier events of its stream are set aside.
+// It is true for an erasure, and for the deletion of a link with a valid account and time.
 func outlasts(e events.Event) bool {
 	if deleted, ok := e.(events.URLDeleted); ok {
 		_, err := projection.ParseID(deleted.Account)
@@ -49,13 +49,13 @@ func outlasts(e events.Event) bool {
 	return events.IsErasure(e)
 }
 
-// linkFold updates the links and their clicks. It holds the state of the links that a batch
-// touches, after the events applied so far.
+// linkFold updates the links and their clicks. It holds the links that a batch of events changes,
+// as they are after the events applied so far.
 type linkFold struct {
 	loader *linkLoader // nil: the tables are not filled in bulk
 	rows   map[uuid.UUID]*readmodel.Link
-	// found lists the links that existed before the batch, and before has their rows as they were
-	// then. A bulk load leaves before empty.
+	// found lists the links that existed before the batch. before has copies of their rows as they
+	// were then. A bulk load does not use before.
 	found     []*readmodel.Link
 	before    []readmodel.Link
 	created   []*readmodel.Link // by the batch, in the order of the events
@@ -191,8 +191,9 @@ func (l *linkFold) applyLink(event projection.Event) error {
 	return nil
 }
 
-// hasEnded reports whether a deletion has nothing left to end. When it is applied at once, the link
-// may be unknown, or deleted already. When it is tried again, it may have been applied at once.
+// hasEnded reports whether a deletion has nothing left to end. If the deletion is applied at once,
+// the link may be unknown, or deleted already. If the deletion is tried again later, it may have
+// been applied at once before.
 func hasEnded(row *readmodel.Link, deletion projection.Event) bool {
 	if deletion.AtOnce {
 		return row == nil || !row.DeletedAt.IsZero()
@@ -255,8 +256,8 @@ func (l *linkFold) writeBulk(s *sqlbatch.Batch) {
 	for _, row := range l.rows {
 		l.loader.links.put(row.ID, row)
 	}
-	// readmodel.Complete writes the texts in ASCII: readmodel.SearchText folds others in ways that
-	// PostgreSQL does not know.
+	// readmodel.Complete writes only the texts in ASCII, because readmodel.SearchText folds the
+	// others in ways that PostgreSQL does not know.
 	writeTexts(s, slices.DeleteFunc(slices.Concat(l.found, l.created), isASCIIText))
 	l.writeRest(s)
 }
@@ -287,8 +288,8 @@ func (l *linkFold) changed() []string {
 	return hashes
 }
 
-// isClicks reports whether an event changes counters only. Such events may be batched: readers of
-// counters see them a little later, and a busy service has fewer transactions.
+// isClicks reports whether an event changes only counters. Such events may wait to be batched.
+// Readers see the counters change a little later, but a busy service has fewer transactions.
 func isClicks(r eventstore.Recorded) bool {
 	return strings.HasPrefix(r.Stream, events.StreamClicks)
 }

@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// maxRecent bounds the bytes of the rows that a build remembers: it remembers at least as much,
-	// and at most twice as much and two transactions.
+	// maxRecent bounds the rows that a build remembers, in bytes. A build remembers at least the
+	// last maxRecent bytes, and at most twice that and the rows of two transactions.
 	maxRecent = 24 << 20
 	// mapEntrySize is about how many bytes an entry of a map takes in addition to its contents.
 	mapEntrySize = 48
 )
 
-// linkLoader makes the folds of a bulk load. It remembers links that were touched recently, so that
-// the folds need not query them: most links are edited soon after their creation. It remembers the
-// rows of a transaction at least until the transaction is committed.
+// linkLoader makes the folds of a bulk load. It remembers links that were created, read or changed
+// recently, so that the folds need not query them again. This helps because most links are edited
+// soon after their creation. It remembers the rows of a transaction at least until the transaction
+// is committed.
 type linkLoader struct {
 	of       linkFolds
 	links    recentCache[uuid.UUID, *readmodel.Link]

@@ -19,7 +19,7 @@ var (
 	selection = "SELECT " + columns.List("") + " FROM ?schema.links WHERE id = ANY($1::uuid[])"
 	insertion = columns.Insert("?schema.links")
 
-	// updated are the parameters of update.
+	// updated are the columns whose values are the parameters of update.
 	updated = slices.Concat(linkrow.ID, linkrow.Mutable)
 	update  = "UPDATE ?schema.links AS link SET " + linkrow.Mutable.Assign("folded") + " FROM " +
 		updated.Unnest("folded") + " WHERE link.id = folded.id"

@@ -17,7 +17,7 @@ type setFold struct {
 }
 
 // toggle compares the row of a link before and after a batch, and adds the sets that the link
-// enters or leaves. The row before is nil if the link is new.
+// enters or leaves. before is nil if the link is new.
 func (s *setFold) toggle(before, after *readmodel.Link) {
 	var sets []string
 	if before != nil {
@@ -30,10 +30,11 @@ func (s *setFold) toggle(before, after *readmodel.Link) {
 	}
 }
 
-// writeSets queues the changes of sets, and inserts the counters of new links. A link may have
-// counters already, if its creation was set aside while its clicks were counted. The link then
-// takes them over and enters the sets that follow from them. It is one statement because these sets
-// depend on the counters that it finds. readmodel.Complete fills in both after a bulk load.
+// writeSets queues one statement that changes sets and inserts the counters of new links. A new
+// link has counters already if its creation was set aside while its clicks were counted. Such a
+// link keeps these counters, and enters the sets that follow from them. It is one statement because
+// these sets depend on the counters. After a bulk load, readmodel.Complete fills in the sets and
+// the counters.
 func (l *linkFold) writeSets(to *sqlbatch.Batch) {
 	var s setFold
 	for i, row := range l.found {
@@ -64,7 +65,7 @@ func (l *linkFold) writeSets(to *sqlbatch.Batch) {
 		append(created, s.account, s.number, s.name)...)
 }
 
-// writeTexts queues the changes of search texts: deleted links have none.
+// writeTexts queues the changes of search texts. It removes the texts of deleted links.
 func writeTexts(s *sqlbatch.Batch, rows []*readmodel.Link) {
 	var texts [][]byte
 	var live, deleted struct {

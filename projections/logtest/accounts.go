@@ -51,7 +51,7 @@ func (h *History) ChangeAccount() {
 	}
 }
 
-// changeKeys adds a key, or changes or ends one that works, or ends all.
+// changeKeys adds a key, changes or revokes a working key, or rotates the keys.
 func (h *History) changeKeys(stream string, a *Account) {
 	var working []string
 	for _, id := range slices.Sorted(maps.Keys(a.Keys)) {

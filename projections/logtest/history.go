@@ -13,8 +13,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// History is a consistent log, and the content of the read models that follows from it in the
-// simplest way.
+// History is a consistent log, with the content that the read models must have. It computes that
+// content in the simplest way.
 type History struct {
 	T   *rapid.T // draws the log
 	Log []eventstore.Recorded
@@ -95,7 +95,7 @@ type reset struct {
 	dimensions Dimensions
 }
 
-// New returns a history with one account. A link has at most most values of a dimension on a day.
+// New returns a history with one account. A link has up to most values of a dimension on a day.
 func New(t *rapid.T, most int) *History {
 	h := &History{T: t, most: most, revisions: make(map[string]eventstore.Revision)}
 	h.OpenAccount()
@@ -105,7 +105,7 @@ func New(t *rapid.T, most int) *History {
 // Draw draws a history.
 func Draw(t *rapid.T) *History { return DrawBounded(t, readmodel.MaxValues) }
 
-// DrawBounded draws a history in which a link has at most most values of a dimension on a day.
+// DrawBounded draws a history in which a link has up to most values of a dimension on a day.
 func DrawBounded(t *rapid.T, most int) *History {
 	h := New(t, most)
 	steps := []func(){

@@ -114,7 +114,8 @@ func (h *History) DeleteLink() {
 	h.change(l, events.URLDeleted{Account: l.Account.ID.String(), Hash: l.Hash, At: h.At()})
 }
 
-// AbandonClaim appends to the stream of a link, or to the stream of a link that was never created.
+// AbandonClaim appends an abandoned claim to the stream of an existing link, or to that of a link
+// that was never created.
 func (h *History) AbandonClaim() {
 	id := h.newID()
 	if l := h.Live(); l != nil && rapid.Bool().Draw(h.T, "existing") {
@@ -126,7 +127,8 @@ func (h *History) AbandonClaim() {
 	}
 }
 
-// Claim appends a claim or a release to the stream of a hash, in which a link may live.
+// Claim appends the claim or release of a hash to the stream of that hash, which may also be the
+// stream of a link.
 func (h *History) Claim() {
 	stream := events.StreamHash + fmt.Sprint("claimed", len(h.Log))
 	if l := h.Live(); l != nil && rapid.Bool().Draw(h.T, "existing") {

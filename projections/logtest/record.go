@@ -11,7 +11,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// WithNUL is a text as projections read it that v0.1.0 stored with NUL.
+// WithNUL is a text that v0.1.0 stored with NUL, as projections read it.
 const WithNUL = "nul:\ufffd"
 
 // Noon is the time of events whose time does not matter.
@@ -26,7 +26,8 @@ func Stored(e events.Event) []byte {
 	return bytes.ReplaceAll(body, []byte(WithNUL), []byte(`nul:\u0000`))
 }
 
-// Record appends the stored form of events of a stream to a log, at positions after its last one.
+// Record appends events of a stream to a log, in their stored form, at positions after the last
+// event of the log. revision is that of the first appended event.
 func Record(
 	log []eventstore.Recorded, stream string, revision eventstore.Revision, es ...events.Event,
 ) []eventstore.Recorded {

@@ -9,7 +9,7 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// IsErasure reports whether an event is an erasure.
+// IsErasure reports whether an event is the erasure of an account.
 func IsErasure(r eventstore.Recorded) bool { return r.Type == erasure }
 
 var erasure = events.AccountErased{}.EventType()
@@ -34,8 +34,8 @@ const EraseText = `text = convert_to(regexp_replace(linkledger.utf8(text), E'\n.
 	events.Erased + `\n'), 'UTF8')
 	WHERE account_id = $1 AND linkledger.utf8(text) ~ E'\n.+\n'`
 
-// queueErasure queues the erasure of the notes of an account, without a timeout: an account may
-// have any number of links.
+// queueErasure queues the erasure of the notes of an account, without a timeout, because an account
+// may have any number of links.
 func (t Tables) queueErasure(s *sqlbatch.Batch, account uuid.UUID) {
 	s.Queue("SET LOCAL statement_timeout = 0")
 	for _, statement := range t.Erase {

@@ -24,7 +24,7 @@ type Keys struct {
 	Master *keyfile.MasterKey      // nil: none was given
 	cached map[string]*sealing.Key // by account; nil: erased
 	lost   keystore.Lost
-	asked  bool // which keys are lost
+	asked  bool // the database was asked which keys are lost
 }
 
 // queueQuery queues the query for the keys of accounts that are not cached.
@@ -49,9 +49,9 @@ func (k *Keys) queueQuery(s *sqlbatch.Batch, accounts map[string]struct{}) {
 	}
 }
 
-// scan returns an error if a key cannot be unwrapped. No event is at fault then, and the projection
-// can go on once an operator supplies the right master key. If a key is missing, Apply refuses the
-// notes of its account.
+// scan reads keys into the cache. It fails if a key cannot be unwrapped. No event is at fault then,
+// so the projection can go on once an operator supplies the right master key. A missing key is no
+// error here: see open.
 func (k *Keys) scan(rows pgx.Rows) error {
 	for rows.Next() {
 		var account, master string
@@ -146,7 +146,8 @@ func (n *noteFold) Apply(event projection.Event) error {
 	return n.Fold.Apply(event)
 }
 
-// open returns the body of an event with its note opened. A note whose key is lost says so.
+// open returns the body of an event with its note opened. If the key is known to be lost, the note
+// becomes a text that says so.
 func (k *Keys) open(event projection.Event) (events.Event, error) {
 	account := sealing.SealedOf(event.Body).Account
 	key, ok := k.cached[account]

@@ -19,13 +19,14 @@ type Definition struct {
 	Name   string
 	Filter eventstore.Filter
 	Folds  func(Given) Folds // returns the source of the folds of one generation
-	Judges bool              // the folds count clicks as Given.Judgement says
+	Judges bool              // the folds count clicks; Given.Judgement says which are a robot's
 	Raw    bool              // the fold takes events without their bodies
-	// Buffered reports that events that no reader waits for may be buffered. The fold MUST then
-	// accept them without Read.
+	// Buffered means that events may be buffered if no reader waits for them. The fold MUST then
+	// accept these events without Read.
 	Buffered bool
 	// Alone reports whether an event is applied alone: after all events before it, and before all
-	// events after it. Rows that were cached before it are discarded. If nil, no event is.
+	// events after it. Rows that were cached before that event are discarded. If Alone is nil, no
+	// event is applied alone.
 	Alone func(eventstore.Recorded) bool
 	// Outlasts reports whether an event is applied although an earlier event of its stream is set
 	// aside, see Event.Detached. If nil, no event is.
@@ -78,8 +79,8 @@ func FoldsGiven(of func(Given) Fold) func(Given) Folds {
 	return func(given Given) Folds { return independent(func() Fold { return of(given) }) }
 }
 
-// Fold applies the events of one batch: it reads the rows that they change, changes them in memory,
-// and writes the changed rows.
+// Fold applies the events of one batch. It reads the rows that the events change, changes the rows
+// in memory, and writes them.
 type Fold interface {
 	// Read queues the queries for the existing rows that the events change.
 	Read(s *sqlbatch.Batch, batch []Event)
@@ -87,8 +88,8 @@ type Fold interface {
 	Apply(e Event) error
 	// Size returns approximately how many rows Write has to write.
 	Size() int
-	// Write queues the statements that update the tables, and returns the keys to announce on
-	// readmodel.Channel.
+	// Write queues the statements that update the tables. It returns the keys that have changed,
+	// for the notification on readmodel.Channel.
 	Write(s *sqlbatch.Batch) (changed []string)
 }
 
@@ -148,7 +149,8 @@ func Cut[E any](p Definition, all []E, recorded func(E) eventstore.Recorded) [][
 	return parts
 }
 
-// Apply applies events to the tables of a schema, and returns the keys to announce.
+// Apply applies events to the tables of a schema, and returns the keys that have changed: see
+// Fold.Write.
 func (p Definition) Apply(
 	ctx context.Context, conn *pgx.Conn, schema string, folds Folds, batch []Event,
 ) (changed []string, err error) {

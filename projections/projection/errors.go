@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// ErrUnknown means that no projection has that name.
+	// ErrUnknown means that no projection has the given name.
 	ErrUnknown = errors.New("unknown projection")
 	// ErrContradiction means that an event contradicts earlier ones, such as the edit of a link
 	// that was never created. The log is damaged or the program is wrong.

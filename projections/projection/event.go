@@ -19,13 +19,13 @@ type Event struct {
 	eventstore.Recorded
 	Body  events.Event // nil if the projection is raw
 	Index int          // of the event in its batch
-	// Detached means that earlier events of the stream may be missing, because they are set aside,
-	// or that later events of it which end rights have been applied already. A fold MUST decide
-	// about such an event by what was before it in the stream, as a rebuild does, and apply one
-	// that ends rights as far as it can.
+	// Detached means that the event may be applied out of the order of its stream. Earlier events
+	// may be missing because they are set aside, and later events that end rights may have been
+	// applied already. A fold MUST decide about a detached event by the events before it in the
+	// stream, as a rebuild does. It MUST apply an event that ends rights as far as it can.
 	Detached bool
 	// AtOnce means that the event is applied while its stream is set aside, and stays a dead
-	// letter. Only an event for which Definition.Outlasts is true is applied so.
+	// letter. This happens only to an event for which Definition.Outlasts returns true.
 	AtOnce bool
 }
 
@@ -40,7 +40,8 @@ func (p Definition) Decode(recorded []eventstore.Recorded) ([]Event, error) {
 		if !p.Raw {
 			var err error
 			if f.Body, err = r.Event(); err != nil {
-				// The outer error names the event, and so does NewEventError.
+				// NewEventError names the event, so the outer error, which names it too, is left
+				// out.
 				return nil, NewEventError(r, i, errors.Unwrap(err))
 			}
 		}
@@ -49,7 +50,8 @@ func (p Definition) Decode(recorded []eventstore.Recorded) ([]Event, error) {
 	return decoded, nil
 }
 
-// Detached returns an event whose stream is set aside, if it is applied all the same.
+// Detached decodes an event whose stream is set aside. It returns true if the event is applied all
+// the same, see Definition.Outlasts.
 func (p Definition) Detached(r eventstore.Recorded, index int) (Event, bool) {
 	if p.Outlasts == nil || p.Raw {
 		return Event{}, false
@@ -61,8 +63,9 @@ func (p Definition) Detached(r eventstore.Recorded, index int) (Event, bool) {
 	return Event{Recorded: r, Body: body, Index: index, Detached: true, AtOnce: true}, true
 }
 
-// Independent reports whether the events of a stream do not depend on each other, so that the
-// others are applied if one is set aside. A stream of clicks has the clicks of all accounts.
+// Independent reports whether the events of a stream do not depend on each other. If one of them is
+// set aside, the others are still applied. This is so for streams of clicks, because such a stream
+// has the clicks of all accounts.
 func Independent(stream string) bool { return strings.HasPrefix(stream, events.StreamClicks) }
 
 // IsForeign reports whether Linkledger did not write an event although the name of its stream has
@@ -100,8 +103,8 @@ func (e Event) Link() (uuid.UUID, error) {
 	return ParseID(id)
 }
 
-// IsClaim reports whether the event only claims or releases a hash. It may lie in the stream of a
-// link, and is no change of the link.
+// IsClaim reports whether the event only claims or releases a hash. Such an event may lie in the
+// stream of a link, but does not change the link.
 func (e Event) IsClaim() bool {
 	switch e.Body.(type) {
 	case events.HashClaimed, events.HashReleased, events.ClaimAbandoned, events.CreationAbandoned:

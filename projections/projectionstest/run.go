@@ -105,7 +105,7 @@ func (p *Progress) Wait(t testing.TB, position uint64, names ...string) {
 	}
 }
 
-// Writer appends to streams that only it writes to.
+// Writer appends events to streams that nothing else writes to.
 type Writer struct {
 	// Revisions has the last revision of each stream.
 	Revisions map[string]eventstore.Revision

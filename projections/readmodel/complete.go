@@ -11,16 +11,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// completionConcurrency is how many tables are completed at the same time. The searched table takes
-// as long as all others together, so more would not help.
+// completionConcurrency is how many tables are completed at the same time. The table that is
+// searched takes as long as all others together, so more would not help.
 const completionConcurrency = 2
 
 // Complete prepares a generation that was filled in bulk for its readers: it fills the derived
-// tables, creates the indexes, and vacuums. It may be called again: derived tables are then
-// corrected.
+// tables, creates the indexes, and vacuums. If it is called again, it corrects the derived tables.
 //
-// Each table has its own transaction. confirm is called last in each of them, and its error rolls
-// the transaction back: the engine passes generation.Checkpoint.Confirm.
+// Each table has its own transaction. confirm is called last in each transaction, and its error
+// rolls the transaction back. The engine passes generation.Checkpoint.Confirm.
 func Complete(
 	ctx context.Context, db *bun.DB, projection string, generation int,
 	confirm func(context.Context, bun.Tx) error,
@@ -73,8 +72,8 @@ func derivations(projection string) ([]string, error) {
 	return statements, err
 }
 
-// completionOrder returns the derived tables first, in the order of their derivations, because they
-// take longest.
+// completionOrder returns the order in which the tables are completed. The derived tables are
+// first, in the order of their derivations, because they take longest.
 func completionOrder(tables, derived []string) []string {
 	var order []string
 	for _, statement := range derived {

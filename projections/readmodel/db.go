@@ -29,7 +29,7 @@ type DB struct {
 	Pool    *pgxpool.Pool // used by bun
 	Writers *pgxpool.Pool // used by the projectors, with prepared statements
 
-	// Keys are what the log cannot rebuild. Keys.Master MUST be set before DB is used.
+	// Keys has what the log cannot rebuild. Keys.Master MUST be set before DB is used.
 	Keys *keystore.Keys
 }
 

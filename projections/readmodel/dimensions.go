@@ -16,8 +16,8 @@ const (
 	DimensionDevice   = "device" // desktop, mobile or tablet
 )
 
-// OtherValues stands for all values of a dimension that have no row of their own: those first seen
-// on a day on which the link already had MaxValues.
+// OtherValues stands for all values of a dimension that have no row of their own. A value gets no
+// row on a day if the link already had MaxValues other values on that day.
 const OtherValues = "other"
 
 // MaxValues is the maximum number of values of a dimension for one link on one day, not counting

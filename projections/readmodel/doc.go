@@ -12,12 +12,12 @@
 // the generation that serves. A rebuild fills the next generation beside the live one and takes
 // over by replacing the views in one transaction.
 //
-// Without the schema linkledger all generations are leftovers, which Prepare drops. The schema
-// linkledger_keys belongs to the package keystore.
+// If the schema linkledger is missing, all generations are leftovers, which Prepare drops. The
+// schema linkledger_keys belongs to the package keystore.
 //
 // # Locks
 //
-// Schemas MUST only be changed within DB.Locked. It takes an advisory lock of a transaction of
-// PostgreSQL, so that several processes may start at the same time, and a crash leaves no lock
-// behind, also behind a pooler.
+// Schemas MUST only be changed within DB.Locked, so that several processes may start at the same
+// time. Locked takes an advisory lock of PostgreSQL that belongs to a transaction. So a crash
+// leaves no lock behind, even if a pooler is used.
 package readmodel

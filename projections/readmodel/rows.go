@@ -27,7 +27,7 @@ type Generation struct {
 	Owner          string    `bun:"owner"`                         // empty: none
 	LeaseUntil     time.Time `bun:"lease_until,nullzero,default:'epoch'"`
 	Paused         bool      `bun:"paused"` // by an operator: no process may own it
-	// Resumptions counts the requests of operators that a stopped generation tries again.
+	// Resumptions counts how often operators have requested that a stopped generation tries again.
 	Resumptions int64     `bun:"resumptions"`
 	Stopped     bool      `bun:"stopped"`    // the owner waits before it tries a failed batch again
 	LastError   string    `bun:"last_error"` // why the owner makes no progress; empty: it does
@@ -35,9 +35,9 @@ type Generation struct {
 	UpdatedAt   time.Time `bun:"updated_at"`
 	CreatedAt   time.Time `bun:"created_at,scanonly"`
 	BuiltAt     time.Time `bun:"built_at,scanonly,nullzero"` // zero: no build of it has ended
-	BuiltPos    int64     `bun:"built_pos,scanonly"`         // the commit position then
-	// Judgement is the number of the row of linkledger_keys.judgements that judges the clicks. 0:
-	// none; nil: the newest, which is not chosen yet.
+	BuiltPos    int64     `bun:"built_pos,scanonly"`         // the commit position at that time
+	// Judgement is the number of the row of linkledger_keys.judgements that judges the clicks. 0
+	// means that no row does, and nil that the newest row will be chosen.
 	Judgement *int64 `bun:"judgement"`
 }
 
@@ -225,7 +225,7 @@ type TreeTile struct {
 // TreeHeight is the height of a tile: a full one has 2^TreeHeight hashes.
 const TreeHeight = 8
 
-// TreeTileSize is the length of the hashes of a full tile.
+// TreeTileSize is the length of the hashes of a full tile, in bytes.
 const TreeTileSize = 32 << TreeHeight
 
 // TreeLevels is how many levels of tiles there may be, more than a log can fill.

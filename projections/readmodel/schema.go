@@ -22,13 +22,13 @@ const Channel = "linkledger"
 // Changed marks a notification that lists changed keys.
 const Changed = "changed "
 
-// Everything stands for all keys of a projection in a list of changed keys.
+// Everything, in a list of changed keys, stands for all keys of a projection.
 const Everything = "*"
 
-// SetAside stands for events that have been set aside in a list of changed keys.
+// SetAside, in a list of changed keys, stands for events that have been set aside.
 const SetAside = "!"
 
-// Uncached stands for changes of rows that readers do not cache in a list of changed keys. Clicks
+// Uncached, in a list of changed keys, stands for changes of rows that readers do not cache. Clicks
 // are not announced at all.
 const Uncached = "."
 
@@ -44,7 +44,7 @@ func GenerationSchema(projection string, generation int) string {
 	return fmt.Sprintf("%s_g%d", projection, generation)
 }
 
-// Shape returns a fingerprint of the tables of a projection. Another shape needs another
+// Shape returns a fingerprint of the tables of a projection. Tables of another shape need another
 // generation. Comments and white space do not change the shape.
 func Shape(projection string) (string, error) {
 	statements, err := statementsOf(projection)
@@ -127,8 +127,9 @@ func tablesOf(ctx context.Context, db bun.IDB, schema string) ([]string, error) 
 	return tables, nil
 }
 
-// limitToHalfDeadlockTimeout makes PostgreSQL cancel the following statements of a transaction
-// before it looks for deadlocks, so that a deadlock cancels this transaction and not a reader.
+// limitToHalfDeadlockTimeout limits each of the following statements of a transaction to half of
+// deadlock_timeout. If the transaction deadlocks with a reader, its statement is cancelled before
+// PostgreSQL looks for deadlocks and may cancel the reader instead.
 const limitToHalfDeadlockTimeout = `
 	SELECT set_config('statement_timeout', (setting::integer / 2)::text, true)
 	FROM pg_settings WHERE name = 'deadlock_timeout'`
@@ -137,9 +138,9 @@ const limitToHalfDeadlockTimeout = `
 // generation first, because a view cannot change the type of a column and tables may be added or
 // removed. Readers wait for the end of the transaction and then see the new views.
 //
-// A reader that uses one view and waits for another one deadlocks with a switch that has dropped
-// the second and waits for the first. The switch then gives up with an error of statement_timeout,
-// and may be tried again.
+// A reader and a switch deadlock if the reader uses one view and waits for a second one, while the
+// switch has dropped the second view and waits for the first. The switch then gives up with an
+// error of statement_timeout, and may be tried again.
 func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation int) error {
 	if err := dropViews(ctx, tx, GenerationSchema(projection, before)); err != nil {
 		return err
@@ -159,8 +160,8 @@ func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation
 }
 
 // dropViews drops the views of all tables of a schema. One statement drops them all, because the
-// statement timeout applies to each statement. Most readers lock the tables in this order too, and
-// then do not deadlock.
+// statement timeout applies to each statement. Most readers lock the tables in the same order, so
+// they do not deadlock with the statement.
 func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 	tables, err := tablesOf(ctx, tx, schema)
 	if err != nil || len(tables) == 0 {

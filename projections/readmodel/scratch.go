@@ -14,8 +14,7 @@ import (
 	"linkledger/projections/connection"
 )
 
-// ScratchSchema is the name that PostgreSQL has for the schema of the temporary tables of a
-// connection.
+// ScratchSchema is PostgreSQL's name for the schema of the temporary tables of a connection.
 const ScratchSchema = "pg_temp"
 
 // scratchSettings suit a connection that fills and compares tables for minutes. With
@@ -58,8 +57,9 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 	return scratch, nil
 }
 
-// buffered adds memory for temporary tables to what is done after connecting. A connection of a
-// pooler to PostgreSQL that has had such tables before cannot get more, and works without.
+// buffered returns a function that calls earlier, and then gives the connection more memory for
+// temporary tables. PostgreSQL refuses that on a connection that has had temporary tables before,
+// such as one that a pooler keeps. Such a connection works without the memory.
 func buffered(earlier pgconn.AfterConnectFunc) pgconn.AfterConnectFunc {
 	const invalidValue = "22023" // SQLSTATE
 	return func(ctx context.Context, conn *pgconn.PgConn) error {

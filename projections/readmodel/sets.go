@@ -24,8 +24,8 @@ const (
 	SetClicked = "clicked" // since the last reset
 )
 
-// NonEmptyRow returns the condition that a row of a table holds information. An empty set and a
-// missing one are the same.
+// NonEmptyRow returns the SQL condition that a row of a table holds information. A set without
+// links is the same as a missing set.
 func NonEmptyRow(table string) bun.Safe {
 	if table == "link_sets" {
 		return "bit_count(bits) > 0"
@@ -36,7 +36,7 @@ func NonEmptyRow(table string) bun.Safe {
 // SetOfTag returns the name of the set of links with a tag.
 func SetOfTag(id uuid.UUID) string { return "tag:" + id.String() }
 
-// TagSets is the condition that a row is of a set of SetOfTag.
+// TagSets is the SQL condition that a row belongs to a set that SetOfTag names.
 const TagSets = "name > 'tag:' AND name < 'tag;'"
 
 // SetOfDay returns the name of the set of links that were created on a day, UTC. The names sort
@@ -49,6 +49,6 @@ const (
 	AfterDays  = "day;"
 )
 
-// SearchText returns the text that is searched for a part of any of the texts: all spellings of a
-// text are the same (typed.Fold). A search term is converted in the same way.
+// SearchText returns the text in which a search looks for a part of any of the texts. Different
+// spellings of a text become the same (typed.Fold). A search term is converted in the same way.
 func SearchText(texts ...string) string { return typed.Fold(strings.Join(texts, "\n")) }

@@ -10,7 +10,7 @@ import (
 )
 
 // Columns describes columns of a table once, for rows of the type R. COPY, INSERT, UPDATE and
-// SELECT take their names, types and values from it.
+// SELECT take the names, types and values of the columns from it.
 type Columns[R any] []Column[R]
 
 // Column is one column of a table.
@@ -132,7 +132,8 @@ func (c Columns[R]) Names() []string {
 	return names
 }
 
-// List returns the columns as a statement lists them. A table's name, if not empty, precedes each.
+// List returns the names of the columns as a statement lists them. If table is not empty, it
+// precedes each name.
 func (c Columns[R]) List(table string) string {
 	if table != "" {
 		table += "."
@@ -152,8 +153,8 @@ func (c Columns[R]) Insert(table string) string {
 		strings.Join(selected, ", ") + " FROM " + c.Unnest("new")
 }
 
-// Unnest returns a FROM item with the name alias that has the rows of Arrays, whose parameters
-// begin at $1.
+// Unnest returns a FROM item with the name alias. It has the rows of Arrays, which are the
+// parameters from $1 on.
 func (c Columns[R]) Unnest(alias string) string {
 	parameters := make([]string, len(c))
 	for i, column := range c {
@@ -162,7 +163,7 @@ func (c Columns[R]) Unnest(alias string) string {
 	return "unnest(" + strings.Join(parameters, ", ") + ") AS " + alias + " (" + c.List("") + ")"
 }
 
-// Assign returns the assignments of the columns from a row with a name.
+// Assign returns the assignments that give each column its value in a row, such as EXCLUDED.
 func (c Columns[R]) Assign(row string) string {
 	assignments := make([]string, len(c))
 	for i, column := range c {
@@ -187,7 +188,7 @@ func (c Columns[R]) Arrays(rows []*R) []any {
 	return arrays
 }
 
-// Scan returns where the columns of a query go in a row.
+// Scan returns pointers to the fields of a row, into which the columns of a query are scanned.
 func (c Columns[R]) Scan(row *R) []any {
 	into := make([]any, len(c))
 	for i, column := range c {

@@ -22,7 +22,7 @@ type copyRows struct {
 	row     func(r *Row, i int)
 }
 
-// send copies the rows in PostgreSQL's binary format. CopyFrom of pgx does the same, and takes many
+// send copies the rows in PostgreSQL's binary format. CopyFrom of pgx does the same, but takes many
 // times as long to encode a row (docs/decisions/codecs.md).
 func (c copyRows) send(ctx context.Context, conn *pgx.Conn, schema string) error {
 	into := pgx.Identifier{schema, c.table}.Sanitize()

@@ -11,7 +11,7 @@ import (
 const commitGrace = 2 * time.Second
 
 // Outliving returns a context that ends commitGrace after ctx. A commit that is cut off may have
-// succeeded, and would then not be announced.
+// succeeded. Then nobody would be notified of its changes.
 func Outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -106,8 +106,8 @@ func (t *tagFold) create(event projection.Event, e events.TagCreated) error {
 	return projection.CheckTime(e.At)
 }
 
-// row returns the tag that event changes. The tag exists, and belongs to the account in whose
-// stream the event lies.
+// row returns the tag that an event changes. It fails if the account in whose stream the event lies
+// has no such tag.
 func (t *tagFold) row(event projection.Event, text string) (*readmodel.Tag, error) {
 	id, err := projection.ParseID(text)
 	if err != nil {

@@ -69,8 +69,8 @@ func (t *treeFold) Apply(event projection.Event) error {
 	return nil
 }
 
-// add appends a hash to a level. The hash comes from the event. A tile that becomes full adds its
-// root to the next level.
+// add appends a hash to a level. event is the last event under the hash. When a tile becomes full,
+// add appends the root hash of the tile to the next level.
 func (t *treeFold) add(level int, hash tlog.Hash, event projection.Event) {
 	if level == len(t.last) {
 		t.last = append(t.last, nil)

@@ -39,7 +39,7 @@ type Login struct {
 	Account
 
 	Keys []Key
-	// Changed is the position of the last change of any account. Logins of an earlier position may
+	// Changed is the position of the last change of any account. Logins with a lower position may
 	// be stale.
 	Changed int64
 }
@@ -48,8 +48,8 @@ type Login struct {
 type Key struct {
 	ID   string `json:"id"`
 	Hash string `json:"hash"` // SHA-256 of the key, hex
-	// Restricted are the terms of the key, without its name; nil: it may do everything. It is a
-	// pointer because many keys are in memory, and most of them may do everything.
+	// Restricted are the terms of the key, without its name; nil: the key may do everything. It is
+	// a pointer to save memory, because many keys are in memory and most of them may do everything.
 	Restricted *events.KeyTerms `json:"terms"`
 }
 
@@ -88,10 +88,10 @@ const termsAsJSON = `CASE WHEN key.scopes || key.tags || key.networks <> ''
 		'expires', coalesce(to_char(key.expiration_date, 'YYYY-MM-DD'), ''))
 	END`
 
-// Logins returns a login for each of the user names, without an id if there is no such account.
-// LEFT JOIN LATERAL makes known and unknown names almost the same work for PostgreSQL, one probe of
-// each index and one row, so that the time hardly reveals which names exist. Keys are columns of
-// arrays because JSON takes longer to make and to read.
+// Logins returns a login for each of the user names. If no account has the name, the login has no
+// id. LEFT JOIN LATERAL makes a known name and an unknown name almost the same work for PostgreSQL:
+// one probe of each index and one row. So the time hardly reveals which names exist. The keys are
+// columns of arrays, because JSON takes longer to make and to read.
 func (q *Reader) Logins(ctx context.Context, usernames []string) ([]Login, error) {
 	rows, err := q.db.Prepared(ctx, `
 		SELECT asked.username, coalesce(found.id, `+noAccount+`), coalesce(found.plan, ''),
@@ -165,7 +165,7 @@ func (q *Reader) Keys(ctx context.Context, account uuid.UUID) ([]KeyRecord, erro
 	return keys, nil
 }
 
-// Accounts returns all accounts by user name.
+// Accounts returns all accounts, sorted by user name.
 func (q *Reader) Accounts(ctx context.Context) ([]Account, error) {
 	accounts := []Account{}
 	if err := q.accounts().OrderExpr("username, id").Scan(ctx, &accounts); err != nil {
@@ -186,8 +186,8 @@ func (q *Reader) markLostKeys(ctx context.Context, accounts []Account) error {
 	return nil
 }
 
-// AccountPage returns a page of the accounts whose user name contains a text, by user name, and how
-// many there are. The empty text is in all.
+// AccountPage returns a page of the accounts whose user name contains a text, sorted by user name,
+// and the total number of these accounts. The empty text selects all accounts.
 func (q *Reader) AccountPage(
 	ctx context.Context, text string, offset, limit int,
 ) (accounts []Account, total int64, err error) {
@@ -213,8 +213,8 @@ func (q *Reader) accounts() *bun.SelectQuery {
 		TableExpr("linkledger.accounts")
 }
 
-// AccountAt returns the account as it was at a past moment, without its key, and its counters as of
-// then, or ErrNotFound. MonthURLs counts the month of that moment.
+// AccountAt returns the account and its counters as they were at a past moment, or ErrNotFound.
+// MonthURLs counts the links created in the month of that moment.
 func (q *Reader) AccountAt(
 	ctx context.Context, id uuid.UUID, at time.Time,
 ) (Account, Counters, error) {

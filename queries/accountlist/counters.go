@@ -60,8 +60,8 @@ func (q *Reader) LinkTotals(
 	return existing, nil
 }
 
-// accountCounts returns the query for accounts with their counts of links, and with the number of
-// links created in the month of now, which is the number of links in the sets of its days.
+// accountCounts returns the query for accounts with their counts of links. The column month_urls is
+// the number of links created in the month of now, which are the links in the sets of its days.
 func (q *Reader) accountCounts(now time.Time) *bun.SelectQuery {
 	month := readmodel.BeforeDays + now.UTC().Format("2006-01")
 	return q.db.NewSelect().TableExpr("linkledger.accounts AS account").

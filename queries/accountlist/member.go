@@ -45,7 +45,7 @@ func (q *Reader) Members(ctx context.Context, account uuid.UUID) ([]Member, erro
 	return members, nil
 }
 
-// Memberships returns the accounts that a person is a member of, without the person.
+// Memberships returns the memberships of a person. It leaves Person empty.
 func (q *Reader) Memberships(ctx context.Context, user uuid.UUID) ([]Member, error) {
 	members, err := q.members(ctx, q.db.NewSelect().Where("member.user_id = ?", user))
 	if err != nil {
@@ -54,7 +54,8 @@ func (q *Reader) Memberships(ctx context.Context, user uuid.UUID) ([]Member, err
 	return members, nil
 }
 
-// LastAccount returns the account of the session that a person used last, or zero.
+// LastAccount returns the account of the session that a person used last. It returns the zero id if
+// there is none.
 func (q *Reader) LastAccount(ctx context.Context, user uuid.UUID) (account uuid.UUID, err error) {
 	err = q.db.NewRaw(`
 		SELECT coalesce(account_id, '00000000-0000-0000-0000-000000000000')

@@ -29,8 +29,8 @@ type Person struct {
 // Label returns the name of a person, or their mail address if they have no name.
 func (p Person) Label() string { return cmp.Or(p.Name, p.Mail) }
 
-// People returns persons by id, without unknown ones. Details that cannot be read are empty: their
-// key is lost, the master key is missing, or they were not sealed by this program.
+// People returns persons by id, and leaves out unknown ids. Details that cannot be read are empty:
+// their key is lost, the master key is missing or another one, or this program did not seal them.
 func (q *Reader) People(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Person, error) {
 	if len(ids) == 0 {
 		return nil, nil //nolint:nilnil // reads of the map find nothing
@@ -55,7 +55,7 @@ func (q *Reader) people(
 		Erased  bool      `bun:"erased"`
 		Wrapped []byte    `bun:"wrapped"`
 		Master  string    `bun:"master"`
-		Lost    bool      `bun:"lost"` // there is no key, although it was not deleted
+		Lost    bool      `bun:"lost"` // the key is missing, although it was not deleted
 	}
 	err := query.TableExpr("linkledger.people AS person").
 		ColumnExpr("person.id, person.known_at, person.box, person.erased").

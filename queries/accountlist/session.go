@@ -10,13 +10,13 @@ import (
 	"linkledger/queries/lookup"
 )
 
-// NewSession is who signs in.
+// NewSession describes who signs in.
 type NewSession = signedin.Session
 
 // SignOut is what an issuer says of a session that has ended there.
 type SignOut = signedin.SignOut
 
-// Session is the session of a browser with the account that it calls for.
+// Session is the session of a browser, with the account in which it works.
 type Session struct {
 	ID       uuid.UUID `bun:"session_id"`
 	User     uuid.UUID `bun:"user_id"` // who signed in; zero: a key did
@@ -24,17 +24,17 @@ type Session struct {
 	Begun    time.Time `bun:"begun_at"`
 	Used     time.Time `bun:"used_at"` // at most a minute before the last use
 
-	// Account is the one that the session calls for. It has no id if the person is a member of
-	// none.
+	// Account is the account in which the session works. It has no id if the person is a member of
+	// no account.
 	Account `bun:",extend"`
 
 	Key  *Key   `bun:"key,type:jsonb"` // that signed in; nil: a person did
 	Role string `bun:"role"`           // of the person in the account
 }
 
-// Session returns the session with a secret, or ErrNotFound if there is none or if it has ended: by
-// time, because its key was revoked, or because the role of its person has changed. It asks the
-// database each time, so that an ended session has ended on all nodes.
+// Session returns the session with a secret. It returns ErrNotFound if there is none, or if the
+// session has ended: see LiveSessions. It asks the database each time, so that a session ends on
+// all nodes at once.
 func (q *Reader) Session(ctx context.Context, secret string, now time.Time) (Session, error) {
 	var s Session
 	err := q.db.NewRaw(`
@@ -54,9 +54,9 @@ func (q *Reader) Session(ctx context.Context, secret string, now time.Time) (Ses
 	return s, nil
 }
 
-// LiveSessions is the SQL that selects the sessions that have not ended: by time, because their key
-// was revoked, because the role of their person has changed, or because the person is erased. Its
-// arguments are the times after which they began and were last used.
+// LiveSessions is the SQL that selects the sessions that have not ended. A session ends by time,
+// when its key is revoked, when the role of its person changes, or when the person is erased. The
+// arguments are two times: a live session began after the first and was last used after the second.
 const LiveSessions = `
 	FROM linkledger_keys.sessions AS session
 	LEFT JOIN linkledger.accounts AS account ON account.id = session.account_id

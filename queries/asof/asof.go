@@ -17,7 +17,7 @@ import (
 // Time is the time at which a query sees the links. The zero value is now.
 type Time struct {
 	past bool  // false: now
-	at   int64 // as in the tables of the history
+	at   int64 // nanoseconds since 1970, as in the tables of the history
 }
 
 // Now is the time of queries that see the current links.
@@ -56,12 +56,13 @@ func (t Time) validAt() string {
 	return fmt.Sprintf("since <= %d AND until > %[1]d", t.at)
 }
 
-// Sets returns a table of name, block and bits of the sets as they were, from the rows that meet a
-// condition on names and blocks.
+// Sets returns the SQL, after FROM, that reads the name, block and bits of sets as they were at the
+// time. The condition selects the sets by account, name and block.
 //
-// For a past moment, it finds the latest page of each block that began by then. A page has the bits
-// after its last change, and its changes. If the last change is later than the moment, the changes
-// after the moment are undone with XOR. LATERAL with LIMIT 1 reads each page by its primary key.
+// For a past moment, the SQL finds the latest page of each block that began at or before the
+// moment. A page has its changes, and the bits after the last of them. If the last change is later
+// than the moment, XOR undoes the changes after the moment. LATERAL with LIMIT 1 reads each page by
+// its primary key.
 func (t Time) Sets(condition string) string {
 	if !t.past {
 		return "linkledger.link_sets WHERE " + condition
@@ -117,8 +118,9 @@ func (t Time) ByModified(
 	if err != nil {
 		return nil, err
 	}
-	// The versions of the moment were modified at most lead after it. The bound lets the index skip
-	// later modifications. It is a second later because times are cut to microseconds.
+	// A version that was valid at the moment has a modification time of at most lead after the
+	// moment. This bound lets the index skip later ones. It has a second more because times are cut
+	// to microseconds.
 	return db.NewSelect().TableExpr("linkledger.link_versions AS link").
 		Where("link.deleted_at IS NULL").Where(t.validAt()).
 		Where("link.modified_at <= ?", t.Moment().Add(lead+time.Second)), nil

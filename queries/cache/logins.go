@@ -12,10 +12,11 @@ import (
 
 const (
 	// TrustedFor is how long cached logins are used after the database has confirmed that no
-	// account has changed. After this time, a change that the read models show takes effect on all
-	// nodes, whether notifications arrive or not.
+	// account has changed. Once the read models show a change, it takes effect on all nodes within
+	// this time, even if no notification arrives.
 	TrustedFor = 500 * time.Millisecond
-	// confirmAfter is after how long one caller asks the database again, while others go on.
+	// confirmAfter is the time after which one caller asks the database again. Meanwhile the other
+	// callers still use the cache.
 	confirmAfter = TrustedFor / 2
 
 	// maxAccounts and maxKeys bound the memory of Logins, to some 40 MB. A full cache is emptied,
@@ -24,18 +25,18 @@ const (
 	maxKeys     = 10 * maxAccounts
 )
 
-// Logins is a cache of queries.DB.Logins. A progress.Waiter reports a changed account to it
-// before it reports that the write has reached the read models. So callers that have seen the
-// answer to the write see its effect here; callers of other nodes see it after TrustedFor. Unknown
-// user names are not cached, because their number is unlimited. Logins is safe for concurrent
-// use.
+// Logins is a cache of queries.DB.Logins. A progress.Waiter reports a changed account to the cache
+// before it reports that the write has reached the read models. So a caller that has the answer to
+// the write sees the effect of the write here. Callers of other nodes see it after TrustedFor at
+// the latest. Unknown user names are not cached, because their number is unlimited. Logins is safe
+// for concurrent use.
 type Logins struct {
 	lookups *lookups
 
 	mu      sync.RWMutex
 	entries map[string]accountlist.Login // by user name
 	keys    int                          // of all entries
-	// Entries show all changes before the time confirmed, up to the position upTo.
+	// The entries show all changes before the time confirmed. The position of the last one is upTo.
 	confirmed time.Time
 	upTo      int64
 	changes   uint64 // counts the times that changes were reported
@@ -83,7 +84,7 @@ func (a *Logins) LookUp(ctx context.Context, username string) (accountlist.Login
 	return login, nil
 }
 
-// remember adds a login that was read after a time. a.mu must be held.
+// remember adds a login that was read after the time at. The caller MUST hold a.mu.
 func (a *Logins) remember(login accountlist.Login, at time.Time) {
 	if login.Changed != a.upTo {
 		if at.Before(a.confirmed) {
@@ -103,7 +104,7 @@ func (a *Logins) remember(login accountlist.Login, at time.Time) {
 	a.entries[login.Username] = login
 }
 
-// empty removes all entries. a.mu must be held.
+// empty removes all entries. The caller MUST hold a.mu.
 func (a *Logins) empty() {
 	clear(a.entries)
 	a.keys = 0

@@ -25,19 +25,20 @@ const (
 	StaleBound = time.Second
 	// loadTimeout bounds one look-up of a redirect.
 	loadTimeout = 5 * time.Second
-	// renewTimeout bounds how long a visitor waits for a look-up if a stale redirect is in the
-	// cache, and firstTimeout if no redirect is. It is below the 3 s that a proxy waits for a
-	// redirect, so that there is time to read the log instead.
+	// renewTimeout bounds how long a visitor waits for a look-up if the cache has a stale redirect.
+	// If the cache has none, firstTimeout is the bound. Both are below the 3 s that a proxy waits
+	// for a redirect, so that there is time to read the log instead.
 	renewTimeout = 250 * time.Millisecond
 	firstTimeout = 400 * time.Millisecond
 	// redirectOverhead is about how many bytes a cached redirect takes in addition to its texts.
 	redirectOverhead = 352
 )
 
-// Redirects is a cache of DB.Redirect. It keeps the most requested hashes within a number of bytes,
-// unknown hashes too. It reads a missing hash from the database once, however many visitors wait
-// for it. A progress.Waiter reports changes to it before it reports that a write has reached the
-// read models. So callers that have seen the answer to a write see its effect here.
+// Redirects is a cache of DB.Redirect. It keeps the most requested hashes, including unknown ones,
+// within a number of bytes. If several visitors wait for a hash that is not in the cache, it reads
+// the hash from the database once. A progress.Waiter reports changes to the cache before it reports
+// that a write has reached the read models. So a caller that has the answer to a write sees the
+// effect of the write here.
 //
 // If a hash changes during its look-up, the result goes only to callers that asked before the
 // change, and is not cached. Redirects is safe for concurrent use.
@@ -45,8 +46,8 @@ type Redirects struct {
 	find  func(ctx context.Context, hash string) (queries.Redirect, error)
 	cache *otter.Cache[string, *cachedRedirect]
 
-	// connection numbers the connections over which changes are reported. It is even while one is
-	// open. It changes whenever changes may have been missed.
+	// connection is a number that is even while a connection is open over which changes are
+	// reported. It grows whenever changes may have been missed.
 	connection atomic.Uint64
 	// retryAt is when to query the database again after it gave no answer, in Unix nanoseconds; 0:
 	// it answers.
@@ -99,8 +100,8 @@ func newRedirects(
 }
 
 // Find returns the redirect of a hash. It returns the errors of DB.Redirect. An entry that may be
-// stale stays valid as long as the database gives no answer. During that time one visitor in each
-// StaleBound queries the database again, and the others get the entry, or an error, at once.
+// stale stays valid as long as the database gives no answer. During that time only one visitor per
+// StaleBound queries the database again. The others get the entry, or an error, at once.
 func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, error) {
 	entry, ok := r.cache.GetIfPresent(hash)
 	if ok && r.current(entry) {
@@ -186,8 +187,8 @@ func (r *Redirects) lookUp(ctx context.Context, hash string) (queries.Redirect, 
 	return l.entry.redirect, l.entry.err
 }
 
-// load queries the database. It caches the result unless the hash has changed since the query
-// began; such a look-up is no longer the one in lookups.
+// load queries the database. It caches the result, unless the hash has changed since the query
+// began. In that case lookups no longer has this look-up.
 func (r *Redirects) load(ctx context.Context, hash string, l *lookup) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()

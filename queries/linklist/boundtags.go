@@ -12,8 +12,8 @@ import (
 	"linkledger/queries/asof"
 )
 
-// boundTags is what bounds of labels are evaluated with: the tags of an account, and what the read
-// models show in an old state because events are set aside.
+// boundTags is what Owner.Bound is evaluated with: the tags of an account, and what the read models
+// show in an old state because events are set aside.
 type boundTags struct {
 	tags []queries.Tag
 	// outdated means that the labels may be old, because changes of the tags are set aside.
@@ -22,8 +22,8 @@ type boundTags struct {
 	links []int
 }
 
-// boundTags returns what bounds of labels are evaluated with at a time. As long as no event is set
-// aside, it takes one query.
+// boundTags returns what a bound is evaluated with as of a time. As long as no event is set aside,
+// it takes one query.
 func (r *Reader) boundTags(
 	ctx context.Context, account uuid.UUID, at asof.Time,
 ) (found boundTags, err error) {
@@ -40,7 +40,8 @@ func (r *Reader) boundTags(
 
 		Aside string `bun:"aside"` // a stream that is set aside; empty: the row is a tag
 	}
-	// Both are read in one snapshot: a change of the tags is in the labels or it is set aside.
+	// Both parts are read in one snapshot. So a change of the tags is either in the labels or set
+	// aside.
 	err = r.db.NewRaw(`
 		SELECT id, label, '' AS aside FROM (`+labels+`) AS tag
 		UNION ALL

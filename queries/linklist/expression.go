@@ -16,7 +16,7 @@ import (
 	"linkledger/typed"
 )
 
-// Owner is an account whose links are read, or the part of them that a key may see.
+// Owner is an account whose links are read, with the bound of the key that reads them.
 type Owner struct {
 	Account uuid.UUID
 	Bound   *tagexpr.Expr // only links that match; nil: all
@@ -30,9 +30,9 @@ type UnknownTagError struct {
 // Error implements error.
 func (e *UnknownTagError) Error() string { return fmt.Sprintf("There is no tag %q", e.Label) }
 
-// tagged returns the query for the account's live links at a time that match an expression; nil
-// matches all links. It returns an *UnknownTagError if the account did not have a tag of the
-// expression then.
+// tagged returns the query for the account's links that were live at a time and match an
+// expression. A nil expression matches all links. It returns an *UnknownTagError if the expression
+// names a tag that the account did not have at the time.
 func (r *Reader) tagged(
 	ctx context.Context, of Owner, expr *tagexpr.Expr, at asof.Time,
 ) (*linkset.Query, error) {
@@ -77,7 +77,7 @@ func (r *Reader) clicked(account uuid.UUID) *linkset.Query {
 }
 
 // tagIDs returns a function that gives the id of each tag of an expression. It returns an
-// *UnknownTagError if Tags returns no such tag.
+// *UnknownTagError if a tag is not among those of Tags.
 func (r *Reader) tagIDs(
 	ctx context.Context, of Owner, expr *tagexpr.Expr, at asof.Time,
 ) (func(label string) uuid.UUID, error) {
@@ -98,9 +98,9 @@ func (r *Reader) tagIDs(
 	return func(label string) uuid.UUID { return ids[label] }, nil
 }
 
-// matchesNothing reports whether a bound matches nothing because a tag that it names may have been
-// renamed, and then its links are not to be seen: it excludes the label of no tag, or changes of
-// the tags are set aside.
+// matchesNothing reports whether a bound must match no link. A tag that the bound names may have
+// been renamed, and links that the bound hides could then be seen. This is possible if the bound
+// excludes a label that no tag has, or if it has labels while changes of the tags are set aside.
 func matchesNothing(
 	bound *tagexpr.Expr, known boundTags, tagID func(string) uuid.UUID,
 ) bool {

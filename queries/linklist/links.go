@@ -45,7 +45,7 @@ type Query struct {
 	Owner
 	At      time.Time     // see the links as they were then; zero: now
 	Hashes  []string      // only links with these hashes; nil: all
-	Search  string        // only links with this in hash, note or long URL, in any case
+	Search  string        // only links with this in hash, note or long URL; ignores case
 	Tags    *tagexpr.Expr // only links that match
 	Order   Order
 	Reverse bool
@@ -62,7 +62,7 @@ type Page struct {
 // Links returns a page of an account's live links. It leaves out links that are deleted meanwhile.
 // It returns an *UnknownTagError if the account did not have a tag of the expression at the time.
 // For a past moment it returns ErrNoPast if the order is ClicksFirst or the expression depends on
-// clicks, because clicks are stored by the day.
+// clicks, because clicks are stored only by day.
 func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
 	page := Page{Links: []queries.Link{}}
 	if !queries.Storable(list.Search) {

@@ -37,8 +37,8 @@ func (r *Reader) pageNumbers(ctx context.Context, c pageQuery) ([]int, error) {
 	return c.selected.Numbers(c.Offset, c.Limit, c.Reverse), nil
 }
 
-// pageByClicks joins the links with clicks, which an index sorts, and those without, which are
-// sorted by creation.
+// pageByClicks takes the page from two lists: the links with clicks, which an index sorts, and the
+// links without clicks, which are sorted by creation.
 func (r *Reader) pageByClicks(ctx context.Context, c pageQuery) ([]int, error) {
 	with, err := r.clicked(c.Account).All(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *pageQuery) restrict(links *bun.SelectQuery) *bun.SelectQuery {
 }
 
 // clicked returns the query for the selected links that have clicks, and the column to sort by. If
-// they are many, they come from the index of clicks alone.
+// many links are selected, the query reads the index of clicks alone.
 func (c *pageQuery) clicked(db *readmodel.DB) (links *bun.SelectQuery, key string) {
 	if c.small() {
 		stats := db.NewSelect().TableExpr("linkledger.links AS link").
@@ -87,8 +87,8 @@ func (c *pageQuery) clicked(db *readmodel.DB) (links *bun.SelectQuery, key strin
 	return c.selected.Restrict(stats, false), "link.total_clicks"
 }
 
-// walk returns the numbers of a page of links in the order of a column. It skips the links before
-// the page from the nearer end of the list.
+// walk returns the numbers of a page of links in the order of a column. It starts from that end of
+// the list which is nearer to the page.
 func (r *Reader) walk(
 	ctx context.Context, c pageQuery, key string, links *bun.SelectQuery,
 ) ([]int, error) {
@@ -113,8 +113,8 @@ func (r *Reader) walk(
 	return numbers, err
 }
 
-// small reports whether sorting the selected links takes less than walking through all links of the
-// account to the page. Looking up one link takes as long as walking past about sixteen.
+// small reports whether sorting the selected links takes less time than walking through all links
+// of the account to the page. Looking up one link takes as long as walking past about sixteen.
 func (c *pageQuery) small() bool {
 	passed := min(c.Offset, c.total-c.Offset) + c.Limit
 	return 16*c.total*c.total < passed*len(c.selected)*8

@@ -18,8 +18,8 @@ const (
 	maxSearchedByNumber = 20_000
 	// sampleSize is how many of a larger number of links are searched to estimate how many match.
 	sampleSize = 128
-	// maxRareHits is up to how many matches in the sample the search uses an index. If more match,
-	// reading all texts takes less time.
+	// maxRareHits is the highest number of matches in the sample with which the search uses an
+	// index. If more match, reading all texts takes less time.
 	maxRareHits = sampleSize / 64
 	// minIndexedLength is the length of the shortest text that an index can find, in code points.
 	minIndexedLength = 3
@@ -52,8 +52,8 @@ func (r *Reader) search(
 	}
 	bounded := list.Hashes != nil || list.Tags != nil || list.Bound != nil
 	few := selected.Count() < maxSearchedByNumber
-	// Only notes have line breaks. In a search text, line breaks separate the fields, so a match
-	// could cross two fields.
+	// A text with a line break can only match a note. But line breaks also separate the fields of a
+	// search text, so the text could match across two fields.
 	inNotes := strings.Contains(text, "\n")
 	hits := 0
 	if !few && !inNotes {
@@ -68,7 +68,8 @@ func (r *Reader) search(
 		missed, err := selected.Matching(ctx, texts().Where(lacks, []byte(text)))
 		return selected.Minus(missed), err
 	}
-	// The index has the texts of all links, including links that a bound hides.
+	// A search with a bound does not use the index, because the index also has the texts of links
+	// that the bound hides.
 	indexed := !at.Past() && hits <= maxRareHits && list.Bound == nil &&
 		utf8.RuneCountInString(text) >= minIndexedLength
 	search := texts()

@@ -13,8 +13,9 @@ import (
 	"linkledger/tagexpr"
 )
 
-// Selection is the set of an account's links that matched an expression when it was made, read in
-// portions. It holds one bit for each link of the account, and neither a lock nor a connection.
+// Selection is the set of an account's links that matched an expression when Select was called. It
+// is read in portions. It holds one bit for each link of the account, but neither a lock nor a
+// connection.
 type Selection struct {
 	reader   *Reader
 	of       Owner

@@ -12,9 +12,9 @@ import (
 	"linkledger/tagexpr"
 )
 
-// setsOf returns the set of links that match an expression as an aggregate over the rows of
-// linkledger.link_sets of one block, and the condition for the rows that it needs. tagID MUST
-// return the tag of each label of the expression.
+// setsOf returns the SQL for the set of links that match an expression. bits is an aggregate over
+// the rows of linkledger.link_sets of one block, and rows is the condition for the rows that bits
+// needs. tagID MUST return the id of the tag for each label of the expression.
 func setsOf(
 	expr *tagexpr.Expr, tagID func(label string) uuid.UUID,
 ) (bits, rows linkset.Clause) {

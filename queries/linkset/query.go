@@ -28,8 +28,9 @@ type Query struct {
 	without Set
 }
 
-// NewQuery returns a query that computes bits for each block from the sets, as of a time, that a
-// condition selects. The expression bits aggregates the rows of one block.
+// NewQuery returns a query that computes a set of links block by block, as of a time. The condition
+// rows selects the sets that the query reads. The expression bits aggregates their rows of one
+// block.
 func NewQuery(db *readmodel.DB, account uuid.UUID, at asof.Time, bits, rows Clause) *Query {
 	sets := at.Sets("account_id = ? AND (" + rows.SQL + ") AND block BETWEEN ? AND ?")
 	return &Query{
@@ -42,7 +43,8 @@ func NewQuery(db *readmodel.DB, account uuid.UUID, at asof.Time, bits, rows Clau
 	}
 }
 
-// Union returns the query for the links of all sets, as of a time, that a condition selects.
+// Union returns the query for the links that are in any of the sets that a condition selects, as of
+// a time.
 func Union(
 	db *readmodel.DB, account uuid.UUID, at asof.Time, condition string, args ...any,
 ) *Query {
@@ -51,7 +53,7 @@ func Union(
 	)
 }
 
-// Without takes links from the set.
+// Without leaves links out of the set.
 func (q *Query) Without(links Set) *Query {
 	q.without = links
 	return q
@@ -63,7 +65,8 @@ const maxNumber = 1<<31 - 1
 // All returns the links of the set.
 func (q *Query) All(ctx context.Context) (Set, error) { return q.Between(ctx, 0, maxNumber) }
 
-// Between returns the links of the set in the blocks from one number to another.
+// Between returns the links of the set from one number to another, with the other links of the same
+// blocks.
 func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
 	var rows []struct {
 		Block int    `bun:"block"`
@@ -84,8 +87,8 @@ func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
 	return set, nil
 }
 
-// Meeting returns the names of the sets, as of a time, that a condition selects and that have a
-// link of the given set.
+// Meeting returns the names of the sets, as of a time, that contain one of the given links. The
+// condition selects the sets to compare.
 func Meeting(
 	ctx context.Context, db *readmodel.DB, account uuid.UUID, at asof.Time, condition string,
 	links Set,
@@ -99,8 +102,8 @@ func Meeting(
 	return names, err
 }
 
-// Matching returns the links of the set that a query of links returns. The query returns them as
-// one array, because reading thousands of rows takes longer than finding them.
+// Matching returns the links that are in the set and in the result of a query of links. The query
+// returns them as one array, because reading thousands of rows takes longer than finding them.
 func (s Set) Matching(ctx context.Context, links *bun.SelectQuery) (Set, error) {
 	// PostgreSQL sends an array of integers with a header and elements of these sizes, in bytes.
 	// The last 4 bytes of an element are the integer.

@@ -61,8 +61,8 @@ func (r *Reader) Size(ctx context.Context) (int64, error) {
 	return tree.Size, err
 }
 
-// Leaves returns the concatenated hashes of some leaves from an index on. It returns none if there
-// are none.
+// Leaves returns the concatenated hashes of leaves from an index on, of at most leafTiles tiles. It
+// returns none if the tree has no leaf with the index.
 func (r *Reader) Leaves(ctx context.Context, from int64) ([]byte, error) {
 	first := from >> readmodel.TreeHeight
 	var tiles []readmodel.TreeTile
@@ -81,8 +81,9 @@ func (r *Reader) Leaves(ctx context.Context, from int64) ([]byte, error) {
 	return leaves[min(len(leaves), int(from-first<<readmodel.TreeHeight)*tlog.HashSize):], nil
 }
 
-// LeafIndexes returns the indexes, from 0, of the leaves of events at positions. It asks the
-// database once. It returns queries.ErrNotFound if no leaf near one of the positions has the hash.
+// LeafIndexes returns the indexes, from 0, of the leaves of events. Each event is given by its
+// position in the log and the hash of its leaf. It returns queries.ErrNotFound if the tree has no
+// such leaf in the tile of the position. It asks the database once.
 func (r *Reader) LeafIndexes(
 	ctx context.Context, commit, prepare []uint64, leaves []tlog.Hash,
 ) ([]int64, error) {
@@ -135,7 +136,7 @@ func signed(positions []uint64) []int64 {
 }
 
 // Hashes returns a reader of the tree's hashes for proofs. It fails with queries.ErrNotFound for a
-// hash that is missing because the tree was altered. The hashes are as trustworthy as PostgreSQL:
+// hash that is missing because the tree was altered. PostgreSQL may contain altered hashes, so
 // callers MUST check the result against a signed tree head.
 func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {

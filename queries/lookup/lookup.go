@@ -1,5 +1,5 @@
-// Package lookup has what all questions to the read models share: the error for what is not there,
-// and which texts and days a read model can have.
+// Package lookup has what all questions to the read models share: the error for a missing object,
+// and the checks of texts and days.
 package lookup
 
 import (
@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotFound means that the requested object does not exist, or not in this account.
+// ErrNotFound means that the requested object does not exist, or belongs to another account.
 var ErrNotFound = errors.New("not found")
 
 // Failed wraps the error of a query. sql.ErrNoRows becomes ErrNotFound.
@@ -23,7 +23,7 @@ func Failed(query string, err error) error {
 }
 
 // Storable reports whether a read model can contain a text. PostgreSQL accepts neither NUL nor
-// invalid UTF-8, so no object has such a name.
+// invalid UTF-8, so no object has a name with either.
 func Storable(text string) bool { return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) }
 
 // DayIsOver reports whether a day, YYYY-MM-DD, UTC, is over. The empty day never is.

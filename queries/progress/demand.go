@@ -9,20 +9,22 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// demandInterval is after how long a demand is announced to the projectors again: a projector that
-// takes over has not received the announcement.
+// demandInterval is the time after which a demand is sent to the projectors again, because a
+// projector that has taken over meanwhile has not received it.
 const demandInterval = 100 * time.Millisecond
 
-// demandState is what readers of this process have demanded of a projection.
+// demandState is how far readers of this process have demanded that a projection goes on without
+// delay.
 type demandState struct {
 	position    uint64
-	announced   uint64 // the highest position announced to the projectors
+	announced   uint64 // the highest position sent to the projectors
 	announcedAt time.Time
 }
 
 // WaitUndelayed is WaitOwned for a projection whose projector delays events while no caller waits
-// for them. It announces to the projector, which may run in another process, that a caller waits.
-// Demands that arrive while the projector is busy are announced together when it has finished.
+// for them. It notifies the projector, which may run in another process, that a caller waits.
+// Demands that arrive while the projector works on an earlier demand are sent together when the
+// projector has finished.
 func (w *Waiter) WaitUndelayed(ctx context.Context, projection string, position uint64) error {
 	for {
 		announced, announce := w.registerDemand(projection, position)
@@ -49,8 +51,8 @@ func (w *Waiter) WaitUndelayed(ctx context.Context, projection string, position 
 	}
 }
 
-// registerDemand records a demand. It returns the position up to which demands are announced, and
-// whether the caller must announce it.
+// registerDemand records a demand. It returns the position up to which demands are sent, and
+// whether the caller must send that position.
 func (w *Waiter) registerDemand(
 	projection string, position uint64,
 ) (announced uint64, announce bool) {

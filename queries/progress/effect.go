@@ -23,7 +23,7 @@ func (w *Waiter) LastChange(ctx context.Context, account uuid.UUID) (uint64, err
 	return changed, nil
 }
 
-// Passed reports whether the generation of a projection that serves has a commit position.
+// Passed reports whether the serving generation of a projection has reached a commit position.
 func (w *Waiter) Passed(ctx context.Context, projection string, position uint64) (bool, error) {
 	var passed bool
 	err := w.db.NewRaw(`SELECT EXISTS (SELECT FROM linkledger.generations
@@ -36,11 +36,12 @@ func (w *Waiter) Passed(ctx context.Context, projection string, position uint64)
 	return passed, nil
 }
 
-// LacksEffect reports whether a change of an account or a person has no effect although the
-// projection of accounts has passed the commit position of its event: the stream is set aside.
-// Events that end rights are applied although they are set aside. So a change that only ends rights
-// lacks its effect only if such an event is not applied. Any other change lacks it if an event that
-// is not applied lies at or before it.
+// LacksEffect reports whether a change of an account or a person has no effect, although the
+// projection of accounts has passed the commit position of the change's event, because the stream
+// of the event is set aside. Events that end rights are usually applied although they are set
+// aside. endsRights means that the change only ends rights. Such a change lacks its effect only if
+// a set-aside event of the stream that ends rights is not applied. Any other change lacks its
+// effect if any set-aside event of the stream, up to the change's event, is not applied.
 func (w *Waiter) LacksEffect(
 	ctx context.Context, position uint64, endsRights bool,
 ) (lacks bool, err error) {

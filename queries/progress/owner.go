@@ -23,7 +23,7 @@ const (
 // owner has stopped before an event that it cannot apply.
 var ErrUnowned = errors.New("no process keeps the projection up to date")
 
-// ownership is whether a projection has an owner that makes progress, as far as a Waiter has
+// ownership records whether a projection has an owner that makes progress, as far as a Waiter has
 // observed.
 type ownership struct {
 	vacantSince time.Time // zero: it has an owner that makes progress
@@ -131,7 +131,8 @@ func (w *Waiter) checkOwners(ctx context.Context) error {
 	return nil
 }
 
-// observeOwners returns the projections whose unowned has changed, with the new value.
+// observeOwners records which projections are vacant. It returns the projections for which the
+// field unowned has changed, with the new value.
 func (w *Waiter) observeOwners(vacant []string, now time.Time) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 // setAside records whether a projection may have set events aside. Writes ask the database only
 // then.
 type setAside struct {
-	none  bool   // there are none, unless a notification says so
-	noted uint64 // how often notifications may have said so
+	none  bool   // none are set aside, unless a notification says so
+	noted uint64 // how often a notification may have said so
 }
 
 func (s *setAside) note() {
@@ -26,8 +26,9 @@ func (s *setAside) note() {
 	s.noted++
 }
 
-// noteChanged records that events may be set aside if changed keys say so. After a new generation
-// has taken over, this is unknown, so events may be set aside.
+// noteChanged records that events may be set aside, if the changed keys of a notification say so.
+// It does the same when a new generation has taken over, because that generation may have set
+// events aside too.
 func (s *setAside) noteChanged(keys []string) {
 	if slices.Contains(keys, readmodel.SetAside) || slices.Contains(keys, readmodel.Everything) {
 		s.note()
@@ -75,7 +76,7 @@ func (w *Waiter) SetAside(
 	return lacking, w.leaveOutDeletions(ctx, projection, lacking)
 }
 
-// leaveOutDeletions removes the positions at which links were deleted that the read models show as
+// leaveOutDeletions removes the position of each deletion whose link the read models show as
 // deleted.
 func (w *Waiter) leaveOutDeletions(
 	ctx context.Context, projection string, lacking map[uint64]struct{},
@@ -116,8 +117,8 @@ func (w *Waiter) leaveOutDeletions(
 	return nil
 }
 
-// noneSetAside records that a projection has set nothing aside, unless it may have since noted was
-// read.
+// noneSetAside records that a projection has set nothing aside. It does not if a notification may
+// have said otherwise since noted was read.
 func (w *Waiter) noneSetAside(projection string, noted uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -134,7 +135,7 @@ func (w *Waiter) forgetSetAside() {
 	}
 }
 
-// setTold records whether notifications tell from now on of events that are set aside.
+// setTold records whether notifications report, from now on, the events that are set aside.
 func (w *Waiter) setTold(told bool) {
 	w.forgetSetAside()
 	w.mu.Lock()

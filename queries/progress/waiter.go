@@ -27,8 +27,8 @@ type Cache interface {
 	// Changed is called with the keys of a projection that have changed: hashes of links, ids of
 	// accounts, or readmodel.Everything.
 	Changed(projection string, keys []string)
-	// SetConnected is called when calls of Changed begin to report all changes, and when they no
-	// longer do.
+	// SetConnected is called with true when calls of Changed begin to report all changes, and with
+	// false when they no longer report all.
 	SetConnected(connected bool)
 	// Missed is called if Changed was not called for some changes.
 	Missed()
@@ -53,7 +53,7 @@ type Waiter struct {
 
 	mu          sync.Mutex
 	projections map[string]*state
-	told        bool // of events that are set aside, by notifications
+	told        bool // notifications report the events that are set aside
 }
 
 // state is the known progress of one projection, with the waiters for more.
@@ -87,7 +87,7 @@ func (w *Waiter) Committed(projection string, position uint64, changed []string)
 	defer w.mu.Unlock()
 	p := w.state(projection)
 	if slices.Contains(changed, readmodel.Everything) {
-		// Another generation serves. One that was built from an older log is at a lower position.
+		// Another generation serves now. If it was built from an older log, its position is lower.
 		p.position, p.cachesUpTo, p.lastChange = min(p.position, position), 0, 0
 	}
 	p.cachesUpTo = max(p.cachesUpTo, position)
@@ -137,8 +137,8 @@ func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) e
 	}
 }
 
-// WaitForOthers is WaitOwned for the position of the last known change of keys of the other
-// projections.
+// WaitForOthers is WaitOwned for the position of the last known change of keys in the projections
+// others.
 func (w *Waiter) WaitForOthers(ctx context.Context, projection string, others ...string) error {
 	var position uint64
 	w.mu.Lock()
@@ -229,8 +229,8 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
-	// This comes after LISTEN has taken effect: later commits are notified, and earlier ones are in
-	// the checkpoints.
+	// LISTEN has taken effect by now. So later commits are notified, and earlier ones are in the
+	// checkpoints.
 	w.setConnected(true)
 	defer w.setConnected(false)
 	w.setTold(true)
@@ -251,8 +251,8 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 	}
 }
 
-// handle handles a notification in the form of readmodel.Channel. It collects changed keys by
-// projection until the notification of the position that was reached with them.
+// handle handles a notification in the form of readmodel.Channel. It collects the changed keys of a
+// projection until a notification gives the position that was reached with these changes.
 func (w *Waiter) handle(notification string, changed map[string][]string) error {
 	projection, rest, _ := strings.Cut(notification, " ")
 	if keys, ok := strings.CutPrefix(rest, readmodel.Changed); ok {
@@ -303,8 +303,9 @@ func (w *Waiter) readCheckpoints(ctx context.Context) error {
 	return nil
 }
 
-// forgetHigher forgets positions above the checkpoints in the database: it has lost commits in a
-// crash, or is another one. They come again, and with them the changes of keys.
+// forgetHigher forgets positions above the checkpoints in the database. A database with lower
+// checkpoints has lost commits in a crash, or is another one. The commits come again, and with them
+// the changes of keys.
 func (w *Waiter) forgetHigher(checkpoints map[string]uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -334,8 +335,8 @@ func (w *Waiter) advanceAll(reached map[string]uint64) {
 	}
 }
 
-// poll reads the checkpoints regularly while callers wait. If a position was not notified until the
-// next time, its notification is lost.
+// poll reads the checkpoints regularly while callers wait. If no notification of a position has
+// come by the next reading, the notification is lost.
 func (w *Waiter) poll(ctx context.Context) {
 	ticker := time.NewTicker(w.fallback)
 	defer ticker.Stop()
@@ -362,7 +363,7 @@ func (w *Waiter) poll(ctx context.Context) {
 	}
 }
 
-// behind reports whether a position is not known to be reached.
+// behind reports whether one of the positions is not known to be reached.
 func (w *Waiter) behind(reached map[string]uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

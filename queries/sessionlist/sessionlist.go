@@ -67,7 +67,8 @@ func (r *Reader) ForOperators(ctx context.Context, now time.Time) ([]Session, er
 	return r.list(ctx, now, forOperators)
 }
 
-// Find returns the session of ForOperators with an id. It fails with lookup.ErrNotFound.
+// Find returns one of the sessions of ForOperators, by id. It fails with lookup.ErrNotFound if
+// there is none.
 func (r *Reader) Find(ctx context.Context, id uuid.UUID, now time.Time) (Session, error) {
 	list, err := r.list(ctx, now, forOperators+" AND session.id = ?", id)
 	if err != nil {

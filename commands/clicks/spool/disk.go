@@ -12,18 +12,18 @@ import (
 const (
 	// reserve is the free space that the queue leaves on its disk for others, in bytes.
 	reserve = 16 << 20
-	// reservedPart bounds the reserve of a small disk: one part in so many.
+	// reservedPart bounds the reserve on a small disk: to 1/reservedPart of the disk.
 	reservedPart = 16
 	// probeName is the name of the file that shows whether the disk takes records.
 	probeName = "probe"
 	// probeInterval is how often the disk of a queue without appends is tried.
 	probeInterval = 5 * time.Second
-	// toRemove is the size of a file that is to be removed.
+	// toRemove is the size in Spool.unsettled of a file that is to be removed.
 	toRemove = -1
 )
 
 // checkSpace returns an error that wraps ErrFull if the disk of the folder has less free space than
-// the reserve and a number of bytes.
+// the reserve plus a number of bytes.
 func checkSpace(folder string, bytes int64) error {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(folder, &disk); err != nil {
@@ -33,7 +33,7 @@ func checkSpace(folder string, bytes int64) error {
 	kept := min(uint64(reserve), disk.Blocks*block/reservedPart)
 	//nolint:gosec // the size of a record
 	if free := disk.Bavail * block; free < kept+uint64(bytes) {
-		return fmt.Errorf("%w: of its disk %d MiB are free, and %d MiB are left to others",
+		return fmt.Errorf("%w: its disk has %d MiB free, and %d MiB are left to others",
 			ErrFull, free>>20, kept>>20)
 	}
 	return nil
@@ -55,8 +55,8 @@ func (s *Spool) Trouble() error {
 	return s.failure
 }
 
-// probe returns nil if a file that is written to the folder becomes durable, and files can be
-// changed and removed.
+// probe returns nil if a small file in the folder can be made durable and removed, and if settle
+// succeeds.
 func (s *Spool) probe() error {
 	path := filepath.Join(s.cfg.Dir, probeName)
 	if err := writeFile(path, "probe"); err != nil {
@@ -65,14 +65,14 @@ func (s *Spool) probe() error {
 	return errors.Join(os.Remove(path), s.settle())
 }
 
-// resize cuts a file to a size, or removes it. If the disk refuses, settle tries again: a failed
-// disk stops neither the records in other files nor those to come.
+// resize cuts a file to a size, or removes it if the size is toRemove. If the disk refuses, settle
+// tries again later. So the refusal stops neither the records in other files nor later records.
 func (s *Spool) resize(path string, size int64) {
 	s.unsettled[path] = size
 	_ = s.settle() // Trouble reports it
 }
 
-// settle makes the changes of files that the disk has refused so far.
+// settle makes the changes of files in s.unsettled. A change that the disk refuses stays there.
 func (s *Spool) settle() error {
 	var refused error
 	for path, size := range s.unsettled {

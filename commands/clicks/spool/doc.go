@@ -1,13 +1,13 @@
-// Package spool is a queue of records on the local disk. It keeps what must not be lost while its
-// destination is slow or unavailable.
+// Package spool is a queue of records on the local disk. It keeps records that must not be lost
+// while their destination is slow or unavailable.
 //
 // Append returns when the record is durable. Oldest and Remove take records out in the order they
 // came in. Records that were read and not removed come again after a restart, and a crash may bring
-// removed ones back, so the reader MUST recognise records that it has handled before.
+// removed ones back, so the reader MUST recognize records that it has handled before.
 //
 // # Files
 //
-// A folder has one user at a time, which holds the lock on the file "lock". The file "node" holds
+// One process at a time uses a folder. It holds the lock on the file "lock". The file "node" holds
 // the id of the folder, which is drawn at its first use. Segments, "00000001.spool" and on, each
 // begin with a line that names the format. A record is its length, the CRC-32C of what follows, the
 // time it was appended, how many items it stands for (each little-endian) and its bytes. Format 1,

@@ -34,8 +34,8 @@ func (s *Spool) recover() error {
 		if err != nil {
 			return err
 		}
-		// A crash has cut off the last record. It is removed, or it would look like damage once
-		// other segments follow.
+		// A crash has cut off the last record. The rest of the record is removed, because it would
+		// look like damage once other segments follow.
 		if !whole && i == len(numbers)-1 {
 			if err := truncate(segment.path, segment.end); err != nil {
 				return err
@@ -57,8 +57,8 @@ func truncate(path string, size int64) error {
 	return errors.Join(file.Truncate(size), file.Sync(), file.Close())
 }
 
-// adopt adds a segment to the queue. If it is not sound, a link to it keeps the file for repair
-// after the queue has deleted it.
+// adopt adds a segment to the queue. If sound is false, a second name of the file keeps it for
+// repair after the queue has deleted the segment.
 func (s *Spool) adopt(segment *segmentFile, sound bool) error {
 	if !sound {
 		s.damaged++
@@ -74,8 +74,9 @@ func (s *Spool) adopt(segment *segmentFile, sound bool) error {
 	return nil
 }
 
-// passBy ends the use of the oldest segment if err says that its next record is gone for good. It
-// returns err, and then how many records are lost. A damaged file is kept for repair.
+// passBy gives up the oldest segment if err says that its next record is gone for good. It then
+// returns err with the number of lost records, and keeps a damaged file for repair. Otherwise, or
+// if the file cannot be kept, the segment stays in the queue.
 func (s *Spool) passBy(err error) error {
 	oldest := s.segments[0]
 	lost := oldest.records - s.removed.records

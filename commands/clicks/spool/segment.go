@@ -29,7 +29,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func segmentName(number uint64) string { return fmt.Sprintf("%08d.spool", number) }
 
-// layout is the position of the parts of a record.
+// layout has the size of the header of a record, which depends on the format.
 type layout struct{ header int64 }
 
 var (
@@ -60,7 +60,7 @@ func (r record) encode() []byte {
 func (l layout) size(r record) int64 { return l.header + int64(len(r.body)) }
 
 // read reads the record at an offset. It returns io.EOF at the end of the segment, and errDamaged
-// for a record that is not whole.
+// for a record that is cut off or damaged.
 func (l layout) read(file io.ReaderAt, offset int64) (record, error) {
 	var start [8]byte
 	if n, err := file.ReadAt(start[:], offset); err != nil {
@@ -113,7 +113,7 @@ func newSegment(folder string, number uint64) *segmentFile {
 	}
 }
 
-// createSegment creates the file of a new segment, durably. After an error the file may be there.
+// createSegment creates the file of a new segment, durably. After an error the file may exist.
 func createSegment(folder string, number uint64) (*segmentFile, *os.File, error) {
 	s := newSegment(folder, number)
 	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -127,8 +127,8 @@ func createSegment(folder string, number uint64) (*segmentFile, *os.File, error)
 	return s, file, nil
 }
 
-// scanSegment reads a segment of an earlier process. It returns false if a record is damaged. A
-// disk that cannot be read is an error, and no damage.
+// scanSegment reads a segment of an earlier process. whole is false if its format line is unknown,
+// or if a record is cut off or damaged. A disk that cannot be read is an error, and no damage.
 func scanSegment(folder string, number uint64) (s *segmentFile, whole bool, err error) {
 	s = newSegment(folder, number)
 	file, err := os.Open(s.path)

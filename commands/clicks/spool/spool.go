@@ -49,13 +49,13 @@ type Spool struct {
 	offset    int64            // in the oldest segment, of the oldest record
 	removed   Batch            // removed from the oldest segment, without the bodies
 	bytes     int64            // of all segments
-	failure   error            // why the disk took nothing when it was tried last; nil: it did
+	failure   error            // of the last write to the disk; nil: it succeeded
 	tried     time.Time        // when the disk was tried last
-	unsettled map[string]int64 // sizes that files must get, which the disk has refused so far
+	unsettled map[string]int64 // by path: the sizes that the disk has refused to set
 }
 
-// Open locks the folder and reads its segments. It creates a missing folder,
-// and none above it.
+// Open locks the folder and reads its segments. It creates the folder if it is missing, but no
+// folder above it.
 func Open(cfg Config) (_ *Spool, err error) {
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 1 << 30
@@ -63,7 +63,8 @@ func Open(cfg Config) (_ *Spool, err error) {
 	if cfg.SegmentBytes == 0 {
 		cfg.SegmentBytes = 16 << 20
 	}
-	// None above it: where a disk is not mounted, its mount point is not filled.
+	// No folder above it is created, so that nothing is written to the mount point of a disk that
+	// is not mounted.
 	if err := os.Mkdir(cfg.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("open the spool: %w", err)
 	}
@@ -195,7 +196,7 @@ func (s *Spool) newest() *segmentFile { return s.segments[len(s.segments)-1] }
 
 // startSegment starts the next segment.
 func (s *Spool) startSegment() error {
-	s.last++ // a file that can be neither used nor removed does not stand in the way of the next
+	s.last++ // even after a failure, because the file of a failed try may still exist
 	segment, file, err := createSegment(s.cfg.Dir, s.last)
 	if err != nil {
 		s.resize(segment.path, toRemove)
@@ -228,10 +229,10 @@ func (b *Batch) add(r record, size int64) {
 	b.last = r.at
 }
 
-// Oldest returns the oldest records: at least one, and no further ones once they have the given
-// number of bytes. The records stay in the queue until Remove. Oldest returns ErrEmpty if there is
-// no record. A missing or damaged segment is an error once: the next call continues with the
-// segment after it.
+// Oldest returns the oldest records: at least one, and no further ones once the returned records
+// have the given number of bytes. The records stay in the queue until Remove. Oldest returns
+// ErrEmpty if there is no record. A missing or damaged segment is an error once: the next call
+// continues with the segment after it.
 func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,8 @@ type Stats struct {
 	Records int
 	Items   int   // that the records stand for
 	Bytes   int64 // of all segments, on the disk
-	// Oldest is the time of the oldest record, or of the one before it; zero: the queue is empty.
+	// Oldest is the time of the oldest record, or of the record that was removed last. Zero: the
+	// queue is empty.
 	Oldest time.Time
 }
 

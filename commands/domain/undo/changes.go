@@ -1,5 +1,6 @@
-// Package undo decides what an undo does to a link: it folds what a batch has changed in it, and
-// says how the link was before. It decides from events alone, and appends nothing.
+// Package undo decides what an undo does to a link. It finds out what a batch has changed in the
+// link, and how the link was before. A batch is the events to undo. The package decides from events
+// alone, and appends nothing.
 package undo
 
 import (
@@ -21,13 +22,14 @@ const (
 // Changes is a link, and what a batch has changed in it.
 type Changes struct {
 	Link domain.Link
-	// before has the fields that the batch changed, with their values before it; nil: there was
-	// none.
+	// before has the fields that the batch changed, with their values before the batch; nil: no
+	// value.
 	before map[string]any
-	since  map[string]bool // fields changed after it by other calls
-	tags   []string        // of the link before it
+	since  map[string]bool // fields changed after the batch by other calls
+	tags   []string        // of the link before the batch
 	resets []statsReset    // of the stats, without resets that were undone
-	// irreversible is true if the batch undid a reset: to reset again would drop the clicks since.
+	// irreversible is true if the batch undid a reset of the stats. Another reset would also drop
+	// the clicks since then.
 	irreversible bool
 }
 
@@ -72,9 +74,10 @@ func (b *Changes) Apply(e events.Event, at events.Revision, inBatch bool) {
 	}
 }
 
-// Undo returns the link as it was before the batch, in the fields that the batch changed, and the
-// resets of its stats to undo, the last one first. It refuses with URLChanged if fields were
-// changed since, unless it skips these. A creation is undone as a whole or not.
+// Undo returns the link with the values from before the batch in the fields that the batch changed,
+// and the resets of its stats to undo, the last one first. If other calls have changed such fields
+// since, Undo refuses with URLChanged. With skipChanged, it leaves these fields as they are
+// instead. A creation is undone as a whole or not at all.
 func (b *Changes) Undo(skipChanged bool) (was domain.Link, resets []events.Revision, err error) {
 	was = b.Link.Clone()
 	if gone, ok := b.before[fieldDeleted]; ok && gone == true {
@@ -122,8 +125,9 @@ func (b *Changes) Undo(skipChanged bool) (was domain.Link, resets []events.Revis
 	return was, resets, changedSince(conflicts)
 }
 
-// lastResets returns the batch's resets of the stats. Only the last reset can be undone, then the
-// one before it.
+// lastResets returns the batch's resets of the stats. Only the last reset can be undone, and then
+// the one before it. If another call has reset the stats after the batch, lastResets returns a
+// conflict instead.
 func (b *Changes) lastResets() (resets []events.Revision, conflicts []string) {
 	last := true
 	for _, reset := range slices.Backward(b.resets) {
@@ -188,8 +192,8 @@ func plainFields(u domain.Link) []linkField {
 	return fields
 }
 
-// apply folds an event and returns the fields that it changed, with their values before; nil: there
-// was none. Its cost depends on the number of tags only if the link loses some.
+// apply folds an event and returns the fields that it changed, with their values before; nil: no
+// value. Its cost depends on the number of tags only if the link loses some.
 func apply(u *domain.Link, e events.Event) map[string]any {
 	before, tags := plainFields(*u), len(u.Tags)
 	var changed map[string]any

@@ -34,8 +34,8 @@ var errUnauthenticated = status.Error(
 	codes.Unauthenticated, "wrong or missing user name and password",
 )
 
-// Access requires one user's name and password. It wraps the registered handlers, so different
-// spellings of a path cannot bypass it. It does not read the message of a refused call.
+// Access requires the name and the password of one user. It wraps the registered handlers, so
+// different spellings of a path cannot bypass it. It does not read the message of a refused call.
 type Access struct {
 	digest [sha256.Size]byte
 	log    *slog.Logger
@@ -128,7 +128,8 @@ func (a *Access) unary(method string, next grpc.MethodHandler) grpc.MethodHandle
 		if err := a.check(ctx, method); err != nil {
 			return nil, err
 		}
-		// The message is not read, so that a client without credentials cannot use memory.
+		// The message is not read, so that a client without credentials cannot make the server use
+		// memory.
 		if openMethods[method] && !a.hasCredentials(ctx) {
 			read = func(any) error { return nil }
 		}

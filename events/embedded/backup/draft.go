@@ -17,7 +17,8 @@ const draftSuffix = ".partial"
 // ErrBusy means that another process is making the same folder.
 var ErrBusy = errors.New("another process is writing there")
 
-// Draft is a folder that is being made. It gets its name when it is complete.
+// Draft is a folder that is being made. Until it is complete, it has the name of the result with
+// draftSuffix.
 type Draft struct {
 	Path string // of the draft
 
@@ -27,15 +28,16 @@ type Draft struct {
 	done   bool
 }
 
-// Begin begins a folder. It makes the last folder of the path alone: if a disk is not mounted, its
-// mount point is not filled. What a killed process has left of the same folder is removed.
+// Begin makes an empty draft of the folder to. It does not make the parents of the folder: if a
+// disk is not mounted, its mount point is not filled. It removes what a killed process has left of
+// a draft of the same folder.
 func Begin(to string) (d *Draft, err error) {
 	to = filepath.Clean(to)
 	d = &Draft{Path: to + draftSuffix, to: to}
 	d.parent, err = os.Open(filepath.Dir(to))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf(
-			"the folder %s does not exist: is its disk mounted? Otherwise make it",
+			"the folder %s does not exist: is its disk mounted? If it is, make the folder",
 			filepath.Dir(to),
 		)
 	}
@@ -63,7 +65,7 @@ func Begin(to string) (d *Draft, err error) {
 	return d, nil
 }
 
-// locked runs a function while no other process begins or ends a folder beside this one.
+// locked calls run. Meanwhile no other process begins or ends a draft in the same parent folder.
 func (d *Draft) locked(run func() error) error {
 	if err := flock(d.parent, unix.LOCK_EX); err != nil {
 		return err
@@ -88,11 +90,11 @@ func clearFolder(path string) error {
 	return err
 }
 
-// Finish makes the folder durable and gives it its name. If there is a folder of that name, both
-// change places in one step, and the former one is removed.
+// Finish makes the draft durable and gives it its final name. If a folder has that name already,
+// the two exchange their names in one step, and Finish removes the former folder.
 func (d *Draft) Finish() error { return d.FinishAs(d.to) }
 
-// FinishAs is Finish with another name in the same folder.
+// FinishAs is Finish with another final name in the same parent folder.
 func (d *Draft) FinishAs(to string) error {
 	d.to = to
 	if err := SyncTree(d.Path); err != nil {
@@ -125,7 +127,7 @@ func (d *Draft) FinishAs(to string) error {
 	})
 }
 
-// End removes the draft unless Finish has given it its name.
+// End removes the draft unless Finish has given it its final name.
 func (d *Draft) End() {
 	if !d.done {
 		_ = d.locked(func() error { return os.RemoveAll(d.Path) }) // the next Begin clears it
@@ -134,7 +136,7 @@ func (d *Draft) End() {
 	_ = d.parent.Close()
 }
 
-// SyncTree makes the names in a folder and in its folders durable.
+// SyncTree makes the directory entries of a folder, and of all folders in it, durable.
 func SyncTree(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {

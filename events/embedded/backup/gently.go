@@ -14,13 +14,14 @@ import (
 
 const (
 	chunkSize = 256 << 10
-	// syncBytes is how much a copy writes between two syncs. The syncs of a store on the same disk
-	// wait for what is not synced yet.
+	// syncBytes is how much a copy writes between two syncs. It is small, because syncs of a store
+	// on the same disk wait for all data that is not synced yet.
 	syncBytes = 4 << 20
 	lowest    = 19 // priority
 )
 
-// Gently runs a function on a thread of the lowest priority, so that what serves goes first.
+// Gently runs a function on a thread of the lowest priority, so that threads that serve requests go
+// first.
 func Gently(run func() error) error {
 	ended := make(chan error, 1)
 	go func() {
@@ -32,8 +33,8 @@ func Gently(run func() error) error {
 	return <-ended
 }
 
-// digestOf returns the digest of a file. If to is not nil, it copies the file. It rests as long as
-// it has worked.
+// digestOf returns the SHA-256 of a file. If to is not nil, it also copies the file to it. After
+// each chunk it rests for as long as the chunk has taken.
 func digestOf(ctx context.Context, from io.Reader, to *os.File) (string, error) {
 	digest := sha256.New()
 	chunk := make([]byte, chunkSize)
@@ -69,7 +70,8 @@ func digestOf(ctx context.Context, from io.Reader, to *os.File) (string, error) 
 	}
 }
 
-// CopyFile copies a file gently to a new one, makes it durable and returns its digest and size.
+// CopyFile copies a file to a new one and rests like digestOf. It makes the copy durable and
+// returns its digest and size.
 func CopyFile(ctx context.Context, from, to string) (copied File, err error) {
 	source, err := os.Open(from)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// FormatFile is the file that says what a folder is.
+	// FormatFile is the file that says whether a folder is a store or a backup.
 	FormatFile = "FORMAT"
-	// FormatText is what FormatFile has in a backup. A store writes another text, so that a backup
-	// without its manifest is not taken for the folder of a store.
+	// FormatText is the content of FormatFile in a backup. FormatFile has other content in a store,
+	// so that a backup without its manifest is not taken for a store.
 	FormatText = "linkledger backup 1\n"
 	// ManifestFile is the file with the manifest of a backup.
 	ManifestFile = "BACKUP"
@@ -44,7 +44,7 @@ var (
 type Manifest struct {
 	Version string    `json:"version"` // of the program
 	Time    time.Time `json:"time"`
-	Log     string    `json:"log"` // id of its first event
+	Log     string    `json:"log"` // id of the first event
 	Events  uint64    `json:"events"`
 	Streams uint64    `json:"streams"`
 	Head    uint64    `json:"position"` // of the last event
@@ -56,12 +56,12 @@ type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
-	// Modified is when the file of the store was written, in nanoseconds since 1970. A table with
-	// the same name, size and time is the same.
+	// Modified is when the file of the store was written, in nanoseconds since 1970. Two tables
+	// with the same name, size and time are the same.
 	Modified int64 `json:"modified,omitempty"`
 }
 
-// Encode returns a value as JSON in a line, and the digest of the line in another one.
+// Encode returns two lines: a value as JSON, and the digest of the first line.
 func Encode(value any) ([]byte, error) {
 	line, err := json.Marshal(value)
 	if err != nil {
@@ -112,7 +112,7 @@ func Read(fsys vfs.FS, dir string) (*Manifest, error) {
 	return m, Decode(text, m)
 }
 
-// maxManifest bounds the size of a manifest. A file takes some 200 bytes of it.
+// maxManifest bounds the size of a manifest. The entry of a file takes some 200 bytes.
 const maxManifest = 256 << 20
 
 func readFile(fsys vfs.FS, path string) (text []byte, err error) {
@@ -160,7 +160,7 @@ func (m *Manifest) Compare(
 	return problems, nil
 }
 
-// foreign reports whether a file of a folder is none of the store.
+// foreign reports whether a file of this name is never listed in a manifest.
 func foreign(name string) bool {
 	switch name {
 	case FormatFile, ManifestFile, lockFile, "lost+found":
@@ -169,7 +169,7 @@ func foreign(name string) bool {
 	return false
 }
 
-// isTable reports whether a file never changes once it is there.
+// isTable reports whether a file is a table of Pebble. Tables never change.
 func isTable(name string) bool { return strings.HasSuffix(name, tableSuffix) }
 
 // differs returns what is wrong with a file, or nothing.
@@ -204,7 +204,7 @@ func (f File) differs(
 	return "", nil
 }
 
-// reader is a reader that ends with a context.
+// reader is an io.Reader that fails when its context has ended.
 type reader struct {
 	ctx context.Context //nolint:containedctx // of one copy
 	io.Reader

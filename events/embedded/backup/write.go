@@ -15,10 +15,10 @@ import (
 // Write makes a backup of the folder from, which does not change meanwhile, at the path to. The
 // manifest m describes the folder, but does not list its files.
 //
-// The backup gets its name once it is complete and durable, and then replaces an earlier backup of
-// that name: the path always has one of the two, even if the process is killed. The backup shares
-// tables with an earlier backup at the path former, and Write reads only new ones. The backup also
-// shares tables with the store if both are on the same disk.
+// When the backup is complete and durable, it gets its name and replaces an earlier backup of that
+// name. So the path always has one of the two, even if the process is killed. The backup shares
+// tables with an earlier backup at the path former, and Write reads only tables that are not in the
+// earlier one. The backup also shares tables with the store if both are on the same disk.
 func Write(ctx context.Context, from, to, former string, m Manifest) (Manifest, error) {
 	draft, err := Begin(to)
 	if err != nil {
@@ -34,7 +34,7 @@ func Write(ctx context.Context, from, to, former string, m Manifest) (Manifest, 
 	return m, draft.Finish()
 }
 
-// WriteInto is Write for an empty folder, which is part of a draft.
+// WriteInto is Write into an existing empty folder, which is part of a draft.
 func WriteInto(ctx context.Context, from, folder, former string, m Manifest) (Manifest, error) {
 	err := Gently(func() (err error) {
 		m.Files, err = fill(ctx, from, folder, former)
@@ -53,7 +53,8 @@ func WriteInto(ctx context.Context, from, folder, former string, m Manifest) (Ma
 	)
 }
 
-// checkReplaced refuses to replace what is no backup, or has what the new one would lack.
+// checkReplaced returns an error if a backup with the manifest m must not replace what is at the
+// path to: a folder that is no readable backup, or a backup that CheckSuccessor protects.
 func checkReplaced(to string, m Manifest) error {
 	if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -68,15 +69,16 @@ func checkReplaced(to string, m Manifest) error {
 	return former.CheckSuccessor(to, m)
 }
 
-// CheckSuccessor refuses a newer backup of another log, or of one that has lost events.
+// CheckSuccessor returns an error if the backup newer must not replace the backup m at path,
+// because newer is of another log, or of a log that has lost events.
 func (m *Manifest) CheckSuccessor(path string, newer Manifest) error {
 	switch {
 	case m.Log != newer.Log:
 		return fmt.Errorf("%s is a backup of another log: choose another folder", path)
 	case m.Events > newer.Events:
 		return fmt.Errorf(
-			"the backup in %s has %d events, and the log only %d: the log was restored from an "+
-				"earlier one, or cut. Choose another folder, so that this backup stays", path,
+			"the backup in %s has %d events, but the log has only %d: the log was restored from "+
+				"an earlier backup, or cut. Choose another folder to keep this backup", path,
 			m.Events, newer.Events,
 		)
 	}
@@ -112,7 +114,8 @@ func fill(ctx context.Context, from, draft, former string) ([]File, error) {
 	return files, nil
 }
 
-// place brings a file to the draft.
+// place puts one file into the draft. If possible, it shares a table with the former backup, or
+// else with the store. It copies all other files.
 func place(
 	ctx context.Context, from, draft, former string, before File, e fs.DirEntry,
 ) (File, error) {
@@ -142,8 +145,8 @@ func place(
 	return f, errors.Join(err, file.Close())
 }
 
-// linked gives a file another name. It reports whether that was possible, and the file has the
-// size.
+// linked makes a hard link to a file. It reports whether the file is regular and has the given
+// size, and the link was made.
 func linked(from, to string, size int64) bool {
 	info, err := os.Lstat(from)
 	return err == nil && info.Mode().IsRegular() && info.Size() == size && os.Link(from, to) == nil

@@ -7,12 +7,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Fault is a kind of malformed request to which real servers respond differently.
+// Fault is a kind of malformed request to which EventStoreDB responds differently than this store.
 type Fault int
 
 // The faults.
 const (
-	FaultException Fault = iota // the handler of the real server throws an exception
+	FaultException Fault = iota // the handler of EventStoreDB throws an exception
 	FaultRevision               // the stream cannot be read from the revision
 	FaultPosition               // no event begins at the position
 	FaultCount                  // a read of the log has count 0
@@ -33,27 +33,30 @@ func (f *RequestError) GRPCStatus() *status.Status {
 	return status.New(codes.InvalidArgument, f.message)
 }
 
-// Invalid returns an INVALID_ARGUMENT error for a request that real servers refuse in the same way.
+// Invalid returns an INVALID_ARGUMENT error for a request that EventStoreDB refuses in the same
+// way.
 func Invalid(message string) error { return status.Error(codes.InvalidArgument, message) }
 
 // Refuse returns the error of a request with a fault.
 func Refuse(f Fault, message string) error { return &RequestError{f, message} }
 
-// Malformed returns the error of a request for which the handlers of real servers throw an
+// Malformed returns the error of a request for which the handlers of EventStoreDB throw an
 // exception.
 func Malformed(message string) error { return Refuse(FaultException, message) }
 
-// Dialect is how another server answers malformed requests. EventStoreDB often responds to them
-// with UNKNOWN, or never. The store's own responses, which are cleaner, are the nil Dialect.
+// Dialect defines how another server responds to malformed requests. EventStoreDB often responds to
+// them with UNKNOWN, or never. A nil Dialect stands for the store's own responses, which are
+// cleaner.
 type Dialect interface {
-	// Response returns the response to a request with a fault.
+	// Response returns the response to a request with a fault. subscription reports whether the
+	// request is a subscription.
 	Response(f Fault, subscription bool) Response
 	// HidesCaughtUp reports whether the server sends no CaughtUp to a subscription to a stream
 	// without events.
 	HidesCaughtUp() bool
 }
 
-// Response is the response of a real server to a request with a fault.
+// Response is the response of another server to a request with a fault.
 type Response struct {
 	Confirmed bool       // the server confirms the subscription first
 	Code      codes.Code // OK means that the server never responds

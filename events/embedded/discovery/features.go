@@ -1,5 +1,5 @@
-// Package discovery serves the calls with which clients discover the methods of the server and the
-// node of the cluster to call. The cluster has one node.
+// Package discovery serves the calls with which clients find out which methods the server has and
+// which node of the cluster to call. The cluster has one node.
 package discovery
 
 import (
@@ -20,7 +20,7 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// serverVersion is the version of EventStoreDB whose behaviour the store follows. Clients require
+// serverVersion is the version of EventStoreDB whose behavior the store follows. Clients require
 // three plain numbers.
 const serverVersion = "23.10.6"
 

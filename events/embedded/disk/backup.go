@@ -13,8 +13,8 @@ import (
 	"linkledger/events/embedded/backup"
 )
 
-// frozenFolder has the states of a data folder from which backups are being made. What a killed
-// process has left there is removed when the folder is opened.
+// frozenFolder is a folder within the data folder. It holds the folders that Freeze makes. Open
+// removes what a killed process has left there.
 const frozenFolder = "backup.tmp"
 
 // frozenBytes is the free space that Freeze needs for its copies of logs, in addition to the space
@@ -22,8 +22,8 @@ const frozenFolder = "backup.tmp"
 const frozenBytes = 3 * MemTableBytes
 
 // Freeze makes a folder with the current state, including every event that was acknowledged before
-// the call. The tables in it are shared with the database, which remains in use. It returns the
-// path of the folder within the data folder. The caller MUST call Release with it.
+// the call. The folder shares its tables with the database, which remains in use. name is the path
+// of the folder within the data folder. The caller MUST call Release with this name.
 func (d *DB) Freeze() (name string, err error) {
 	if err := checkFree(d.fsys, d.dir, ReserveBytes+d.spare+frozenBytes); err != nil {
 		return "", err
@@ -39,17 +39,18 @@ func (d *DB) Freeze() (name string, err error) {
 	return name, nil
 }
 
-// Release removes a folder of Freeze.
+// Release removes a folder that Freeze has made.
 func (d *DB) Release(name string) error {
 	return d.fsys.RemoveAll(d.fsys.PathJoin(d.dir, name))
 }
 
-// adoptBackup makes a backup the folder of a store, which may end anywhere from now on. A backup
-// that is not as its manifest says is refused.
+// adoptBackup turns a backup into the folder of a store, whose files may change from now on. It
+// refuses a backup that differs from its manifest.
 func adoptBackup(dir string, fsys vfs.FS) error {
 	m, err := backup.Read(fsys, dir)
 	if errors.Is(err, backup.ErrNone) {
-		return fsys.RemoveAll(fsys.PathJoin(dir, backup.ManifestFile)) // of a start that was killed
+		// If an earlier call was killed, the manifest may still be there.
+		return fsys.RemoveAll(fsys.PathJoin(dir, backup.ManifestFile))
 	}
 	if err != nil {
 		return err
@@ -63,7 +64,8 @@ func adoptBackup(dir string, fsys vfs.FS) error {
 	return fsys.RemoveAll(fsys.PathJoin(dir, backup.ManifestFile))
 }
 
-// checkBackup refuses a backup that is not as its manifest says. It takes any other folder.
+// checkBackup returns an error if a folder is a backup that differs from its manifest. It accepts
+// any folder that is no backup.
 func checkBackup(dir string, fsys vfs.FS) error {
 	m, err := backup.Read(fsys, dir)
 	switch {
@@ -82,7 +84,7 @@ func quickCheck(dir string, fsys vfs.FS, m *backup.Manifest) error {
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf(
-			"%w: %s (linkledger eventstore check lists all): use another backup",
+			"%w: %s (linkledger eventstore check lists all problems): use another backup",
 			backup.ErrDamaged, problems[0],
 		)
 	}

@@ -7,18 +7,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// guardedFS keeps the process alive when the disk fails a write-ahead log. Pebble panics, or ends
-// the process, if it cannot create, sync or close one. guardedFS tells DB.Fail instead and lets
-// Pebble go on. A caller that waits for a sync MUST look at DB.Err afterwards: no write is
-// acknowledged after a failure.
+// guardedFS keeps the process alive when a write-ahead log cannot be written. Pebble panics, or
+// ends the process, if it cannot create, sync or close such a log. guardedFS hides the error from
+// Pebble and calls DB.Fail with it. So a failed sync looks successful to Pebble. A caller that
+// waits for a sync MUST look at DB.Err afterwards, and MUST NOT acknowledge a write after a
+// failure.
 //
-// After a failure no log is created any more. The log that failed is then the last one, whose end
-// may be cut off, and Pebble reads it when the store is opened again.
+// After a failure guardedFS creates no more logs, so the log that failed stays the last one. When
+// the store is opened again, Pebble accepts that the end of the last log is cut off.
 type guardedFS struct {
 	vfs.FS
 
 	db *DB
-	// created is true once a log was created, until a sync of the folder has failed.
+	// created is true from the creation of a log until a sync of the folder fails.
 	created *atomic.Bool
 }
 

@@ -45,8 +45,8 @@ var (
 const (
 	// MemTableBytes is the size of a memtable, and of the log that Pebble allocates for it.
 	MemTableBytes = 16 << 20
-	// MinFreeBytes is the free space that Open demands for a store that exists: Pebble allocates a
-	// log when it opens.
+	// MinFreeBytes is the free space that Open demands for a store that exists, because Pebble
+	// allocates a log when it opens.
 	MinFreeBytes = 2 * MemTableBytes
 
 	formatVersion  = 1
@@ -61,8 +61,8 @@ const (
 	blockCache = 3*MemTableBytes + 32<<20
 )
 
-// l0Tables is how many memtables are flushed before they are compacted. It is twice Pebble's
-// default, because memtables of twice the size would take 48 MB more.
+// l0Tables is how many memtables are flushed before the flushed tables are compacted. It is twice
+// Pebble's default, rather than memtables of twice the size, which would take 48 MB more.
 const l0Tables = 8
 
 // ErrFailed is wrapped by every refusal of a write after a commit has failed. Events that were
@@ -77,14 +77,14 @@ type DB struct {
 
 	dir   string
 	fsys  vfs.FS
-	spare uint64 // bytes of the disk that are left to others
+	spare uint64 // bytes that writes leave free for other users of the disk
 	log   *slog.Logger
 	lock  *pebble.Lock
 	full  *condition.Log
 
 	space  sync.Mutex
-	looked time.Time // when the free space was looked at
-	lacks  error     // of space, at that time
+	looked time.Time // when the free space was last checked
+	lacks  error     // result of that check; nil: there is enough space
 
 	failed  chan struct{} // closed after a failed commit
 	failure atomic.Pointer[error]
@@ -118,15 +118,15 @@ func (d *DB) Close() error {
 	return errors.Join(d.DB.Close(), d.lock.Close())
 }
 
-// Open opens the database in a folder, or creates both. Writes leave spare bytes of the disk to
-// others, beside ReserveBytes. It may return ErrLocked, ErrFormat, ErrForeign or ErrFull. In these
-// cases nothing in the folder is changed.
+// Open opens the database in a folder, or creates both. Writes leave spare bytes of the disk, in
+// addition to ReserveBytes, free for other users of the disk. Open may return ErrLocked, ErrFormat,
+// ErrForeign or ErrFull. In these cases nothing in the folder is changed.
 func Open(dir string, fsys vfs.FS, spare uint64, log *slog.Logger) (d *DB, err error) {
 	exists, err := checkFolder(dir, fsys)
 	if err != nil {
 		return nil, err
 	}
-	needed := ReserveBytes + spare // the first events are written
+	needed := ReserveBytes + spare // a new store writes its first events
 	if exists {
 		needed = MinFreeBytes
 	}
@@ -204,7 +204,7 @@ func OpenReadOnly(dir string, fsys vfs.FS, log *slog.Logger) (*DB, error) {
 	return d, nil
 }
 
-// newDB returns a DB without its Pebble.
+// newDB returns a DB whose Pebble database is not open yet.
 func newDB(dir string, fsys vfs.FS, lock *pebble.Lock, log *slog.Logger) *DB {
 	return &DB{
 		dir: dir, fsys: fsys, log: log, lock: lock, failed: make(chan struct{}),
@@ -229,7 +229,8 @@ func checkFolder(dir string, fsys vfs.FS) (exists bool, err error) {
 		return true, checkFormat(fsys, fsys.PathJoin(dir, formatFile))
 	}
 	for _, name := range names {
-		// These files are left if the creation was interrupted.
+		// A folder without a store may have these files. An interrupted creation leaves the first
+		// two.
 		if name != "LOCK" && name != formatTempFile && name != "lost+found" {
 			return false, ErrForeign
 		}
@@ -237,13 +238,13 @@ func checkFolder(dir string, fsys vfs.FS) (exists bool, err error) {
 	return false, nil
 }
 
-// makeFolder creates the folder if it is missing, and none above it: where a disk is not mounted,
+// makeFolder creates the folder if it is missing, but not its parents. If a disk is not mounted,
 // its mount point MUST NOT be filled.
 func makeFolder(dir string, fsys vfs.FS) error {
 	parent := fsys.PathDir(fsys.PathJoin(dir))
 	if _, err := fsys.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != "." {
 		return fmt.Errorf(
-			"the folder %s does not exist: is its disk mounted? Otherwise make it", parent,
+			"the folder %s does not exist: is its disk mounted? If it is, make the folder", parent,
 		)
 	}
 	return fsys.MkdirAll(dir, folderMode)

@@ -40,7 +40,7 @@ func (p *pebbleLogger) Fatalf(format string, args ...any) {
 // returns are not logged here.
 func (p *pebbleLogger) listener() *pebble.EventListener {
 	report := func(err error) { p.background.Report(context.Background(), err) }
-	// A flush or compaction that fails is reported as an error of the background.
+	// If a flush or compaction fails, Pebble also calls BackgroundError with its error.
 	ended := func(err error) {
 		if err == nil {
 			report(nil)

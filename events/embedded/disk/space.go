@@ -16,13 +16,13 @@ const ReserveBytes = MinFreeBytes + MemTableBytes
 // probeName is the name of the file that Probe writes.
 const probeName = "probe.tmp"
 
-// spaceInterval is how long a look at the free space counts. A look costs some microseconds, and
-// what is written in this time is a small part of the reserve.
+// spaceInterval is how long a check of the free space is valid. A check costs some microseconds,
+// and what is written in this time is a small part of the reserve.
 const spaceInterval = 20 * time.Millisecond
 
-// CheckSpace returns an error that wraps ErrFull while less space is free than ReserveBytes and
-// what is left to others. The remedy is to free some: writes are accepted again soon. A file
-// system that does not tell its free space is never full.
+// CheckSpace returns an error that wraps ErrFull if less space is free than ReserveBytes plus the
+// spare bytes of Open. The remedy is to free some space. Writes are then accepted again soon. If
+// the file system does not report its free space, CheckSpace returns nil.
 func (d *DB) CheckSpace(ctx context.Context) error {
 	d.space.Lock()
 	defer d.space.Unlock()
@@ -33,18 +33,18 @@ func (d *DB) CheckSpace(ctx context.Context) error {
 	return d.lacks
 }
 
-// checkFree returns an error that wraps ErrFull if fewer bytes are free.
+// checkFree returns an error that wraps ErrFull if the disk of dir has less free space than bytes.
 func checkFree(fsys vfs.FS, dir string, bytes uint64) error {
 	usage, err := fsys.GetDiskUsage(dir)
 	if err != nil || usage.AvailBytes >= bytes {
 		return nil //nolint:nilerr // the file system does not tell
 	}
-	return fmt.Errorf("%w: of the disk of %s %d MiB are free, at least %d are needed",
+	return fmt.Errorf("%w: the disk of %s has %d MiB free, but at least %d MiB are needed",
 		ErrFull, dir, usage.AvailBytes>>20, bytes>>20)
 }
 
-// Probe returns nil if the disk of a folder takes writes: it has the space that writes of an open
-// database need, and a file that is written there becomes durable.
+// Probe returns nil if the disk of a folder accepts writes. It checks whether the disk has the free
+// space that writes of an open database need. It also writes a small file and makes it durable.
 func Probe(dir string, fsys vfs.FS, spare uint64) error {
 	if err := checkFree(fsys, dir, ReserveBytes+spare); err != nil {
 		return err

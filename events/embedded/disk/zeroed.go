@@ -13,16 +13,16 @@ import (
 const (
 	logSuffix = ".log" // of the files of Pebble's write-ahead log
 	// zeroChunk is how many bytes of a write-ahead log are filled at a time. A sync that has to
-	// write a chunk takes a millisecond. About one sync in a few hundred does.
+	// write a chunk takes a millisecond. About one sync in a few hundred has to.
 	zeroChunk = 512 << 10
 )
 
 var zeros [zeroChunk]byte
 
 // zeroedFS fills write-ahead logs with zeros ahead of the written data. A sync after overwriting
-// zeros takes half as long as a sync after extending a file, even if space was allocated for it,
-// because the file system need not write metadata of the file. Pebble reuses its logs for the same
-// reason, from the second log on. It reads zeros as the end of a log.
+// zeros takes half as long as a sync after extending a file, even if space was allocated for the
+// file, because the file system need not write metadata of the file. For the same reason Pebble
+// itself reuses old logs, from the second log on. Pebble takes zeros for the end of a log.
 type zeroedFS struct {
 	vfs.FS
 
@@ -62,8 +62,9 @@ func (fs zeroedFS) log(name string, f vfs.File, filled int64) *zeroedFile {
 	return log
 }
 
-// Open implements vfs.FS. A log that is being written ends where it ends at the time of the call. A
-// reader that went on would find zeros, and behind them what was written while it read.
+// Open implements vfs.FS. If a log is still being written, the opened file ends where the log ends
+// at the time of the call. A reader that continued would find zeros, and after them what was
+// written while it read.
 func (fs zeroedFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	log, isWritten := fs.written.Load(name)
 	if !isWritten {
@@ -94,8 +95,8 @@ func (fs zeroedFS) Unwrap() vfs.FS { return fs.FS }
 type zeroedFile struct {
 	vfs.File
 
-	written atomic.Int64 // by one writer
-	filled  int64        // how far the file is filled
+	written atomic.Int64 // end of the written data; there is one writer
+	filled  int64        // end of the zeros
 	closed  func()
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Resolve returns the event that a link points to. The data of a link has the form
-// "<number>@<stream>". With other data isLink is false. The target is nil if it cannot be read at
-// the time now.
+// "<number>@<stream>". If the data has another form, isLink is false. If the event does not exist
+// or cannot be read at the time now, target is nil.
 func (l *Log) Resolve(
 	ctx context.Context, link *record.Event, now time.Time,
 ) (target *record.Event, isLink bool, err error) {

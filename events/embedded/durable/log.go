@@ -48,8 +48,8 @@ type streamWatch struct {
 	users   int
 }
 
-// New returns the log in db, which ends at head. It keeps the last published events in memory, up
-// to the number recent. 0 means 4096.
+// New returns the log in db, which ends at head. recent is the maximum number of published events
+// that the log keeps in memory. 0 means 4096.
 func New(db Database, head uint64, recent int) *Log {
 	if recent == 0 {
 		recent = ringEvents
@@ -122,7 +122,7 @@ func (l *Log) Wait() <-chan struct{} {
 	return l.changed
 }
 
-// Watch is Wait for the events of one stream. The caller MUST call release.
+// Watch is Wait for the events of one stream. The caller MUST call release when it no longer waits.
 func (l *Log) Watch(stream string) (changed <-chan struct{}, release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -56,7 +56,8 @@ func (l *Log) Page(low, high uint64, backwards bool) (page []*record.Event, err 
 	return page, nil
 }
 
-// StreamPage is Page for the event numbers of one stream. It returns at most limit events.
+// StreamPage is Page for one stream. low and high are event numbers. It returns at most limit
+// events.
 func (l *Log) StreamPage(
 	stream string, low, high int64, backwards bool, limit uint64,
 ) ([]*record.Event, error) {
@@ -83,7 +84,8 @@ func (l *Log) StreamPage(
 	return page, nil
 }
 
-// positions returns the positions of events of a stream.
+// positions returns the positions of at most limit events of a stream, with numbers from low to
+// high.
 func (l *Log) positions(
 	stream string, low, high int64, backwards bool, limit int,
 ) (found []uint64, err error) {
@@ -109,8 +111,8 @@ func (l *Log) positions(
 }
 
 // CheckPosition returns ErrInsideEvent if pos is inside a record. Such a position is always a
-// mistake of the client: to continue after an event, it must pass the position of the event, not
-// the next number. Positions beyond the end are valid.
+// mistake of the client: to continue after an event, the client must pass the position of the
+// event, not the next number. Positions beyond the end are valid.
 func (l *Log) CheckPosition(pos uint64) error {
 	if pos == 0 || pos > l.Head() {
 		return nil

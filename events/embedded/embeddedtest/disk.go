@@ -16,7 +16,7 @@ type Disk struct {
 	free  atomic.Uint64
 }
 
-// NewDisk returns a disk with much free space in front of a file system.
+// NewDisk returns a Disk with much free space. It keeps its files in another file system.
 func NewDisk(of vfs.FS) *Disk {
 	d := &Disk{}
 	d.FS = errorfs.Wrap(of, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -29,7 +29,7 @@ func NewDisk(of vfs.FS) *Disk {
 	return d
 }
 
-// SetFree sets the free space that the disk tells, in bytes.
+// SetFree sets the free space that the disk reports, in bytes.
 func (d *Disk) SetFree(bytes uint64) { d.free.Store(bytes) }
 
 // GetDiskUsage implements vfs.FS.
@@ -40,12 +40,12 @@ func (d *Disk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 // Unwrap implements vfs.FS.
 func (d *Disk) Unwrap() vfs.FS { return d.FS }
 
-// Break makes everything that writes fail with an error, until Mend.
+// Break makes all operations that write fail with err, until Mend.
 func (d *Disk) Break(err error) {
 	d.breakIf(err, func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite })
 }
 
-// BreakSyncs makes syncs fail with an error, until Mend.
+// BreakSyncs makes all syncs fail with err, until Mend.
 func (d *Disk) BreakSyncs(err error) {
 	d.breakIf(err, func(op errorfs.Op) bool {
 		switch op.Kind { //nolint:exhaustive // the syncs
@@ -58,7 +58,7 @@ func (d *Disk) BreakSyncs(err error) {
 
 func (d *Disk) breakIf(err error, broken func(errorfs.Op) bool) {
 	fault := func(op errorfs.Op) error {
-		// A folder that exists is made without a write, and a file is closed without one.
+		// Making a folder that exists writes nothing, and neither does closing a file.
 		if broken(op) && op.Kind != errorfs.OpMkdirAll && op.Kind != errorfs.OpFileClose {
 			return &fs.PathError{Op: "write", Path: op.Path, Err: err}
 		}

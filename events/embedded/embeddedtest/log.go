@@ -12,7 +12,7 @@ import (
 	"linkledger/events/embedded/ledger"
 )
 
-// Log is the ledger of a database whose groups are applied at once.
+// Log is a ledger whose groups are applied to the database at once.
 type Log struct {
 	*ledger.Ledger
 

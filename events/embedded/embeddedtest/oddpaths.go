@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// OddPaths returns spellings of a method's path that some servers or proxies accept for it.
+// OddPaths returns spellings of a method's path that some servers or proxies take for that path.
+// The keys describe the spellings.
 func OddPaths(method string) map[string]string {
 	const service = "event_store.client.streams.Streams"
 	path := "/" + service + "/" + method

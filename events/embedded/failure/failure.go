@@ -25,7 +25,7 @@ var ErrDenied = errors.New("access denied")
 // MissingPropertyError is returned for an event without a type or a content-type.
 type MissingPropertyError struct{ Name string }
 
-// Error returns the message of real servers.
+// Error returns the message of EventStoreDB.
 
 func (e *MissingPropertyError) Error() string {
 	return "Required Metadata Property '" + e.Name + "' is missing"
@@ -34,7 +34,7 @@ func (e *MissingPropertyError) Error() string {
 // TooLargeError is returned for an append that is larger than Limit bytes.
 type TooLargeError struct{ Limit int }
 
-// Error returns the message of real servers.
+// Error returns the message of EventStoreDB.
 
 func (e *TooLargeError) Error() string {
 	return "Maximum Append Size of " + strconv.Itoa(e.Limit) + " Exceeded."
@@ -46,8 +46,8 @@ type Reporter struct {
 	Closing <-chan struct{} // closed when the store closes
 }
 
-// Report returns the status of a failed call, as a client of the dialect expects it. If the real
-// server does not answer such a call, Report blocks until the call ends or the store closes.
+// Report returns the status of a failed call, as a client of the dialect expects it. If the server
+// of the dialect never answers such a call, Report blocks until the call ends or the store closes.
 // confirm confirms a subscription. It is nil if the call is no subscription or is already
 // confirmed.
 func (r Reporter) Report(ctx context.Context, err error, confirm func() error) error {
@@ -130,9 +130,9 @@ func classify(err error) (codes.Code, []string) {
 	return codes.Unknown, nil
 }
 
-// RefusesWrites reports whether an error means that the store accepts no writes until its disk is
-// mended, and the code of the status that says so. Clients repeat a call that was Unavailable at
-// once, which does not help here.
+// RefusesWrites reports whether an error means that the store accepts no writes until its disk
+// works again. code is the code of the status for such an error. It is not Unavailable, because
+// clients repeat an Unavailable call at once, which does not help here.
 func RefusesWrites(err error) (code codes.Code, refuses bool) {
 	switch {
 	case errors.Is(err, disk.ErrFull):
@@ -143,8 +143,8 @@ func RefusesWrites(err error) (code codes.Code, refuses bool) {
 	return codes.OK, false
 }
 
-// ascii returns name, escaped if it has other characters than printable ASCII, because a trailer
-// can hold no others.
+// ascii returns a name for a trailer, which can hold only printable ASCII. A name with other
+// characters is escaped.
 func ascii(name string) string {
 	for i := range len(name) {
 		if name[i] < ' ' || name[i] > '~' {

@@ -23,9 +23,10 @@ const (
 	groupBytes    = 4 << 20
 )
 
-// Write is one request to the writer. plan runs on the writer's goroutine.
+// Write is one request to the writer. plan decides the request, on a goroutine of the writer.
 type Write struct {
-	// ctx is the context of the call. The write is dropped if ctx has ended before it is decided.
+	// ctx is the context of the call. If it ends before the writer decides the request, the request
+	// is dropped.
 	ctx  context.Context //nolint:containedctx // it passes through the queue with its request
 	plan func(*ledger.Ledger) ledger.Outcome
 	size int                 // bytes of events
@@ -33,7 +34,8 @@ type Write struct {
 }
 
 // Writer commits the queued writes group by group. One goroutine decides and applies a group. A
-// second one waits for its sync and answers, so that the next group is prepared meanwhile.
+// second one waits for the sync of the group and answers its requests. Meanwhile the first one
+// prepares the next group.
 type Writer struct {
 	db      *disk.DB
 	ledger  *ledger.Ledger
@@ -83,7 +85,7 @@ func (w *Writer) Enqueue(
 	default:
 	}
 	select {
-	case w.queue <- req: // the usual case; a select with one case is cheaper
+	case w.queue <- req: // tried first, because a select with one case is cheaper
 		return req, nil
 	default:
 	}
@@ -185,7 +187,7 @@ func (w *Writer) applyGroup(writes []*Write) *inFlightGroup {
 	return f
 }
 
-// Refusal returns why no writes are accepted now, or nil.
+// Refusal returns the reason why no writes are accepted at present, or nil if they are.
 func (w *Writer) Refusal() error {
 	if err := w.db.Err(); err != nil {
 		return err
@@ -208,7 +210,7 @@ func (w *Writer) apply(batch *pebble.Batch) error {
 	if w.noSync {
 		return w.db.Apply(batch, pebble.NoSync)
 	}
-	// Pebble returns the error of a failed sync only if the caller waits for it separately.
+	// Pebble returns the error of a failed sync only if the caller waits for the sync separately.
 	// Otherwise Pebble ends the process.
 	return w.db.ApplyNoSyncWait(batch, pebble.Sync)
 }

@@ -19,7 +19,7 @@ const refusalBody = "This port speaks gRPC over HTTP/2. " +
 	"The HTTP API and persistent subscriptions of EventStoreDB are not offered.\n"
 
 const (
-	http2Preface = "PRI"           // first bytes of an HTTP/2 connection; no method of HTTP/1.1
+	http2Preface = "PRI"           // first bytes of an HTTP/2 connection, and no method of HTTP/1.1
 	drainTimeout = 5 * time.Second // for the client to send the rest of its request
 )
 
@@ -27,8 +27,8 @@ const (
 const ProtocolName = "http/1.1"
 
 // http1Credentials accepts gRPC connections and answers HTTP/1.1 requests with 501. Clients of
-// EventStoreDB send HTTP/1.1 requests to the gRPC port. Without it they would receive a malformed
-// response.
+// EventStoreDB send HTTP/1.1 requests to the gRPC port. Without this answer they would receive a
+// malformed response.
 type http1Credentials struct {
 	credentials.TransportCredentials
 
@@ -65,7 +65,7 @@ func (d http1Credentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.A
 	case string(first) == http2Preface:
 		return whole, info, nil
 	case bytes.ContainsFunc(first, isNotMethodByte):
-		return nil, nil, errNotHTTP // for example TLS, which must not be left waiting
+		return nil, nil, errNotHTTP // for example a TLS client, which must not be left waiting
 	}
 	return nil, nil, refuseHTTP1(whole, d.limit)
 }

@@ -9,9 +9,9 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// systemEvents are the events of a new store of the real server, as far as clients can notice them.
-// They exist here too, so that no client relies on an empty $all and because tools look for a user
-// in $users.
+// systemEvents are the events that EventStoreDB writes to a new store, as far as clients can notice
+// them. This store writes them too, because tools look for a user in $users, and so that no client
+// relies on an empty $all.
 var systemEvents = []struct {
 	stream, kind, data string
 	json               bool

@@ -53,7 +53,7 @@ func (l *Ledger) BeginGroup() {
 	l.dirty = make(map[string]*record.StreamState)
 }
 
-// Group is the changes of a group.
+// Group has the changes of a group of writes.
 type Group struct {
 	Batch    *pebble.Batch
 	Events   []*record.Event

@@ -112,8 +112,9 @@ func (l *Ledger) writeUndeleting(t writeTarget, events []record.Proposed) Outcom
 	return l.outcome(last, nil)
 }
 
-// writeMetadata appends to a metadata stream. New metadata undeletes a soft-deleted stream. Then a
-// second metadata event keeps the deleted events hidden.
+// writeMetadata appends to a metadata stream. If the stream that the metadata describes is
+// soft-deleted, new metadata undeletes it. In this case a second metadata event keeps the deleted
+// events hidden.
 func (l *Ledger) writeMetadata(t writeTarget, events []record.Proposed) Outcome {
 	undelete := t.originState.SoftDeleted()
 	last, err := l.appendMetadata(t.origin, t.originState, t.st, events)

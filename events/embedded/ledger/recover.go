@@ -18,8 +18,8 @@ const (
 )
 
 // Recover finds the end of the log and loads the ids of its last events. It returns false if there
-// is no log. Then the caller MUST call Bootstrap. If a recent event is corrupt, Recover logs that
-// and returns no error, because all other events can be served.
+// is no log. In this case the caller MUST call Bootstrap. If a recent event is corrupt, Recover
+// logs that and returns no error, because all other events can be served.
 func (l *Ledger) Recover(log *slog.Logger) (exists bool, err error) {
 	l.counters, err = record.LoadCounters(l.db)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -32,7 +32,7 @@ func (l *Ledger) Recover(log *slog.Logger) (exists bool, err error) {
 	if errors.Is(err, record.ErrCorrupt) && l.next > 0 {
 		// A read of this event returns the error.
 		log.LogAttrs(context.Background(), slog.LevelError,
-			"a recent event is unreadable, run check and restore a backup",
+			"a recent event is unreadable: run eventstore check and restore a backup",
 			slog.String("error", err.Error()))
 		return true, nil
 	}

@@ -1,4 +1,4 @@
-// Package reads serves the call Read, which has reads and subscriptions.
+// Package reads serves the call Read, which clients use for reads and for subscriptions.
 package reads
 
 import (
@@ -20,7 +20,7 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// readPageEvents is the page size of the real server. It decides whether a client that begins to
+// readPageEvents is the page size of EventStoreDB. It decides whether a client that begins to
 // read at truncated events receives the first stream position.
 const readPageEvents = 32
 
@@ -238,8 +238,8 @@ func (r *reader) readStreamBackwards(ctx context.Context, st *record.StreamState
 	return nil
 }
 
-// sendEvent sends an event. If it is a link and the request resolves links, it also sends the
-// target of the link.
+// sendEvent sends an event. If the event is a link and the request resolves links, sendEvent also
+// sends the target of the link.
 func (r *reader) sendEvent(ctx context.Context, rec *record.Event) error {
 	if !r.req.ResolveLinks || rec.Type != record.TypeLink {
 		var message wire.Encoded
@@ -263,8 +263,8 @@ func (r *reader) sendEvent(ctx context.Context, rec *record.Event) error {
 	return r.send(&streams.ReadResp{Content: &streams.ReadResp_Event{Event: sent}})
 }
 
-// hiddenFromAll reports whether the events of a stream are hidden from $all. They are the state of
-// persistent subscriptions to $all and the epochs of a cluster.
+// hiddenFromAll reports whether the events of a stream are hidden from $all. Hidden streams hold
+// the state of persistent subscriptions to $all, or the epochs of a cluster.
 func hiddenFromAll(stream string) bool {
 	if stream == "$epoch-information" {
 		return true

@@ -113,7 +113,7 @@ func (c *allCursor) advance(ctx context.Context) (bool, error) {
 		if page, err = c.Log.Page(c.at+1, c.Log.Head(), false); err != nil {
 			return false, err
 		}
-		c.caughtUp = false // it fell behind, so a later CaughtUp is due
+		c.caughtUp = false // the cursor fell behind, so a later CaughtUp is due
 	}
 	for _, rec := range page {
 		if err := c.consider(ctx, rec); err != nil {
@@ -125,7 +125,7 @@ func (c *allCursor) advance(ctx context.Context) (bool, error) {
 }
 
 // consider sends the event if it matches, and then a checkpoint if one is due. All matching events
-// before a checkpoint have been sent, so a client can continue from it.
+// before a checkpoint have been sent, so a client can continue from the checkpoint.
 func (c *allCursor) consider(ctx context.Context, rec *record.Event) error {
 	if hiddenFromAll(rec.Stream) {
 		return nil

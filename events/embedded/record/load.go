@@ -39,8 +39,8 @@ func LoadNumber(db pebble.Reader, stream string, number int64) (*Event, error) {
 	return LoadEvent(db, pos)
 }
 
-// ReadError returns the error of a read that failed with err. where is "at" or "before" the
-// position. It wraps ErrCorrupt if err means corruption.
+// ReadError returns the error of a read that failed with err. where says whether the read failed
+// "at" or "before" the position. The result wraps ErrCorrupt if err means corruption.
 func ReadError(where string, pos uint64, err error) error {
 	cause, corrupt := Cause(err)
 	if corrupt {

@@ -34,7 +34,7 @@ type Limits struct {
 // Only the current metadata is readable, because clients read it as the first event of the stream.
 var MetadataStreamLimits = Limits{maxCount: 1}
 
-// ParseLimits returns the limits in a metadata event. Like the real server it returns no limits if
+// ParseLimits returns the limits in a metadata event. Like EventStoreDB, it returns no limits if
 // any of them is malformed.
 func ParseLimits(r *Event) Limits {
 	if !r.JSON {

@@ -23,8 +23,8 @@ const (
 	flagTombstoned = 1 << 0
 )
 
-// StreamState is the state of a stream that decides writes and with which reads begin. The metadata
-// of a stream is stored, parsed, in the state of that stream.
+// StreamState is the state of a stream. Every decision on a write and every read of the stream
+// begins with it. It includes the limits from the metadata of the stream.
 type StreamState struct {
 	Last       int64 // number of the last event other than a tombstone, or NoEvents
 	Tombstoned bool
@@ -70,8 +70,8 @@ func decodeState(stream string, buf []byte) (*StreamState, error) {
 	}, nil
 }
 
-// LoadState reads the state of a stream from db. It may be ahead of the durable head, so readers
-// MUST use durable.Log.State instead.
+// LoadState reads the state of a stream from db. The state may be ahead of the durable head, so
+// readers MUST use durable.Log.State instead.
 func LoadState(db pebble.Reader, stream string) (*StreamState, error) {
 	value, closer, err := db.Get(StateKey(stream))
 	if errors.Is(err, pebble.ErrNotFound) {

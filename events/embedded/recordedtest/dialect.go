@@ -6,7 +6,7 @@ import (
 	"linkledger/events/embedded/dialect"
 )
 
-// Version is a version of the server, with its dialect.
+// Version is a version of EventStoreDB. It implements dialect.Dialect.
 type Version string
 
 // The versions of the recorded servers.
@@ -23,7 +23,7 @@ func Dialects() map[string]dialect.Dialect {
 	return map[string]dialect.Dialect{"embedded": nil, string(V2310): V2310, string(V2410): V2410}
 }
 
-// Response returns the response of the real server to a request with the fault.
+// Response returns the response of the recorded server to a request with a fault.
 func (v Version) Response(f dialect.Fault, subscription bool) dialect.Response {
 	thrown := dialect.Response{Code: codes.Unknown, Message: "Exception was thrown by handler."}
 	later := v == V2410

@@ -16,8 +16,8 @@ import (
 var files embed.FS
 
 // Message is a message of a server in JSON. It has no names of oneofs. Positions are replaced by P,
-// ids by U and times by T. A message that was recorded in part has only the name of its first
-// field.
+// ids by U and times by T. If a message was recorded in part, its Message has only the name of its
+// first field.
 type Message map[string]any
 
 // Case is one recorded call.
@@ -95,7 +95,7 @@ func (c *Case) parse(answer string) error {
 	return nil
 }
 
-// simplify removes the fields that only name the field that is set in a oneof.
+// simplify removes the fields whose value is only the name of the field that is set in a oneof.
 func simplify(m map[string]any) {
 	maps.DeleteFunc(m, func(name string, value any) bool {
 		text, ok := value.(string)

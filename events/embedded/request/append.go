@@ -16,7 +16,7 @@ type Append struct {
 	Size     int
 }
 
-// Add adds one event. It returns a TooLargeError if the append is then larger than limit bytes.
+// Add adds one event. If the append becomes larger than limit bytes, Add returns a TooLargeError.
 func (d *Append) Add(m proposedMessage, limit int) error {
 	p, err := parseProposed(m)
 	if err != nil {

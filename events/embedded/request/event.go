@@ -101,5 +101,5 @@ func parseProposed(m proposedMessage) (record.Proposed, error) {
 	}, nil
 }
 
-// countedSize returns the size of an event that counts against the limit of an append.
+// countedSize returns how many bytes an event counts against the maximum size of an append.
 func countedSize(p record.Proposed) int { return len(p.Data) + len(p.Metadata) + 2*len(p.Type) }

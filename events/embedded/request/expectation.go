@@ -17,7 +17,7 @@ const allStream = "$all"
 // ParseAppend parses the options of an append. The append has no events yet.
 func ParseAppend(opts *streams.AppendReq_Options) (*Append, error) {
 	if opts == nil {
-		return nil, dialect.Malformed("an append begins with its options")
+		return nil, dialect.Malformed("an append must begin with its options")
 	}
 	d := &Append{}
 	var err error
@@ -51,8 +51,7 @@ func WritableStream(id *shared.StreamIdentifier) (string, error) {
 	return name, err
 }
 
-// BatchTimeout is the longest time that a batch may take. It is the write timeout of the real
-// server.
+// BatchTimeout is the longest time that a batch may take. It is the write timeout of EventStoreDB.
 const BatchTimeout = 2 * time.Second
 
 // BatchExpectation returns the expected revision of a batch.

@@ -30,7 +30,7 @@ type Read struct {
 	Filter       *Filter
 	ResolveLinks bool
 	StringIDs    bool
-	noIDs        bool // the request has no form of ids; the structured form is sent
+	noIDs        bool // the request names no form of ids, so ids are sent structured
 	Bounds       bool // the client understands first and last stream positions
 }
 
@@ -49,7 +49,7 @@ func ParseRead(opts *streams.ReadReq_Options) (*Read, error) {
 	case *streams.ReadReq_Options_Subscription:
 		q.Subscribe = true
 	default:
-		return nil, dialect.Invalid("a read has a count or is a subscription")
+		return nil, dialect.Invalid("a read needs a count or a subscription option")
 	}
 	if q.Subscribe && q.Backwards {
 		return nil, dialect.Invalid("a subscription cannot go backwards")
@@ -68,7 +68,7 @@ func ParseRead(opts *streams.ReadReq_Options) (*Read, error) {
 			return nil, err
 		}
 	default:
-		return nil, dialect.Invalid("a read has a filter or none")
+		return nil, dialect.Invalid("a read needs a filter or a no-filter option")
 	}
 	return q, nil
 }
@@ -83,7 +83,7 @@ func (q *Read) parseSource(opts *streams.ReadReq_Options) (err error) {
 	case *streams.ReadReq_Options_All:
 		return q.parsePosition(src.All)
 	}
-	return dialect.Invalid("a read names a stream or $all")
+	return dialect.Invalid("a read must name a stream or $all")
 }
 
 func (q *Read) parseRevision(opts *streams.ReadReq_Options_StreamOptions) error {
@@ -125,7 +125,7 @@ func (q *Read) parsePosition(opts *streams.ReadReq_Options_AllOptions) error {
 	return nil
 }
 
-// CheckDialect returns an error if the real server of the dialect refuses the read although this
+// CheckDialect returns an error if the server of the dialect refuses the read although this
 // store accepts it.
 func (q *Read) CheckDialect(a dialect.Dialect) error {
 	if a == nil {

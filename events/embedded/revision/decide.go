@@ -1,4 +1,4 @@
-// Package revision decides writes by their expected revision, and recognises repeated writes.
+// Package revision decides writes by their expected revision, and recognizes repeated writes.
 package revision
 
 import (
@@ -23,7 +23,7 @@ type WrongError struct {
 	Current  int64 // record.NoEvents if the stream has no events
 }
 
-// Error returns the message of real servers for a deletion. An append reports the error in its
+// Error returns the message of EventStoreDB for a deletion. An append reports the error in its
 // response.
 func (e *WrongError) Error() string {
 	return fmt.Sprintf(
@@ -36,7 +36,7 @@ func (e *WrongError) Error() string {
 // StreamDeletedError is returned for every read of and write to a tombstoned stream.
 type StreamDeletedError struct{ Stream string }
 
-// Error returns the message of real servers.
+// Error returns the message of EventStoreDB.
 
 func (e *StreamDeletedError) Error() string {
 	return fmt.Sprintf("Event stream '%s' is deleted.", e.Stream)
@@ -49,14 +49,14 @@ type Decision struct {
 	Undelete bool  // the stream is soft-deleted and the write undeletes it
 }
 
-// StreamInfo is the state of a stream to which a write is decided.
+// StreamInfo is what Decide needs to know of the stream of a write.
 type StreamInfo struct {
 	Stream     string
 	Last       int64
 	Tombstoned bool // the stream, or the stream whose metadata it holds, is tombstoned
 	Soft       bool // the stream is soft-deleted
 	HasMeta    bool // metadata was written for the stream at any time
-	// Recent returns where an event of this stream was written, by its id. It returns false if the
+	// Recent returns where the event with an id was written in this stream. It returns false if the
 	// event is not among the last events of the log.
 	Recent func(uuid.UUID) (Entry, bool)
 	// At returns the event with this number even if it is truncated, or nil if there is none.
@@ -94,8 +94,8 @@ func (s StreamInfo) wrong(expected int64) error {
 }
 
 // decideAny decides a write that expects no particular revision. If the first id is unknown, the
-// whole write is accepted, even if later ids are known. If all ids are known, it is a Replay. If
-// only later ids are unknown, it is refused.
+// whole write is accepted, even if later ids are known. If all ids are known, the write is a
+// Replay. If the first id is known and a later one is not, the write is refused.
 func (s StreamInfo) decideAny(expected int64, ids []uuid.UUID) (Decision, error) {
 	var last Entry
 	for i, id := range ids {
@@ -115,8 +115,9 @@ func (s StreamInfo) decideAny(expected int64, ids []uuid.UUID) (Decision, error)
 	return Decision{Replay: true, Replayed: last}, nil
 }
 
-// decideRetry decides a write whose expected revision is below the last one. It is a Replay if
-// exactly these events follow the expected revision, and a conflict otherwise.
+// decideRetry decides a write whose expected revision is below the last one. If exactly these
+// events follow the expected revision, the write is a Replay. Otherwise it is a conflict, with one
+// exception: a write with NoStream whose first event differs undeletes a soft-deleted stream.
 func (s StreamInfo) decideRetry(expected int64, ids []uuid.UUID) (Decision, error) {
 	var last Entry
 	number := expected

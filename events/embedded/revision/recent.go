@@ -8,10 +8,10 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// recentKey identifies an event id in one stream. On the real server an id belongs to the first
-// stream that uses it. Here the same id in different streams does not conflict. The stream is
-// hashed, so that the many keys have no pointers for the garbage collector to follow. Two streams
-// are confused only if they share an event id and the hash.
+// recentKey identifies an event id in one stream. In EventStoreDB an id belongs to the first stream
+// that uses it. Here the same id in different streams does not conflict. The stream is hashed, so
+// that the many keys have no pointers for the garbage collector to follow. Two streams are confused
+// only if they share an event id and the hash.
 type recentKey struct {
 	stream uint64
 	id     uuid.UUID
@@ -23,8 +23,8 @@ type Entry struct {
 	Pos    uint64
 }
 
-// RecentIDs stores where the last events were written, by id, so that a repeated append with
-// expected revision Any is recognised. It is bounded and drops the oldest ids first. It MUST be
+// RecentIDs stores by id where the last events were written, so that a repeated append with
+// expected revision Any is recognized. It is bounded and drops the oldest ids first. It MUST be
 // used by one goroutine at a time.
 type RecentIDs struct {
 	entries map[recentKey]Entry

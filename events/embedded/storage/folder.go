@@ -10,8 +10,8 @@ import (
 	"linkledger/events/embedded/storecheck"
 )
 
-// Folder is the data folder of a store that is not open, opened for reading. Nothing in it is
-// changed. No store can open the folder meanwhile.
+// Folder reads the data folder of a store that is not open. It changes nothing in the folder. Until
+// Close, no store can open the folder.
 type Folder struct{ db *disk.DB }
 
 // OpenFolder opens cfg.Dir for reading. It returns disk.ErrNoStore if there is no store and
@@ -49,7 +49,7 @@ func (f *Folder) Stat() (st Stat, err error) {
 	return st, nil
 }
 
-// Log returns the id of the first event, which no other log has.
+// Log returns the id of the log, which is the id of its first event. No other log has this id.
 func (f *Folder) Log() (string, error) {
 	first, err := record.LoadEvent(f.db, record.FirstPosition)
 	if err != nil {

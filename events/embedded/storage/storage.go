@@ -30,7 +30,8 @@ type Config struct {
 	NoSync bool
 	// FS is the file system of the folder. Nil means the disk.
 	FS vfs.FS
-	// Spare is how many bytes of the disk writes leave to others, beside disk.ReserveBytes.
+	// Spare is how many bytes of the disk, in addition to disk.ReserveBytes, writes leave free for
+	// other users of the disk.
 	Spare uint64
 	// Logger receives warnings and errors of background work. Nil discards them.
 	Logger *slog.Logger
@@ -175,7 +176,8 @@ func (s *Store) close() error {
 	return nil
 }
 
-// Stat returns counts and positions. After Stop it returns the last ones, without the size on disk.
+// Stat returns counts and positions. After Stop it returns the last counts and positions, without
+// the size on disk.
 func (s *Store) Stat() Stat {
 	c := s.counters.Load()
 	st := Stat{
@@ -204,8 +206,9 @@ func (s *Store) Check(ctx context.Context) (storecheck.Report, error) {
 	return checked, errors.Join(err, snapshot.Close())
 }
 
-// Freeze makes a folder within the data folder with the state of now, as disk.DB.Freeze does, and
-// returns its path there. Writes continue meanwhile. The caller MUST call release.
+// Freeze makes a folder with the current state of the log, as disk.DB.Freeze does. name is the path
+// of the folder within the data folder. Writes continue meanwhile. The caller MUST call release,
+// which removes the folder.
 func (s *Store) Freeze() (name string, release func() error, err error) {
 	done, err := s.use()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxProblems = 100 // that are reported one by one
+	maxProblems = 100 // problems that are reported one by one
 	// skipBytes is how far the check skips at a time after an unreadable record. It is the size of
 	// a block of Pebble.
 	skipBytes            = 4 << 10
@@ -38,8 +38,8 @@ type Report struct {
 	Problems uint64    `json:"problems"`
 	First    []Problem `json:"first,omitempty"` // first problems, at most 100
 
-	// Types are how many readable records there are of each type, and Last is when the last event
-	// was stored that is none of the store itself.
+	// Types counts the readable records by type. Last is when the last of them was stored. Both
+	// leave out the events of the store itself, whose types begin with $.
 	Types map[string]uint64 `json:"-"`
 	Last  time.Time         `json:"-"`
 }
@@ -69,7 +69,7 @@ type checker struct {
 	damaged map[uint64]string // causes by position of unreadable records whose stream is unknown
 	gaps    []gap
 
-	indexed, streamStarts uint64 // entries of the index; entries with number 0
+	indexed, streamStarts uint64 // all entries of the index, and those with number 0
 	metadataOnly          uint64 // streams that have metadata but no events
 }
 
@@ -174,7 +174,7 @@ func (c *checker) lastIndexed(ctx context.Context) (last uint64, err error) {
 	return last, err
 }
 
-// record verifies one record and that its index entry has its position.
+// record verifies one record. It also verifies that the index has the record at this position.
 func (c *checker) record(pos uint64, value []byte) {
 	rec, err := record.Decode(pos, value)
 	if err != nil {

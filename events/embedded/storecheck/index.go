@@ -86,8 +86,8 @@ type streamScan struct {
 	pos        uint64 // position in the last entry
 }
 
-// index verifies that the numbers of each stream ascend without a gap, that its positions ascend,
-// and that its state agrees.
+// index verifies for each stream that the event numbers ascend without a gap, that the positions
+// ascend, and that the stored state agrees with both.
 func (c *checker) index(ctx context.Context) error {
 	w := streamScan{last: record.NoEvents}
 	err := c.eachEntry(ctx, func(e entry) {

@@ -52,7 +52,8 @@ func BatchResponse(
 	return resp
 }
 
-// batchError returns the status of an error. Clients identify the error by the detail in it.
+// batchError returns the status of an error. Clients identify the error by the detail in the
+// status.
 func batchError(
 	err error, stream *shared.StreamIdentifier, expected int64, limit int,
 ) *rpcstatus.Status {

@@ -24,10 +24,10 @@ const (
 	fieldNanos             = 2
 )
 
-// EncodeCaughtUp encodes a CaughtUp: all events up to the revision of a stream were sent, or up to
-// a position of the log if revision is NoEvents. A stream without events has no revision. Its
-// CaughtUp has the position of the end of the log, because KurrentDB's Go clients before 1.1.2
-// crash if both are missing.
+// EncodeCaughtUp encodes a CaughtUp, which tells a client that all events up to a point were sent.
+// The point is the revision of a stream, or a position of the log if revision is NoEvents. The
+// CaughtUp of a stream without events also has a position, the end of the log, because KurrentDB's
+// Go clients before 1.1.2 crash if both are missing.
 func EncodeCaughtUp(revision int64, position uint64, now time.Time) Encoded {
 	body := appendTime(nil, fieldCaughtUpTime, now)
 	if revision != record.NoEvents {
@@ -43,7 +43,8 @@ func EncodeCaughtUp(revision int64, position uint64, now time.Time) Encoded {
 // EncodeBareCaughtUp encodes the CaughtUp of older servers, which has no fields.
 func EncodeBareCaughtUp() Encoded { return appendMessage(nil, fieldCaughtUp, nil) }
 
-// EncodeCheckpoint encodes a Checkpoint: all events up to a position were examined.
+// EncodeCheckpoint encodes a Checkpoint, which tells a client that all events up to a position were
+// examined.
 func EncodeCheckpoint(position uint64, now time.Time) Encoded {
 	return appendMessage(
 		nil, fieldCheckpoint, appendTime(appendPosition(nil, position), fieldCheckpointTime, now),

@@ -14,7 +14,7 @@ import (
 )
 
 // Encoded is an encoded message. Events are encoded by hand, because building and encoding protobuf
-// structs costs as much as everything else of a read.
+// structs would take as long as the rest of a read.
 type Encoded []byte
 
 // codec sends an Encoded unchanged and encodes all other messages with protobuf.

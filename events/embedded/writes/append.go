@@ -55,7 +55,7 @@ func (s *Service) Append(call streams.Streams_AppendServer) error {
 func (s *Service) receiveAppend(call streams.Streams_AppendServer) (*request.Append, error) {
 	first, err := call.Recv()
 	if err != nil {
-		return nil, invalidUnless(err, io.EOF, "an append begins with its options")
+		return nil, invalidUnless(err, io.EOF, "an append must begin with its options")
 	}
 	d, err := request.ParseAppend(first.GetOptions())
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) receiveAppend(call streams.Streams_AppendServer) (*request.App
 		}
 		message := req.GetProposedMessage()
 		if message == nil {
-			return nil, drain(call, dialect.Invalid("only events follow the options of an append"))
+			return nil, drain(call, dialect.Invalid("only events may follow the append options"))
 		}
 		if err := d.Add(message, s.MaxAppendSize); err != nil {
 			return nil, drain(call, err)

@@ -51,7 +51,7 @@ type batchCall struct {
 	answering     sync.WaitGroup
 	finishPending func() // returns after all pending batches are answered
 
-	mu  sync.Mutex // serialises Send
+	mu  sync.Mutex // serializes Send
 	err error      // of the first failed Send
 }
 
@@ -193,8 +193,8 @@ func (b *batchCall) handleFrame(ctx context.Context, req *streams.BatchAppendReq
 	return nil
 }
 
-// begin opens a batch with its first frame. If it returns an error, the returned batch has what is
-// needed to answer it.
+// begin opens a batch with its first frame. If begin returns an error, the returned batch has what
+// is needed to answer the batch.
 func (b *batchCall) begin(
 	ctx context.Context, req *streams.BatchAppendReq, id uuid.UUID,
 ) (*batchAppend, error) {
@@ -203,7 +203,7 @@ func (b *batchCall) begin(
 		id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier(), cancel: func() {},
 	}
 	if opts == nil {
-		return batch, dialect.Invalid("a batch begins with its options")
+		return batch, dialect.Invalid("a batch must begin with its options")
 	}
 	var err error
 	if batch.Stream, err = request.WritableStream(opts.GetStreamIdentifier()); err != nil {
@@ -245,7 +245,7 @@ func (b *batchCall) submit(ctx context.Context, batch *batchAppend) error {
 }
 
 // answerPending answers the pending batches in the order in which they were submitted. One
-// goroutine for all costs less than one for each.
+// goroutine for all batches costs less than one for each.
 func (b *batchCall) answerPending() {
 	for h := range b.pending {
 		out := ledger.Outcome{Err: h.err}

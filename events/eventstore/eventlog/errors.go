@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	// ErrWrongRevision means that the stream is not at the expected revision. The caller loads it
-	// and decides again.
+	// ErrWrongRevision means that the stream is not at the expected revision. The caller loads the
+	// stream and decides again.
 	ErrWrongRevision = errors.New("stream is at another revision")
 	// ErrCut means that events of a stream cannot be read although they were written: the metadata
 	// of the stream hides them ($tb, $maxCount, $maxAge), or the stream was deleted or tombstoned.
-	// Linkledger does none of this, so another program or person with write access has. The state
-	// of the stream MUST NOT be computed from the remaining events.
+	// Linkledger does none of this, so another program or person with write access did it. The
+	// state of the stream MUST NOT be computed from the remaining events.
 	ErrCut = errors.New("the history of the stream was cut in the event store")
 	// ErrStreamDeleted means that the stream has a tombstone: it can be neither read nor appended
 	// to. It is an ErrCut.
@@ -26,7 +26,7 @@ var (
 	// ErrNotFound means that the stream or event does not exist.
 	ErrNotFound = errors.New("stream not found")
 	// ErrUnavailable means that the event store did not respond in time. The outcome of an append
-	// is unknown; the caller may repeat it with the same command id.
+	// is then unknown. The caller may repeat the append with the same command id.
 	ErrUnavailable = errors.New("event store unavailable")
 	// ErrRefusesWrites means that the event store accepts no writes at present, although it
 	// answers: its disk is full or has failed. Nothing was written. It is an ErrUnavailable. A
@@ -104,8 +104,8 @@ func HasCode(err error, code codes.Code) bool {
 	return ok && err != nil && answered.Code() == code
 }
 
-// IsDenied reports whether err means that the credentials do not suffice. A retry does not help
-// then.
+// IsDenied reports whether err means that the credentials do not suffice. In that case a retry does
+// not help.
 func IsDenied(err error) bool {
 	code := status.Code(err)
 	return code == codes.PermissionDenied || code == codes.Unauthenticated

@@ -1,7 +1,7 @@
 package eventlog
 
-// A log that was restored from a backup and then written on may have events at the positions that
-// its readers know. Identities tell it from the log that they have read.
+// If a log is restored from a backup and then written to, it may have other events at the positions
+// that its readers know. Identities tell such a log from the log that the readers have read.
 
 import (
 	"encoding/binary"

@@ -8,7 +8,8 @@ import (
 )
 
 // origin is the position and time of an event in the event store that recorded it first. A copy of
-// the event has a new position and time, so the origin is kept as the last field of its metadata.
+// the event has a new position and time, so the copy keeps the origin as the last field of its
+// metadata.
 type origin struct {
 	Time    time.Time `json:"time"`
 	Commit  uint64    `json:"commit"`
@@ -18,8 +19,8 @@ type origin struct {
 // originKey begins the field of the metadata.
 const originKey = `"$copied":`
 
-// withOrigin appends the field to metadata and leaves the other bytes unchanged, so that cutOrigin
-// can restore them exactly.
+// withOrigin appends the origin to metadata as a field. It leaves the other bytes unchanged, so
+// that cutOrigin can restore them exactly.
 func withOrigin(metadata []byte, from origin) ([]byte, error) {
 	object := bytes.TrimSpace(metadata)
 	if len(object) != len(metadata) || !json.Valid(metadata) || object[0] != '{' {

@@ -36,8 +36,8 @@ func listen(port int) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
-// Listen opens a local port that other processes do not get by chance after it is closed. A server
-// may be stopped and restarted there, or the port may be announced before the server starts.
+// Listen opens a local port that other processes do not get by chance after it is closed. A test
+// may therefore stop a server and restart it there, or use the address before the server starts.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
 	first, err := slot()

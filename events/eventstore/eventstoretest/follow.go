@@ -7,9 +7,9 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// Follow receives the events of streams with the prefixes, from the start of the log to a commit
-// position, over a plain subscription of the official client, and discards them. Benchmarks use it
-// as their baseline.
+// Follow receives and discards events over a plain subscription of the official client. It receives
+// the events of streams with the prefixes, from the start of the log to the commit position last.
+// Benchmarks use it as their baseline.
 func Follow(t testing.TB, url string, prefixes []string, last uint64) {
 	t.Helper()
 	config, err := esdb.ParseConnectionString(url)

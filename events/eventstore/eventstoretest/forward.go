@@ -1,6 +1,6 @@
 package eventstoretest
 
-// A network of a test before a server of any kind.
+// A network in front of a server of any kind, for tests.
 
 import (
 	"net"

@@ -1,6 +1,6 @@
 package eventstoretest
 
-// The end of the tests of a package.
+// The check for goroutines that the tests of a package leave behind.
 
 import "go.uber.org/goleak"
 

@@ -53,7 +53,7 @@ func (p *Proxy) Mend() {
 	}
 }
 
-// Delay delays the data in each direction, so a call takes twice as long.
+// Delay delays the data by each in both directions, so a call takes longer by twice that time.
 func (p *Proxy) Delay(each time.Duration) { p.add("latency", "latency", each.Milliseconds()) }
 
 // Throttle limits each direction to rate kB per second.

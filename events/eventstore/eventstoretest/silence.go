@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Silence is a network before a server of any kind that can fall silent: connections stay open, and
-// what is sent over them arrives when the silence ends, as where packets are dropped for a while.
+// Silence is a network in front of a server of any kind. While it is silent, connections stay open,
+// and what is sent over them arrives only when the silence ends. This is how a network behaves that
+// drops packets for a while.
 type Silence struct {
 	net.Listener
 

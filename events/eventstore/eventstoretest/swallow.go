@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Swallowed starts a network before a server until the test ends. swallow drops what is sent over
-// the connections of that moment from then on, and keeps them open. Later connections work.
+// Swallowed starts a network in front of a server until the test ends. From the call of swallow on,
+// the network drops what is sent over the connections that exist at that moment, and keeps them
+// open. Later connections work.
 func Swallowed(t testing.TB, address string) (listener net.Listener, swallow func()) {
 	t.Helper()
 	var opened, dead atomic.Int64

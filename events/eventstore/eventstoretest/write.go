@@ -23,8 +23,8 @@ func TagWrite(
 	return w
 }
 
-// AppendNumbers appends events that are numbered from..to-1, each to its own stream, interleaved
-// with the same number of events that do not match.
+// AppendNumbers appends one tag for each number from <= n < to, each to a new stream whose name
+// begins with tags-. Between them it appends the same number of tags to streams with other names.
 func AppendNumbers(t *testing.T, store *eventstore.Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {

@@ -58,13 +58,13 @@ type Result struct {
 
 // Copy appends the events of a source store to a target store in the order of the log, up to where
 // the source ends now. Streams, revisions, ids, types and bodies stay the same. A store assigns
-// positions and times itself, so a copied event has the original ones in its metadata, and Recorded
-// returns the first time. Copy leaves out streams whose names begin with $.
+// positions and times itself, so a copied event has the original ones in its metadata. The Time of
+// a Recorded is the original one. Copy leaves out streams whose names begin with $.
 //
-// Copy first compares the events of earlier runs, and finally reads back and compares the new ones,
-// so another run can continue an interrupted copy. It returns ErrOtherLog if the target has an
-// event that the source does not have at that place, ErrWrongRevision if another program writes to
-// the target, ErrForeign, or an error of ReadLog.
+// Copy first compares the events that earlier runs have copied, so it can continue an interrupted
+// copy. At the end it reads the new events back and compares them too. It returns ErrOtherLog if
+// the target has an event that the source does not have at that place, ErrWrongRevision if another
+// program writes to the target, ErrForeign, or an error of ReadLog.
 //
 // Copy sends several appends over one call without waiting. The embedded event store executes them
 // in the order in which they were sent. If another store does not, for example when its leader
@@ -90,7 +90,7 @@ func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) 
 }
 
 // compareLogs compares the events of a target with those at the same places of the source. The
-// result stands at the end of the target.
+// returned copier continues after the last event of the target.
 func compareLogs(
 	ctx context.Context, from, to *eventstore.Store, tell func(Progress),
 ) (*copier, error) {
@@ -121,8 +121,8 @@ func Check(ctx context.Context, from, to *eventstore.Store, tell func(Progress))
 		}
 	}
 	if missing > 0 {
-		return Result{}, fmt.Errorf("%w: after %d events, %d are missing, from event %d of %s at "+
-			"position %s of the source, of %s, on",
+		return Result{}, fmt.Errorf("%w: it has %d events and lacks %d. The first missing one is "+
+			"event %d of %s, at position %s of the source, recorded at %s",
 			ErrIncomplete, c.source.events, missing, first.Revision, first.Stream, first.Position,
 			first.Time.UTC().Format(time.RFC3339))
 	}
@@ -139,7 +139,7 @@ type copier struct {
 	copied   int64
 }
 
-// compare reads both logs after the events that were compared before, up to the end of the target.
+// compare compares both logs from where the previous comparison ended, up to the end of the target.
 func (c *copier) compare(ctx context.Context, stage Stage) error {
 	end, err := c.to.Head(ctx)
 	if err != nil {
@@ -264,8 +264,8 @@ func proposeCopy(r eventstore.Recorded) (*streams.BatchAppendReq_ProposedMessage
 	return wire.ProposedMessage(r.ID, r.Type, r.Data, metadata), nil
 }
 
-// chain is a hash chain over the events of a log in their order. It covers everything that a copy
-// preserves of them.
+// chain is a hash chain over the events of a log in their order. It covers everything of an event
+// that a copy preserves.
 type chain struct {
 	events int64
 	at     eventstore.Position // of the last event

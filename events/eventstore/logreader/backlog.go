@@ -43,8 +43,9 @@ func (l *Reader) Backlog(
 }
 
 // LogID returns an id that differs between logs, also between a log and its copy, and that changes
-// after a reset. It is derived from the first event of an account, its position and the time when
-// this event store recorded it. It is the zero id while there is no such event.
+// after a reset. It is derived from the first event in a stream of a user name or an account: from
+// its id, its position and the time when this event store recorded it. While there is no such
+// event, the id is zero.
 func (l *Reader) LogID(ctx context.Context) (uuid.UUID, error) {
 	var id uuid.UUID
 	accounts := eventlog.Filter{Streams: []string{events.StreamUsername, events.StreamAccount}}
@@ -89,8 +90,8 @@ func (l *Reader) scan(
 	}
 }
 
-// extrapolate estimates the number of events from one position to another, given the number in the
-// first part.
+// extrapolate estimates the number of events between the positions from and to, given that counted
+// events lie between from and at.
 func extrapolate(counted int, from, at, to eventlog.Position) int {
 	if at.Commit <= from.Commit || to.Commit <= at.Commit {
 		return counted

@@ -23,7 +23,8 @@ type Following struct {
 	Head eventlog.Position // the end of the log, read after the call began
 }
 
-// mostFollowing is how many events a call looks at. Read models that keep up lack fewer.
+// mostFollowing is how many events a call of Following reads. A read model that keeps up lacks
+// fewer.
 const mostFollowing = 64
 
 // Following finds the events that a filter selects after a position. It returns

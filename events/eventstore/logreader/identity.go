@@ -14,9 +14,9 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// IdentityAt returns the identity of the event at a position, in one attempt. It is zero if the
-// event was removed from the log. IdentityAt returns ErrPositionInvalid if the position is not in
-// the log.
+// IdentityAt returns the identity of the event at a position, in one attempt. The identity is zero
+// if the event was removed from the log. IdentityAt returns ErrPositionInvalid if the position is
+// not in the log.
 func (l *Reader) IdentityAt(ctx context.Context, at eventlog.Position) (eventlog.Identity, error) {
 	page, err := l.cfg.Pages.Try(ctx, wire.EventAt(at))
 	if err != nil {
@@ -35,14 +35,15 @@ func (l *Reader) IdentityAt(ctx context.Context, at eventlog.Position) (eventlog
 // followingEvents is how many events Fits looks at after the last one that a reader knows.
 const followingEvents = 16
 
-// Fits checks whether what was read of the log up to a checkpoint, by a filter, is in the log. last
-// is the last event that the reader knows to be in it, at the checkpoint or before. Fits returns
-// ErrPositionInvalid if the log has another event there, or selected events between that event and
-// the checkpoint, where the reader has seen none. It does not check whether the checkpoint itself
-// is in the log: reading from there does. If the reader knows no event, Fits returns nil.
+// Fits checks whether the log is the one that a reader has read. The reader has read the events
+// that filter selects, up to checkpoint. last is the last event that the reader knows, at
+// checkpoint or before. Fits returns ErrPositionInvalid if the log has another event at the
+// position of last, or if it has selected events between last and checkpoint, because the reader
+// has seen none there. Fits does not check whether checkpoint itself is in the log, because reading
+// from there does. If last is zero, Fits returns nil.
 //
-// A log is only ever cut at its end and then written on. So if it has one event that the reader
-// knows, it has all before it.
+// A log changes only if its end is cut off and new events are appended. So if it has one event that
+// the reader knows, it has all events before it.
 func (l *Reader) Fits(
 	ctx context.Context, checkpoint eventlog.Position, last eventlog.Identity,
 	filter eventlog.Filter,

@@ -30,11 +30,12 @@ func (l *Reader) ReadLog(
 	)
 }
 
-// ReadWholeLog calls handle with the events of all streams after a position, in batches and in the
-// order of the log, up to and including the position upTo, for example the result of Head. The zero
-// position is the start of the log. During an outage it retries until the context ends, and it
-// passes no event twice. It returns the error of handle, ErrPositionInvalid if one of the positions
-// is not in the log, ErrDenied, or ErrUnavailable if the context ended.
+// ReadWholeLog calls handle with the events of all streams after the position behind, up to and
+// including the position upTo, for example the result of Head. It passes the events in batches and
+// in the order of the log. The zero position is the start of the log. During an outage it retries
+// until the context ends, and it passes no event twice. It returns the error of handle,
+// ErrPositionInvalid if one of the positions is not in the log, ErrDenied, or ErrUnavailable if the
+// context ended.
 func (l *Reader) ReadWholeLog(
 	ctx context.Context, behind, upTo eventlog.Position, handle func([]eventlog.Recorded) error,
 ) error {
@@ -71,8 +72,8 @@ func (l *Reader) readLog(
 	return nil
 }
 
-// readLogOnce reads over its own connection until something fails. It receives events while handle
-// runs.
+// readLogOnce reads over its own connection until the end or an error. It receives further events
+// while handle runs.
 func (l *Reader) readLogOnce(
 	ctx context.Context, behind, upTo eventlog.Position, wanted func(eventlog.Recorded) bool,
 	handle func([]eventlog.Recorded) error,

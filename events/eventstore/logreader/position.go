@@ -11,7 +11,7 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// invalidPositionHint explains how a position comes to be in no log, and what to do.
+// invalidPositionHint explains why a position is not in the log, and what to do.
 const invalidPositionHint = "it is of another log, or the event store was reset or " +
 	"restored from an older backup; what was read up to there must be read again from the " +
 	"start of the log (projections rebuild NAME for a projection)"
@@ -20,9 +20,9 @@ const invalidPositionHint = "it is of another log, or the event store was reset 
 // the error that a read from the position returned before its first event.
 //
 // Servers answer such a read with INVALID_ARGUMENT, which is clear, or with UNKNOWN, which they
-// also return in an outage. After UNKNOWN, it reads the end of the log and then the event at the
-// position. If the server returns the end of the log and rejects the position again, there is no
-// outage.
+// also return in an outage. After UNKNOWN, classifyPositionError reads the end of the log and then
+// the event at the position. If the server returns the end of the log and rejects the position
+// again, there is no outage.
 func (l *Reader) classifyPositionError(ctx context.Context, at eventlog.Position, met error) error {
 	if at == (eventlog.Position{}) { // the start of every log
 		return met

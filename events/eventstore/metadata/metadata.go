@@ -1,5 +1,6 @@
-// Package metadata reads and writes the JSON that EventStoreDB keeps in the metadata of a stream:
-// what hides its events, and who may read it. It MUST NOT import other packages of Linkledger.
+// Package metadata reads and writes the JSON that EventStoreDB keeps in the metadata of a stream.
+// The metadata can hide events of the stream, and says who may read the stream. The package MUST
+// NOT import other packages of Linkledger.
 package metadata
 
 import (
@@ -20,8 +21,8 @@ const metadataPrefix = "$$"
 // StreamOf returns the name of the stream that has the metadata of stream.
 func StreamOf(stream string) string { return metadataPrefix + stream }
 
-// Of returns the name of the stream whose metadata stream has. It returns false if stream has no
-// metadata of another.
+// Of is the inverse of StreamOf. It returns false if stream does not have the metadata of another
+// stream.
 func Of(stream string) (string, bool) { return strings.CutPrefix(stream, metadataPrefix) }
 
 // hidingKeys are the metadata keys that make the event store hide events from readers.

@@ -58,8 +58,8 @@ type Node struct {
 	inside func(context.Context) (net.Conn, error) // dials the node without the network, or nil
 }
 
-// New returns the node of a connection string. If inside is not nil, inside connects to the node
-// instead of the network.
+// New returns the node of a connection string. If inside is not nil, connections to the node are
+// made by inside and not over the network.
 func New(config *esdb.Configuration, inside func(context.Context) (net.Conn, error)) Node {
 	return Node{config: config, inside: inside}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // Retry repeats an operation until it returns something other than ErrUnavailable, until ctx ends,
-// or until the event store is lost. It does not repeat what the event store has refused with
-// ErrRefusesWrites. The context of the operation ends with ctx and when the event store is lost.
+// or until the event store is lost. It does not repeat an operation that returns ErrRefusesWrites.
+// The context of the operation ends when ctx ends or the event store is lost.
 func Retry[T any](
 	ctx context.Context, logger *slog.Logger, store *waiting.Dependency,
 	op func(context.Context) (T, error),

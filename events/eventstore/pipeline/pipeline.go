@@ -115,9 +115,9 @@ func responseError(response *streams.BatchAppendResp) error {
 	return fmt.Errorf("%w: %s", appendSentinel(code, failure.GetMessage()), failure.GetMessage())
 }
 
-// AppendInOrder makes one attempt of several appends, without waiting for the previous ones. It
-// returns how many of them, counted from the first, are stored. The outcome of the others is
-// unknown.
+// AppendInOrder makes one attempt of several appends. It sends each append without waiting for the
+// answer to the previous one. It returns how many of the appends, counted from the first, are
+// stored. The outcome of the others is unknown.
 func (p *Pipeline) AppendInOrder(
 	ctx context.Context, requests []*wire.BatchAppend,
 ) (stored int, err error) {
@@ -239,7 +239,8 @@ func (p pendingAppend) wait(ctx context.Context) (*streams.BatchAppendResp, erro
 }
 
 // failure returns the error for appends that waited when the stream ended. Their outcome is
-// unknown, except for denied credentials, where a retry is pointless.
+// unknown, unless the credentials were denied. Then failure returns a denial, because a retry is
+// pointless.
 func (s *appendStream) failure() error {
 	cause := context.Cause(s.ctx)
 	if eventlog.IsDenied(cause) {

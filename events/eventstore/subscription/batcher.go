@@ -110,8 +110,9 @@ func (b *batcher) updateDelay(first bool, added eventstore.Recorded) {
 	}
 }
 
-// delayCatchUp delays the first batch of a subscription with NeverAwaited until it has caught up.
-// The delay is limited, because not every server reports that.
+// delayCatchUp delays the first batch of a subscription with NeverAwaited until the subscription
+// has caught up. The delay is limited, because not every server reports that a subscription has
+// caught up.
 func (b *batcher) delayCatchUp(first eventstore.Recorded) {
 	if b.Demand.includes(first.Position) {
 		b.delayUntil(b.demandedDue(b.applied))
@@ -143,7 +144,7 @@ func (b *batcher) due(applied time.Time) time.Time {
 	return b.sent.Add(min(max(delayShare*applied.Sub(b.sent), b.MinDelay), b.MaxDelay))
 }
 
-// demandedDue returns the same for demanded events.
+// demandedDue returns when a delayed batch of demanded events is to be sent.
 func (b *batcher) demandedDue(applied time.Time) time.Time {
 	return b.sent.Add(min(demandedDelayShare*applied.Sub(b.sent), b.MaxDelay, maxDemandedDelay))
 }

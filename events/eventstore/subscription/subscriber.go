@@ -25,12 +25,12 @@ const (
 	// checkpoint past events that do not match.
 	positionInterval = time.Second
 	// catchUpInterval is the maximum time between two whole batches of a subscription that catches
-	// up, if its events are never awaited.
+	// up, with Config.NeverAwaited.
 	catchUpInterval = time.Second
-	// delayShare sets the share of time that is spent on batches of delayed events, to one part
-	// in this many. The longer the last batch took, the longer the next one is delayed.
+	// delayShare limits the time that is spent on batches of delayed events to one part in this
+	// many. The longer the last batch took, the longer the next one is delayed.
 	delayShare = 10
-	// demandedDelayShare is the same for demanded events.
+	// demandedDelayShare is the delayShare of demanded events.
 	demandedDelayShare = 2
 	// maxDemandedDelay is the maximum time between two batches of demanded events, regardless of
 	// their duration.
@@ -42,13 +42,13 @@ const (
 	// maxRetryInterval is the longest pause, plus or minus a half, before a failed subscription is
 	// opened again. Subscriptions therefore resume soon after an outage or a full disk.
 	maxRetryInterval = time.Second
-	// maxBatchBytes is the size of the bodies that ends a batch, in addition to the number of its
-	// events.
+	// maxBatchBytes is the total size of event bodies at which a batch ends, even if it has fewer
+	// than Config.BatchSize events.
 	maxBatchBytes = 8 << 20
-	// partBytes is the same for a part of a batch.
+	// partBytes is the total size of event bodies at which a part of a batch ends.
 	partBytes = 256 << 10
-	// maxArrivals limits the events that wait while a batch is applied, in addition to the bytes of
-	// their bodies.
+	// maxArrivals limits the number of events that wait while a batch is applied. maxBatchBytes
+	// limits the bytes of their bodies.
 	maxArrivals = 2000
 	// DefaultBatchSize is the default of Config.BatchSize.
 	DefaultBatchSize = 1000
@@ -88,9 +88,10 @@ type Config struct {
 	BatchSize int
 	// Decode decodes events as they arrive, concurrently with the processing of the previous batch.
 	Decode bool
-	// Delayable reports whether an event may be delayed. If nil, no event may. Batches of only such
-	// events are delayed, so that many small batches become few large ones. The delay is chosen so
-	// that a tenth of the time is spent on them, but is at least MinDelay and at most MaxDelay.
+	// Delayable reports whether an event may be delayed. If nil, no event may. A batch is delayed
+	// if all its events may be, so that few large batches replace many small ones. The delay is
+	// chosen so that a tenth of the time is spent on such batches, but is at least MinDelay and at
+	// most MaxDelay.
 	Delayable func(eventstore.Recorded) bool
 	// NeverAwaited means that all events may be delayed. A subscription that has caught up is
 	// closed if an event arrives before the delay is over, and opened again after the delay. The
@@ -98,8 +99,9 @@ type Config struct {
 	NeverAwaited bool
 	// Demand delivers delayed events early. If nil, none are demanded.
 	Demand *Demand
-	// SendParts sends delayed batches on in parts while they are collected, so that the Subscriber
-	// need not keep whole batches. With NeverAwaited it does so while it catches up, too.
+	// SendParts delivers delayed batches in parts while they are collected, so that the Subscriber
+	// need not keep whole batches. With NeverAwaited it also does so while the subscription catches
+	// up.
 	SendParts bool
 	// MinDelay and MaxDelay bound the delay between two batches for Delayable and NeverAwaited; 0
 	// means DefaultMinDelay and DefaultMaxDelay.
@@ -270,7 +272,7 @@ func (s *Subscriber) deliverAll(
 	room *semaphore.Weighted, out chan<- *message.Message,
 ) (progressed bool, err error) {
 	batches := batcher{Config: s.cfg, memory: room, position: from}
-	var rest restError // an event before its end ends the subscription
+	var rest restError // an event before rest.until ends the subscription
 	for {
 		live := batches.live // as it was before this batch
 		batch, ok := batches.next(ctx, arrivals)

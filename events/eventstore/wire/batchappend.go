@@ -13,7 +13,8 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// serverTimeout is the deadline of one append at the event store. Real servers allow no longer one.
+// serverTimeout is the deadline of one append at the event store. It is the longest deadline that
+// EventStoreDB allows.
 const serverTimeout = 2 * time.Second
 
 // BatchAppend is the request of one append. It may be sent several times, each time with another

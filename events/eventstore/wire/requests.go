@@ -72,8 +72,8 @@ func SelectedFrom(
 // not match.
 const searchWindow = 4096
 
-// FromPosition starts at a position. A read includes the event at the position, a subscription does
-// not. The zero position is the start of the log.
+// FromPosition makes a read or subscription start at a position. A read includes the event at the
+// position, a subscription does not. The zero position is the start of the log.
 func FromPosition(position eventlog.Position) *streams.ReadReq_Options_All {
 	from := &streams.ReadReq_Options_AllOptions{
 		AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}},

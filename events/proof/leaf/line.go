@@ -1,6 +1,6 @@
 // Package leaf writes an event of the log as a line of JSON, and reads it back. The line is a leaf
-// of the tree over the log: a signed head depends on each of its bytes. So the line of an event
-// MUST NOT change.
+// of the tree over the log, so a signed head depends on each byte of the line. The line of an event
+// therefore MUST NOT change.
 package leaf
 
 import (
@@ -68,8 +68,7 @@ func appendStored(line []byte, name string, stored []byte) []byte {
 	return append(line, '"')
 }
 
-// Verbatim reports whether stored bytes can be part of a line unchanged and be read from it
-// exactly.
+// Verbatim reports whether stored bytes can be put into a line unchanged and be read back exactly.
 func Verbatim(stored []byte) bool {
 	if isPlain(stored) {
 		return true
@@ -80,7 +79,7 @@ func Verbatim(stored []byte) bool {
 }
 
 // maxNesting is how deep the objects and arrays of stored bytes may be nested. encoding/json reads
-// 10,000 levels; the line is one, and the line of a proof around it is another.
+// 10,000 levels. The line of the event is one level, and the line of a proof around it is another.
 const maxNesting = 10_000 - 2
 
 // isTooDeep reports whether the objects and arrays of valid JSON are nested deeper than maxNesting.
@@ -105,9 +104,9 @@ func isTooDeep(stored []byte) bool {
 	return depth > maxNesting
 }
 
-// isPlain reports whether stored bytes are an object of strings without escapes, non-negative
-// integers, booleans, and such objects and arrays, without spaces between them. It is a fast test:
-// most events are plain, and checking them takes a fraction of the time of json.Valid.
+// isPlain reports whether stored bytes are a plain JSON object. It has only strings without
+// escapes, non-negative integers, booleans, and nested plain objects and arrays, without spaces
+// between them. Most events are plain, and this test takes a fraction of the time of json.Valid.
 func isPlain(stored []byte) bool {
 	if len(stored) == 0 || stored[0] != '{' || !isUnescaped(stored) {
 		return false
@@ -161,8 +160,8 @@ func skipValue(line []byte, depth int) (rest []byte, ok bool) {
 	return line[digits:], digits == 1 || digits > 1 && line[0] != '0'
 }
 
-// skipMembers returns what follows the members of an object, which have names, or of an array. It
-// returns false if there is no member.
+// skipMembers returns what follows the members of an array, or of an object if named is true. It
+// returns false if there is no member, or one is not plain.
 func skipMembers(line []byte, named bool, end byte, depth int) (rest []byte, ok bool) {
 	for depth >= 0 {
 		if named {
@@ -197,8 +196,8 @@ func skipString(line []byte) (rest []byte, ok bool) {
 // Hasher hashes events. It reuses the buffer of a line for the next event.
 type Hasher struct{ line []byte }
 
-// Hash returns the hash of the event's leaf: the tlog.RecordHash of its line. The tlog function
-// would allocate for each line.
+// Hash returns the hash of the event's leaf: the tlog.RecordHash of its line. A call of
+// tlog.RecordHash would allocate memory for each line.
 func (h *Hasher) Hash(r eventstore.Recorded) tlog.Hash {
 	h.line = Append(append(h.line[:0], 0), r) // RFC 6962 hashes a zero byte before a leaf
 	return sha256.Sum256(h.line)

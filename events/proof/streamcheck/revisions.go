@@ -7,9 +7,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// revisions stores the last revision of each stream in 12 bytes, keyed by a hash of its name. The
-// random seed prevents an attacker from choosing two names with the same hash. The chance that two
-// of ten million streams collide is below one in 100,000.
+// revisions stores the last revision of each stream in 12 bytes, keyed by a hash of the name of the
+// stream. The random seed prevents an attacker from choosing two names with the same hash. The
+// chance that two of ten million streams collide is below one in 100,000.
 type revisions struct {
 	seed   maphash.Seed
 	shards [64]shard // shards grow separately, so that each copy is small

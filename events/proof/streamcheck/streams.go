@@ -1,6 +1,6 @@
-// Package streamcheck finds out whether readers of the streams of Linkledger get what the log has:
-// each stream from its first event on, without gaps, and nothing of it hidden. It reads no stream
-// and mends nothing.
+// Package streamcheck checks that readers of the streams of Linkledger see all events that the log
+// has: each stream begins with its first event, has no gaps, and hides nothing. The package is
+// given the events of the log. It reads no stream and repairs nothing.
 package streamcheck
 
 import (
@@ -19,8 +19,8 @@ import (
 // maxCuts is how many findings Check keeps. It only counts further ones.
 const maxCuts = 1000
 
-// Cut is a finding that keeps readers of a stream from its events, or an event that does not belong
-// in the stream.
+// Cut is a finding: something that keeps readers from events of a stream, or an event that does not
+// belong in the stream.
 type Cut struct {
 	Kind     Kind
 	Stream   string

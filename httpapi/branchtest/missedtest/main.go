@@ -1,5 +1,6 @@
-// Command missedtest fails if the records of branches in a folder leave out a state of a page. It is the end of make
-// test, after the tests of all packages.
+// Command missedtest fails if no test has rendered some state of a page, according to the records
+// of branches in a folder. make test runs it after the tests of all packages except those in
+// PROGRAM_PACKAGES of the Makefile.
 package main
 
 import (

@@ -28,7 +28,8 @@ var files embed.FS
 func Part() assets.Part { return assets.Part{Files: files} }
 
 // Routes returns the routes of the pages. operators is the address of the console of operators:
-// scheme://host[:port]. start is the path to which a session goes in another account.
+// scheme://host[:port]. start is the path of the page that follows when a session has moved to
+// another account.
 func Routes(pages *page.Pages, operators, start string) []router.Route {
 	return []router.Route{
 		router.Get(Path, pages.SignedIn("account", func(p *page.Page) error {
@@ -49,13 +50,14 @@ func Routes(pages *page.Pages, operators, start string) []router.Route {
 // accountData is what the page of the account shows.
 type accountData struct {
 	At        string // a past time at which the account is shown; empty: now
-	Operators string // scheme://host[:port] of their console
+	Operators string // scheme://host[:port] of the console of operators
 	Account   contract.Account
 	Sessions  []contract.Session
 	Members   []contract.Member
 }
 
-// readAccount adds the account, now or at a time. If the time is refused, it adds the present one.
+// readAccount adds to data the account, as of the time that the page names or now. If the API
+// refuses the time, it adds the present account.
 func readAccount(p *page.Page, data *accountData) error {
 	query := make(url.Values)
 	if at := p.At(); at != "" {
@@ -72,8 +74,8 @@ func readAccount(p *page.Page, data *accountData) error {
 	return err
 }
 
-// account shows the account, the sessions that the caller sees, and the members. Who is a member of
-// no account sees only their own id.
+// account shows the account, the sessions that the caller sees, and the members. A person who is a
+// member of no account sees only their own id.
 func account(p *page.Page, operators string) error {
 	p.Title = "Account"
 	data := accountData{Operators: operators}

@@ -16,8 +16,8 @@ import (
 // keysData is what the page of keys shows.
 type keysData struct {
 	Keys   []contract.AccountKey
-	Added  *contract.AccountKey // it was just made
-	Scopes []string             // that the session can give
+	Added  *contract.AccountKey // the key that was just made; nil: none
+	Scopes []string             // that the session can give to a key
 }
 
 // keys shows the keys of the account, and one that was just made.
@@ -41,7 +41,7 @@ func (keysData) Chosen(chosen []string, scope string) bool { return slices.Conta
 // Minutes returns how long a new key is shown.
 func (keysData) Minutes() int { return int(forms.SecretKept.Minutes()) }
 
-// addKey adds a key. The page of keys shows it for a while.
+// addKey adds a key. The page of keys then shows the new key for a while.
 func addKey(p *page.Page) error {
 	body := contract.KeyPayload{
 		Name: p.Form.Get("name"), Scopes: p.Form["scopes"], Tags: p.Form.Get("tags"),

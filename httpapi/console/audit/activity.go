@@ -60,9 +60,9 @@ func (activityData) Kinds() []string {
 	return []string{"created", "edited", "deleted", "restored", "reset", "tags", "account"}
 }
 
-// Parts returns the batches that undoing a call takes back. An action of the console may have made
-// several calls on the page; they are undone together. Only the first line of such an action gets
-// the batches: for its other lines Parts returns nil.
+// Parts returns the batches that the undo button of a call undoes. If an action of the console has
+// made several calls on the page, they are undone together. The first line of the action then has
+// all their batches, and for its other lines Parts returns nil.
 func (d activityData) Parts(of contract.Activity) (batches []string) {
 	if of.Via != viaConsole {
 		return []string{of.Batch}

@@ -17,7 +17,7 @@ import (
 
 // batchData is what the page of a call shows.
 type batchData struct {
-	Call      *contract.Activity // nil: it changed nothing that the activity lists
+	Call      *contract.Activity // nil: the activity does not have the call
 	Changed   []contract.ChangedURL
 	Pager     pager.Pager
 	UndoneKey string // words for the key whose changes the call undoes
@@ -52,7 +52,7 @@ func batch(p *page.Page) error {
 	return nil
 }
 
-// Instead says what a call without changed links changed.
+// Instead returns a sentence about a call that changed no links. It says what the call changed.
 func (d batchData) Instead() string {
 	var other []string
 	if d.Call != nil && d.Call.Tags > 0 {
@@ -67,12 +67,13 @@ func (d batchData) Instead() string {
 	return "The call changed " + strings.Join(other, " and ") + ", and no links."
 }
 
-// nameOfKey returns words for a key, which may be revoked. The activity knows its name.
+// nameOfKey returns words for a key. It reads the name of the key from the activity, because the
+// key may be revoked.
 func nameOfKey(p *page.Page, key string) string {
 	named := contract.Actor{Key: key}
 	var made contract.ActivityAnswer
 	err := p.Get("/v3/activity", url.Values{"key": {key}, "limit": {"1"}}, &made)
-	if err == nil && len(made.Activity) > 0 { // the name alone is not worth a refusal
+	if err == nil && len(made.Activity) > 0 { // an error is no reason to refuse the page
 		named.KeyName = made.Activity[0].KeyName
 	}
 	return words.Who(named)
@@ -85,8 +86,8 @@ func changedBy(p *page.Page, batch string) (int, error) {
 	return int(changed.Page.TotalCount), err
 }
 
-// ChangedByLast returns how many links the last call of an action has changed, or false if the
-// session may not know.
+// ChangedByLast returns how many links the last call of an action has changed. known is false if
+// the session may not see that, or if it cannot be found out.
 func ChangedByLast(p *page.Page) (n int, known bool) {
 	batch := p.LastBatch()
 	if batch == "" || !mayRead(p) {
@@ -94,7 +95,7 @@ func ChangedByLast(p *page.Page) (n int, known bool) {
 	}
 	shown := p.Calls
 	n, err := changedBy(p, batch)
-	p.Calls = shown // it is no part of the change
+	p.Calls = shown // the page does not show this call
 	if refused, ok := calls.AsRefusal(err); ok && refused.Status == http.StatusNotFound {
 		return 0, true
 	}

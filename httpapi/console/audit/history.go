@@ -20,9 +20,9 @@ import (
 type Entry struct {
 	contract.HistoryEvent
 
-	Hash string // that the link had then
-	// Undoes says in words which changes of the link an undo of the call takes back. It is empty if
-	// another event of the call says so.
+	Hash string // that the link had at the time of the event
+	// Undoes says in words which changes of the link are taken back if the call of the event is
+	// undone. It is empty if another event of the same call has these words.
 	Undoes string
 }
 
@@ -32,7 +32,7 @@ func (e Entry) Makes() bool { return strings.HasPrefix(e.Type, "url.created.") }
 // History is a page of the events of a hash, the latest first.
 type History struct {
 	Entries []Entry
-	Shown   url.Values // the part that is shown, as the API takes it for proofs
+	Shown   url.Values // parameters for a proof of the events that are shown
 	Pager   pager.Pager
 
 	hash  string
@@ -58,14 +58,15 @@ func Read(p *page.Page, hash, to string) (History, error) {
 	}
 	part := answer.Page
 	h := History{Pager: p.Paged(to, nil, part), hash: hash, lives: answer.History.Links}
-	// Proofs count the events from the oldest one.
+	// A call for a proof counts the events from the oldest one.
 	first := part.TotalCount - int64(part.Offset+part.ResultsCount)
 	h.Shown = url.Values{
 		"limit":  {strconv.Itoa(max(1, part.ResultsCount))},
 		"offset": {strconv.FormatInt(first, 10)},
 	}
 	for _, e := range answer.History.Events {
-		// That a hash is taken or free again tells nothing new, unless another account did it.
+		// An event of the hash itself repeats what events of the link say, unless another account
+		// has caused it.
 		if !strings.HasPrefix(e.Type, "hash.") || e.Actor.Kind == "foreign" {
 			h.Entries = append(h.Entries, Entry{HistoryEvent: e})
 		}
@@ -75,7 +76,8 @@ func Read(p *page.Page, hash, to string) (History, error) {
 	return h, nil
 }
 
-// Since returns when a flag of the link was set last, or zero if the part does not tell.
+// Since returns when a flag of the link was set last. It returns zero if the flag is not set, or if
+// the page's part of the history does not have that event.
 func (h History) Since(flag string) time.Time {
 	for _, e := range h.Entries {
 		at := slices.IndexFunc(e.Changes, func(c contract.FieldChange) bool {

@@ -1,7 +1,7 @@
 package audit
 
-// This file follows links through their hashes. It finds the present hash of a link that has left a
-// hash, and the hash that a link had at the time of an event.
+// This file follows links whose hash changes. It finds the present hash of a link that had another
+// one before, and the hash that a link had at the time of an event.
 
 import (
 	"encoding/json"
@@ -21,7 +21,8 @@ func lastHash(l contract.LinkLife) string {
 	return l.Hashes[len(l.Hashes)-1].Hash
 }
 
-// hashAt returns the hash that a link had at a time, or had before it if it was deleted by then.
+// hashAt returns the hash that a link had at a time. If the link was deleted by then, it returns
+// the last hash of the link.
 func hashAt(l contract.LinkLife, then time.Time) (hash string) {
 	for _, t := range l.Hashes {
 		if t.From.After(then) {
@@ -32,14 +33,14 @@ func hashAt(l contract.LinkLife, then time.Time) (hash string) {
 	return hash
 }
 
-// Gone is the fate of the link that had a hash.
+// Gone says what became of the link that had a hash.
 type Gone struct {
-	Moved     string    // its other hash; empty: it has kept this one
-	DeletedAt time.Time // zero: it lives
+	Moved     string    // the last hash of the link; empty: it is still this one
+	DeletedAt time.Time // zero: the link is not deleted
 }
 
-// Gone returns the fate of the last link that had the hash. late means that the link still has the
-// hash, and the read models lack it.
+// Gone says what became of the last link that had the hash. late means that the link still has the
+// hash, but the read models do not show the link yet.
 func (h History) Gone() (g Gone, late bool) {
 	for _, l := range h.lives {
 		g = Gone{DeletedAt: l.DeletedAt}
@@ -52,8 +53,8 @@ func (h History) Gone() (g Gone, late bool) {
 	return g, false
 }
 
-// placeEntries sets the hash that the link of each entry had at its time. The entries of the page
-// MUST be sorted from the latest to the earliest.
+// placeEntries sets the field Hash of each entry: the hash that its link had at the time of the
+// event. The entries of the page MUST be sorted from the latest to the earliest.
 func placeEntries(entries []Entry, lives []contract.LinkLife) {
 	byID := make(map[string]contract.LinkLife, len(lives))
 	for _, l := range lives {
@@ -74,7 +75,7 @@ func placeEntries(entries []Entry, lives []contract.LinkLife) {
 	}
 }
 
-// textIn returns a text in JSON, or "".
+// textIn decodes a text in JSON. It returns "" if the JSON is no text.
 func textIn(raw json.RawMessage) (text string) {
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return ""
@@ -82,7 +83,7 @@ func textIn(raw json.RawMessage) (text string) {
 	return text
 }
 
-// maxFormer bounds the other hashes that a page looks at.
+// maxFormer bounds the other hashes that Elsewhere asks the API about.
 const maxFormer = 5
 
 // Elsewhere looks for a link that has, or once had, the hash, and that had another hash at a time.
@@ -108,7 +109,7 @@ func Elsewhere(p *page.Page, hash, at string) string {
 			}
 			var found contract.URLsAnswer[contract.URL]
 			err := p.Get("/v3/urls/"+url.PathEscape(t.Hash), url.Values{"at": {at}}, &found)
-			// Another link may have had the hash then.
+			// Another link may have had this hash then. The time of creation tells them apart.
 			if err == nil && len(found.URLs) > 0 &&
 				found.URLs[0].CreatedAt.Equal(l.CreatedAt.Truncate(time.Second)) {
 				return t.Hash

@@ -23,7 +23,7 @@ type checkRecord struct {
 const (
 	// maxProven is how many events of a proof a page shows.
 	maxProven = 50
-	// maxData is how much of the data of such an event it shows, in code points.
+	// maxData is how many code points of the data of such an event the page shows.
 	maxData = 400
 )
 
@@ -68,18 +68,19 @@ func proofs(p *page.Page) error {
 func checkProof(p *page.Page) error {
 	file := p.File
 	if file == "" {
-		// A browser ends the lines of a text in its own way.
+		// Browsers send the line ends of a text field as \r\n.
 		file = strings.TrimSpace(strings.ReplaceAll(p.Form.Get("text"), "\r\n", "\n")) + "\n"
 	}
 	return check(p, file)
 }
 
-// check checks a file of proofs, and leads to the result with the events that it proves.
+// check checks a file of proofs, and redirects to the page that shows the result and the proven
+// events.
 func check(p *page.Page, file string) error {
 	p.C.EndWithClient()
 	var answer contract.CheckAnswer
 	err := p.Call(http.MethodPost, "/v3/proofs", contract.ProofPayload{File: file}, &answer)
-	// The page shows how to send a file by its name.
+	// The page shows the call as a command that sends a file, instead of the text of the file.
 	call := &p.Calls[len(p.Calls)-1]
 	call.Body, call.Form = "", "file=<FILE"
 	if err != nil {
@@ -91,7 +92,8 @@ func check(p *page.Page, file string) error {
 	return p.Finish(nil, proofsPath, "")
 }
 
-// CheckLink checks the proof of a part of a link's history at once, and shows its events as stored.
+// CheckLink checks the proof of a part of a link's history at once. The result shows the events of
+// the part as they are stored.
 func CheckLink(p *page.Page) error {
 	file, err := proofOf(p)
 	if err != nil {
@@ -107,8 +109,8 @@ func DownloadProof(p *page.Page) error {
 	return err
 }
 
-// proofOf returns the file of proofs of the link that the path names, of the events that the page
-// chooses.
+// proofOf returns a file of proofs for the link that the path names. The parameters offset and
+// limit choose the events of the link.
 func proofOf(p *page.Page) (string, error) {
 	var answer contract.ProofAnswer
 	path := "/v3/urls/" + url.PathEscape(p.C.Param("hash")) + "/proof"

@@ -15,8 +15,9 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// nameUndos says at the first shown event of each call what its undo takes back. Events without
-// changes say it by their type.
+// nameUndos sets the field Undoes of the first entry of each call: what an undo of the call takes
+// back. The words come from the types of events such as deletions, and from the fields that the
+// other events changed.
 func nameUndos(history []Entry) {
 	first := make(map[string]int)
 	parts := make(map[string][]string)
@@ -54,8 +55,9 @@ func nameUndos(history []Entry) {
 	}
 }
 
-// UndoOnLink undoes the call of a form on the page of a link, whose path is to. If the call changed
-// other links too, it first leads to the page that names them.
+// UndoOnLink undoes the call that a form on the page of a link names. to is the path of that page.
+// If the call changed other links too, UndoOnLink undoes nothing, and redirects to the page of the
+// call, which names these links.
 func UndoOnLink(p *page.Page, to string) error {
 	batch := p.Form.Get("batch")
 	if changed, err := changedBy(p, batch); err == nil && changed > 1 {
@@ -69,8 +71,9 @@ func UndoOnLink(p *page.Page, to string) error {
 // undo undoes calls, the last one first.
 func undo(p *page.Page) error { return undoCalls(p, p.Back()) }
 
-// undoCalls undoes the calls that the form names, and leads to a page. If links were changed since,
-// the page says which of their fields, and offers to undo the rest.
+// undoCalls undoes the calls that the form names, the last one first. to is the path of the page
+// that follows. If some links were changed since, the page says why their changes are not undone,
+// and offers to undo the rest.
 func undoCalls(p *page.Page, to string) error {
 	query := ""
 	if p.Form.Get("changed") == "skip" {

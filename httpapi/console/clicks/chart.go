@@ -13,12 +13,12 @@ type Day struct {
 	contract.Day
 }
 
-// Chart is a chart of the clicks of days, in units of its view box.
+// Chart is a bar chart of the clicks by day. Its sizes are in units of the view box of the SVG.
 type Chart struct {
 	Width, Height int
 	Bars          []Bar
 	From, To      string // the first and the last day
-	Most          int64  // clicks of a day
+	Most          int64  // the most clicks of a day
 }
 
 // Bar is a day with clicks.
@@ -34,8 +34,8 @@ const (
 	maxDays = 90
 )
 
-// NewChart returns a chart of the last of some days, which are in their order. A day without clicks
-// has a gap.
+// NewChart returns a chart of the last maxDays days. days MUST be sorted by date. A day without
+// clicks leaves a gap.
 func NewChart(days []Day) Chart {
 	c := Chart{Width: width, Height: height}
 	if len(days) == 0 {

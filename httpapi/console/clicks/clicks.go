@@ -17,18 +17,18 @@ import (
 // Clicks are the clicks of a link: by day, and by dimension for the chosen days.
 type Clicks struct {
 	Days   []Day
-	Asked  Span // of the days, as it was typed
-	Chosen Span // of the days; empty: all
+	Asked  Span // the days that were asked for, as typed
+	Chosen Span // the days that By is about; empty: all days
 	By     []Dimension
 }
 
-// Span is days of UTC from one to another. An empty end is open.
+// Span is a range of days in UTC. It includes both ends. An empty end is open.
 type Span struct{ From, To string }
 
-// Any reports whether the span leaves out days.
+// Any reports whether the span leaves out days, because it is not open at both ends.
 func (s Span) Any() bool { return s.From+s.To != "" }
 
-// Has reports whether a day is in the span, and the span leaves out others.
+// Has reports whether a day is in the span. It returns false for a span that is open at both ends.
 func (s Span) Has(day string) bool {
 	return s.Any() && day >= s.From && (s.To == "" || day <= s.To)
 }
@@ -60,7 +60,8 @@ func (s Span) Text() string {
 	return s.From + " to " + s.To
 }
 
-// Charted returns the days to draw. A single day is marked among its neighbours.
+// Charted returns the days to draw. If a single day is chosen, they include its neighbors, and the
+// chart marks the day.
 func (c Clicks) Charted() []Day {
 	shown := c.Chosen
 	if shown.Any() && shown.Is(shown.From) {
@@ -74,7 +75,8 @@ func (c Clicks) Charted() []Day {
 	})
 }
 
-// around returns the last day of a chart that has a day, or "" if the chart of all days has it.
+// around returns the last day of a chart that has a date in its middle. It returns "" if the chart
+// of all days, which ends with the last one, has the date.
 func (c Clicks) around(date string) string {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil || len(c.Days) == 0 {
@@ -97,8 +99,8 @@ func (c Clicks) Total() (clicks int64) {
 	return clicks
 }
 
-// Of returns the clicks of the link with a hash, as far as the session may see them. The page names
-// the days that are chosen.
+// Of returns the clicks of the link with a hash, as far as the session may see them. The parameters
+// of the page choose the days.
 func Of(p *page.Page, hash string) (Clicks, error) {
 	days, err := byDay(p, hash)
 	if err != nil || len(days) == 0 {
@@ -146,8 +148,8 @@ func (d Dimension) Most() (most int64) {
 // maxValues is how many values of a dimension a page shows. The others are counted together.
 const maxValues = 8
 
-// dimensions adds the clicks by dimension, of the days that the page names or of all. Of days that
-// the API refuses the page tells why, and shows all.
+// dimensions adds the clicks by dimension, of the days that the parameters of the page choose. If
+// the choice is refused, the page says why and shows the clicks of all days.
 func dimensions(p *page.Page, hash string, data *Clicks) error {
 	path := "/v3/urls/" + url.PathEscape(hash) + "/dimensions"
 	query := p.Chosen("from", "to")

@@ -18,7 +18,7 @@ import (
 // change is something that the list of links can do to several links at once.
 type change struct {
 	Name, Label string
-	fields      map[string]any // of the links; nil: they are deleted
+	fields      map[string]any // new values; nil: the links are deleted
 	did         string         // the state of the links afterwards
 }
 
@@ -31,8 +31,8 @@ var changes = []change{
 	{"delete", "Delete", nil, "deleted"},
 }
 
-// changeLinks changes the links that are ticked, or all that match the tag expression of the list.
-// It leads back to the list, which offers to undo it.
+// changeLinks changes the links that are ticked, or all links that match the tag expression of the
+// list. It then redirects to the list, which offers to undo the change.
 func changeLinks(p *page.Page) error {
 	selected := make(url.Values)
 	if p.Form.Get("all") != "" {
@@ -49,7 +49,7 @@ func changeLinks(p *page.Page) error {
 	case !known:
 		return p.FinishUndoable(nil, p.Back(), "The links are "+did)
 	case changed == 0:
-		return p.Finish(nil, p.Back(), "Nothing was changed: all of them were so already")
+		return p.Finish(nil, p.Back(), "Nothing was changed: all links were in this state already")
 	}
 	return p.FinishUndoable(nil, p.Back(), words.Are(changed, "link")+" "+did)
 }
@@ -78,8 +78,8 @@ func changeSelected(p *page.Page, selected url.Values) (did string, err error) {
 	return did, refusedItems(answer.URLs)
 }
 
-// fieldsOf returns the fields that a form changes, nil if it deletes, and the state of the links
-// afterwards. It returns false if the form has no change.
+// fieldsOf returns the fields that a form changes, or nil if the form deletes links. did is the
+// state of the links afterwards. ok is false if the form has no change.
 func fieldsOf(form url.Values) (fields map[string]any, did string, ok bool) {
 	chosen := form.Get("change")
 	for _, c := range changes {

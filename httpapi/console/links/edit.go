@@ -18,9 +18,9 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// before is added to the name of a field for the value that the form showed. Only fields with
-// another value are sent, so that a form that was open for long takes back no change made
-// meanwhile.
+// before is the suffix of the names of hidden fields. A hidden field has the value that the form
+// showed in the field without the suffix. Only a field whose value differs is sent to the API, so a
+// form that was open for long does not take back changes that were made meanwhile.
 const before = "_before"
 
 // editOf returns the fields of the form that edits a link.
@@ -41,8 +41,8 @@ func editOf(l *link) url.Values {
 	return edit
 }
 
-// Fields returns the names of the fields of the form. The hash has a form of its own, because to
-// change it ends the short link.
+// Fields returns the names of the fields of the form. The hash has a form of its own, because the
+// present short link ends when the hash changes.
 func (linkData) Fields() []string {
 	fields := []string{"long_url", "note", "tags"}
 	for _, s := range append((link{}).Values(), (link{}).Flags()...) {
@@ -54,7 +54,8 @@ func (linkData) Fields() []string {
 // edited returns the names of the fields that an edit can change.
 func edited() []string { return append(linkData{}.Fields(), "custom_hash") }
 
-// typedOver replaces fields of a link with the values that were typed into one of its forms.
+// typedOver replaces fields of edit with the values that were typed into one of the forms of the
+// link.
 func typedOver(edit, typed url.Values) url.Values {
 	for name := range typed {
 		field, _ := strings.CutSuffix(name, before)
@@ -70,9 +71,9 @@ func typedOver(edit, typed url.Values) url.Values {
 	return edit
 }
 
-// edit saves the fields whose values differ from the values that the form showed. A field that
-// others have changed since is not saved: the page shows the value that they saved, and the next
-// save replaces it.
+// edit saves the fields whose values differ from the values that the form showed. If others have
+// changed one of these fields since, nothing is saved. The page then shows the value that they
+// saved, and the next save replaces it.
 func edit(p *page.Page) error {
 	item := changedFields(p.Form)
 	if len(item) == 0 {
@@ -106,8 +107,8 @@ func itemWords(item map[string]any) string {
 	return strings.Join(fields, ", ")
 }
 
-// changedMeanwhile refuses an edit of fields whose value is no more the one that the form showed.
-// The form then shows the present value beside the one that was typed.
+// changedMeanwhile refuses an edit if a field that it changes no longer has the value that the form
+// showed. The form then shows the present value beside the one that was typed.
 func changedMeanwhile(p *page.Page, l *link, item map[string]any) error {
 	current := editOf(l)
 	meanwhile := make(map[string]string)
@@ -139,8 +140,8 @@ func changedMeanwhile(p *page.Page, l *link, item map[string]any) error {
 	}
 }
 
-// asTyped returns a value as a field of a form gives it back: such a field has no line breaks, and
-// blanks around a value are not meant.
+// asTyped returns a value as a one-line field of a form sends it: without line breaks. It also
+// removes the blanks around the value, which are not meant.
 func asTyped(value string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(value))
 }
@@ -159,7 +160,8 @@ func checkNote(item map[string]any) error {
 	return nil
 }
 
-// changedFields returns the fields of an edit whose value differs from the one before.
+// changedFields returns the fields of an edit whose value differs from the value that the form
+// showed.
 func changedFields(form url.Values) map[string]any {
 	item := make(map[string]any)
 	changed := func(name string) (value string, ok bool) {
@@ -200,7 +202,7 @@ var withoutScheme = regexp.MustCompile(
 	`^[\pL\pN_-]+(\.[\pL\pN_-]+)*\.\pL[\pL\pN-]+\.?(:[0-9]{1,5})?([/?#]\S*)?$`,
 )
 
-// WithScheme returns a destination with https:// before the name of a host.
+// WithScheme returns an address with https:// before it, if it begins with the name of a host.
 func WithScheme(address string) string {
 	if withoutScheme.MatchString(address) {
 		return "https://" + address
@@ -208,7 +210,8 @@ func WithScheme(address string) string {
 	return address
 }
 
-// tagChanges returns the instructions that lead from some labels to others.
+// tagChanges returns the instructions that turn the labels former into the labels after: -label
+// removes a tag, and +label adds one.
 func tagChanges(former, after []string) []string {
 	var changes []string
 	for _, label := range former {

@@ -56,14 +56,14 @@ func (l link) LastVisit() *contract.Timestamp {
 type linkData struct {
 	Hash    string
 	At      string     // a past time at which the link is shown; empty: now
-	Other   string     // the hash that the link had then; empty: it is not known to have one
+	Other   string     // another hash that the link had then; empty: none is known
 	Link    *link      // nil: no link has the hash
-	Gone    audit.Gone // what became of the link that had it
-	Edit    url.Values // the fields of the form that edits it
+	Gone    audit.Gone // what became of the link that had the hash
+	Edit    url.Values // the fields of the form that edits the link
 	Clicks  clicks.Clicks
 	History audit.History
-	// Meanwhile has the values that others have saved, in words, by the field that could not be
-	// saved because of them.
+	// Meanwhile has the values, in words, that others have saved while the form was open. The keys
+	// are the names of the fields that were not saved because of that.
 	Meanwhile map[string]string
 }
 
@@ -91,7 +91,7 @@ func (h handler) show(p *page.Page) error {
 			return err
 		}
 	}
-	if p.Watched { // the history is not part of what changes meanwhile
+	if p.Watched { // the part that is watched does not show the history
 		p.Data = data
 		return nil
 	}
@@ -127,8 +127,8 @@ func linkAt(p *page.Page, path string, data linkData) error {
 	return err
 }
 
-// state is a flag of a link that is set, and since when. Since is zero if the part of the history
-// that the page has does not tell.
+// state is a flag of a link that is set. Since is when it was set, or zero if the page's part of
+// the history does not say so.
 type state struct {
 	Text  string
 	Since time.Time

@@ -1,6 +1,6 @@
 package links
 
-// This file has the list of links, and makes one.
+// This file shows the list of links, and makes a new link.
 
 import (
 	"maps"
@@ -25,7 +25,7 @@ type linksAnswer = contract.URLsAnswer[link]
 type linksData struct {
 	URLs    []link
 	Page    contract.Page
-	Wrong   bool // the list could not be asked for as it was typed
+	Wrong   bool // the API refused the filter that was typed
 	Query   url.Values
 	Pager   pager.Pager
 	Changes []change
@@ -38,7 +38,8 @@ type linksData struct {
 // Ticked reports whether a link was ticked for the change that was refused.
 func (d linksData) Ticked(hash string) bool { return slices.Contains(d.Change["hash"], hash) }
 
-// All reports whether the page can change all links that match. A search selects none in the API.
+// All reports whether the page can change all links that match. The API can select links for a
+// change by tags, but not by a search or at a past time.
 func (d linksData) All() bool {
 	return d.Query.Get("tags") != "" && d.Query.Get("search") == "" && d.Query.Get("at") == ""
 }
@@ -57,7 +58,7 @@ func (h handler) list(p *page.Page) error {
 	var answer linksAnswer
 	err := p.Get("/v3/urls", query, &answer)
 	if refused, ok := calls.AsRefusal(err); ok && len(data.Query) > 0 {
-		// A wrong tag expression or time: the form stays as it was typed.
+		// The tag expression or the time is wrong. The form stays as it was typed.
 		p.Refuse(refused)
 		data.Meant = meantBy(query.Get("tags"))
 		err, data.Wrong = nil, true
@@ -82,7 +83,7 @@ func knownLabels(p *page.Page) ([]string, error) {
 	var answer contract.TagsAnswer
 	shown := p.Calls
 	err := p.Get("/v3/tags", nil, &answer)
-	p.Calls = shown // the suggestions are no part of the list
+	p.Calls = shown // the page does not show this call
 	if _, refused := calls.AsRefusal(err); refused {
 		return nil, nil
 	}
@@ -93,7 +94,8 @@ func knownLabels(p *page.Page) ([]string, error) {
 	return known, err
 }
 
-// meantBy returns a text that is no tag expression as a label, or "" if the text has operators.
+// meantBy returns the label that a wrong tag expression may mean: its text, or "" if the text has
+// operators.
 func meantBy(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.ContainsAny(text, "&|~^()<>+,;\"") {
@@ -123,7 +125,8 @@ func create(p *page.Page) error {
 	return p.FinishUndoable(err, made.Path(), "The link is made")
 }
 
-// writeLink creates or edits one link. A refusal of the link is a refusal of the call.
+// writeLink creates or edits one link. If the call succeeds but refuses the link, writeLink returns
+// that refusal as its error.
 func writeLink(p *page.Page, method, path string, item map[string]any) (link, error) {
 	var answer linksAnswer
 	err := p.Call(method, path, map[string]any{"urls": []any{item}}, &answer)

@@ -1,7 +1,8 @@
 package links
 
-// This file has the settings of a link as its page shows and edits them. They follow from
-// contract.Settings, so a new field there is on the page, in its form and in the states of lists.
+// This file has the settings of a link as its page shows and edits them. They are the fields of
+// contract.Settings. A new field there thus appears on the page, in its form and among the states
+// in lists.
 
 import (
 	"reflect"
@@ -15,7 +16,7 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// The kinds of settings, as inputs of forms have them.
+// The kinds of settings, which are also the types of their inputs in forms.
 const (
 	flag   = "checkbox"
 	number = "number"
@@ -75,7 +76,7 @@ func (l link) Flags() []setting {
 	})
 }
 
-// Title returns the word for the setting, as a title begins.
+// Title returns the word for the setting, with a capital letter at its beginning.
 func (s setting) Title() string {
 	word := words.Field(s.Name)
 	first, size := utf8.DecodeRuneInString(word)
@@ -121,7 +122,8 @@ func (s setting) Shown() any {
 	return s.Text
 }
 
-// value returns the typed text of the setting as calls take it. The API refuses a wrong number.
+// value returns the typed text of the setting in the type that the API takes. A wrong number stays
+// a text, so that the API refuses it.
 func (s setting) value(typed string) any {
 	switch s.Kind {
 	case flag:

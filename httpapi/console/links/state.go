@@ -38,7 +38,8 @@ func (l *link) judge(now time.Time) {
 	}
 }
 
-// Ended returns the time of the last visit of a link whose clicks are used up, else nil.
+// Ended returns the time of the last visit of a link whose clicks are used up, unless it has
+// expired too. Otherwise it returns nil.
 func (l *link) Ended() *contract.Timestamp {
 	if len(l.Is) > 0 && l.Is[0] == "used up" {
 		return l.LastVisit()

@@ -1,6 +1,7 @@
 package page
 
-// This file does each form once, however often it is sent, and redirects to a page with its answer.
+// This file carries out each form once, however often it is sent. It then redirects to a page that
+// shows the answer.
 
 import (
 	"net/http"
@@ -19,11 +20,12 @@ import (
 )
 
 // Action returns the handler of a form that needs a sign-in. do carries out the form and calls
-// Finish. back is the path of the page with the form, with names of parameters.
+// Finish. back is the path of the page with the form. It may have names of parameters, such as
+// :hash.
 //
 // The answer is always a redirect, so that the next page can be opened again. A form that is sent
-// twice is done once, and the second request gets the answer of the first. After a refusal, also
-// because the session has ended, the page shows the typed fields again.
+// twice is done once, and the second request gets the answer of the first. If the form is refused
+// or its session has ended, the page shows the typed fields again.
 func (s *Pages) Action(back string, do Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
@@ -40,7 +42,7 @@ func (s *Pages) Action(back string, do Fill) bunrouter.HandlerFunc {
 	}
 }
 
-// filled returns a path with the values of its parameters.
+// filled returns a path with the names of its parameters replaced by their values.
 func filled(c *request.Context, path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -88,7 +90,8 @@ var errUnderWay = &calls.RefusedError{
 		"and sending it again does nothing twice",
 }
 
-// answer answers a form after its action, which has failed with err or is done.
+// answer answers a form after its action. err is the error of the action, or nil if the action is
+// done.
 func (s *Pages) answer(p *Page, err error) {
 	refused, ok := calls.AsRefusal(err)
 	if ok && refused.Code == apierror.CodeInvalidKey { // the session has ended meanwhile
@@ -115,7 +118,8 @@ func (s *Pages) answer(p *Page, err error) {
 	}
 }
 
-// unresumed answers a form without a session.
+// unresumed answers a form whose session was not resumed. err says why, for example because the
+// session has ended.
 func (s *Pages) unresumed(p *Page, err error) error {
 	refused, ok := calls.AsRefusal(err)
 	if ok && refused.Code == apierror.CodeInvalidKey {
@@ -125,7 +129,8 @@ func (s *Pages) unresumed(p *Page, err error) error {
 			return nil
 		}
 		p.Named = p.requestName()
-		// A request with the same form that is under way may have ended the session itself.
+		// An earlier request with the same form, which is still under way, may have ended the
+		// session itself.
 		former, claimed, err := s.answers.Claim(p.C.Context(), p.Named, who)
 		switch {
 		case err != nil:
@@ -144,7 +149,8 @@ func (s *Pages) unresumed(p *Page, err error) error {
 	return nil
 }
 
-// fail offers a form again after a fault.
+// fail answers a form after a fault of the service. The answer has the fields of the form, so that
+// they can be sent again.
 func (s *Pages) fail(p *Page, err error) {
 	refused, ok := calls.AsRefusal(err)
 	if !ok {
@@ -153,7 +159,8 @@ func (s *Pages) fail(p *Page, err error) {
 	s.offerAgain(p, refused)
 }
 
-// keepForSignIn keeps a form for who sent it, and leads to the sign-in and from there to the form.
+// keepForSignIn keeps the fields of a form for the caller who sent it. It redirects to the sign-in,
+// which then leads back to the form.
 func (s *Pages) keepForSignIn(p *Page, who string) {
 	back := p.Back()
 	kept := &forms.Answer{
@@ -166,14 +173,14 @@ func (s *Pages) keepForSignIn(p *Page, who string) {
 		return
 	}
 	to := forms.WithName(back, p.Named)
-	if begun.LocalPath(to) != to { // its filter is too long to come back
+	if begun.LocalPath(to) != to { // the address has too long a filter to come back
 		to = forms.WithName(p.back, p.Named)
 	}
 	p.Redirect = s.signInFrom(to, true)
 }
 
-// signInFrom returns the address of the page for signing in that leads to a path afterwards. The
-// page says so if a session has ended.
+// signInFrom returns the address of the page for signing in. to is the path of the page that
+// follows the sign-in. If ended, the page says that the session has ended.
 func (s *Pages) signInFrom(to string, ended bool) string {
 	query := "?return=" + url.QueryEscape(begun.LocalPath(to))
 	if ended {
@@ -182,8 +189,8 @@ func (s *Pages) signInFrom(to string, ended bool) string {
 	return s.SignIn + query
 }
 
-// offerAgain makes the page of a refusal that has the form again, with a button that sends it. It
-// is the answer if the service cannot keep the typed fields.
+// offerAgain makes the page of a refusal that has the fields of the form, with a button that sends
+// them again. It is for forms whose fields the service cannot keep.
 func (s *Pages) offerAgain(p *Page, refused *calls.RefusedError) {
 	s.alone(p, refused)
 	p.Again = forms.Inputs(p.Form)

@@ -16,7 +16,8 @@ import (
 // maxKeptCalls bounds the calls that an answer has, in bytes.
 const maxKeptCalls = 4096
 
-// answerOf returns the answer of an action that has returned err, which is a refusal or nil.
+// answerOf returns the answer of an action. refused is the refusal of the action, or nil if the
+// action is done.
 func (p *Page) answerOf(refused *calls.RefusedError) (*forms.Answer, error) {
 	a := &forms.Answer{
 		Who: p.who(), Path: p.Path(), Notice: p.Notice, Undo: p.Undo, Rest: p.Rest, To: p.Redirect,
@@ -45,7 +46,7 @@ func (p *Page) answerOf(refused *calls.RefusedError) (*forms.Answer, error) {
 	return a, nil
 }
 
-// keep stores an answer of a form.
+// keep stores the answer of a form. If open, the same form may be sent again.
 func (s *Pages) keep(p *Page, name string, a *forms.Answer, open bool) error {
 	kept := forms.Kept
 	if p.Secret {
@@ -54,7 +55,8 @@ func (s *Pages) keep(p *Page, name string, a *forms.Answer, open bool) error {
 	return s.answers.Keep(p.C.Context(), name, a, open, kept)
 }
 
-// Recall shows the answer that the address of the page names, if it is one for the session.
+// Recall adds to the page the answer that its address names, unless the answer is of another
+// caller.
 func (p *Page) Recall() error {
 	name := p.Query().Get(forms.Parameter)
 	if name == "" || p.Watched || p.C.Request.Method == http.MethodPost {
@@ -80,7 +82,8 @@ func (p *Page) Typed(path string) url.Values {
 	return p.answer.Form
 }
 
-// Hear stores Told of the action that led to the page in into. It reports whether there is a value.
+// Hear stores in into the value that the action before this page has left in Told. It reports
+// whether there is one.
 func (p *Page) Hear(into any) bool {
 	if p.answer == nil || len(p.answer.Told) == 0 {
 		return false
@@ -88,7 +91,8 @@ func (p *Page) Hear(into any) bool {
 	return json.Unmarshal(p.answer.Told, into) == nil
 }
 
-// Unshown returns the typed fields of a form that the page no longer has, by name.
+// Unshown returns the typed fields of a refused form, by name, if the page does not have that form
+// any more.
 func (p *Page) Unshown() (fields []forms.Input) {
 	if p.answer == nil || p.typedShown || p.answer.Status == 0 {
 		return nil

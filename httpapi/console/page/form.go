@@ -19,8 +19,9 @@ import (
 // Hidden are the fields that each form has besides its own.
 type Hidden struct{ Request, Page, By string }
 
-// Hidden returns the hidden fields of the form that is sent to a path. A form that is shown again
-// because the service did not answer keeps its FieldRequest, so that its changes are made once.
+// Hidden returns the hidden fields of the form that is sent to a path. If the form is shown again
+// after a failure of the service (5xx), it keeps its FieldRequest, so that its changes are made
+// once.
 func (p *Page) Hidden(path string) Hidden {
 	hidden := Hidden{Request: uuid.NewString(), Page: p.address(), By: p.by()}
 	if a := p.answer; a != nil && a.Path == path && a.Status >= http.StatusInternalServerError {
@@ -40,7 +41,7 @@ func (p *Page) address() string {
 	return p.C.Request.URL.EscapedPath() + "?" + query.Encode()
 }
 
-// who names who has signed in, in an account.
+// who returns a name for the caller: the account, the person and the key of the session.
 func (p *Page) who() string {
 	if p.Session == nil {
 		return ""
@@ -66,8 +67,8 @@ func (p *Page) by() string {
 // signed returns a keyed hash of a name that who has returned.
 func (s *Pages) signed(who string) string { return s.Sessions.Pseudonyms.Of("form of " + who) }
 
-// sentBy returns the name of the caller for which the page with the form was made. It returns false
-// if the form has no such name, or the name is not signed.
+// sentBy returns the name of the caller for whom the page with the form was made. It returns false
+// if the form has no such name, or if the name has no valid signature.
 func (p *Page) sentBy() (string, bool) {
 	signature, who, ok := strings.Cut(p.Form.Get(forms.FieldBy), " ")
 	return who, ok &&
@@ -83,8 +84,8 @@ func (p *Page) Back() string {
 	return p.back
 }
 
-// requestName returns the name of the answer of a form: the same for each request with the same
-// fields.
+// requestName returns the name of the answer of a form. Requests with the same fields have the same
+// name.
 func (p *Page) requestName() string {
 	random := p.Form.Get(forms.FieldRequest)
 	if random == "" {
@@ -104,7 +105,7 @@ func (p *Page) readForm() error {
 	return err
 }
 
-// ReadOpenForm reads the form of a page for everybody, which pages of other origins may not send.
+// ReadOpenForm reads a form that needs no sign-in. It refuses a form from a page of another origin.
 func (p *Page) ReadOpenForm() error {
 	if err := p.pages.Sessions.CheckOrigin(p.C.Request); err != nil {
 		return err

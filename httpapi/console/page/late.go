@@ -13,8 +13,8 @@ import (
 // writtenParameter is the parameter of a page with the position of the change that it has to show.
 const writtenParameter = "written"
 
-// nameLate adds the position of the page's writes to the address that the page leads to, unless the
-// page there has them already.
+// nameLate adds the position of the writes of this request to the address of the redirect, unless
+// the page at that address shows them already.
 func (p *Page) nameLate() {
 	written := p.TakeWritten()
 	if written == 0 || p.pages.Shown == nil {

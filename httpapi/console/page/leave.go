@@ -1,6 +1,6 @@
 package page
 
-// This file keeps the refusals of forms without a session for the next page.
+// This file keeps the refusal of a form for the next page, for browsers without a session.
 
 import (
 	"net/http"

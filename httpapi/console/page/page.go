@@ -32,24 +32,24 @@ type Page struct {
 
 	Title    string
 	Late     bool          // the page lacks the change that was saved last
-	Commands []string      // of the command line that do what the page does; nil: calls do
+	Commands []string      // command lines that do the same as the page; nil: Calls do
 	Refused  string        // why an action was refused
 	Notice   string        // what an action has done
-	Undo     []string      // batches that take back what an action has done; empty: nothing can
-	Rest     []string      // batches whose undo may leave out later changes
+	Undo     []string      // batches of an action that can be undone; empty: none can
+	Rest     []string      // batches that can be undone except for later changes
 	Form     url.Values    // the fields of the form of an action
 	File     string        // the text of the file of the form
-	Again    []forms.Input // of a form that could not be answered, to send again
+	Again    []forms.Input // fields of a form that could not be answered, to send again
 	Data     any           // of the template
-	Watched  bool          // only the part is shown that changes while the page is watched
+	Watched  bool          // the page is made for a watcher: only the part that changes
 	Status   int
 	Redirect string // path to which the browser is redirected; empty: it gets the page
 
-	// Told is kept with the answer of an action, for the page that it leads to. See Hear.
+	// Told is a value that an action leaves for the page that it leads to. See Hear.
 	Told any
-	// Secret is true if Told is a secret: it is kept for a short time.
+	// Secret is true if Told is a secret, which is kept only for a short time.
 	Secret bool
-	// Kept is true if the form is shown again after it was done.
+	// Kept is true if the next page shows the typed fields again although the action is done.
 	Kept bool
 
 	// Download is a text that the browser stores under the name DownloadName, instead of showing
@@ -57,7 +57,8 @@ type Page struct {
 	Download, DownloadName string
 }
 
-// Finish leads to a path after an action, with a notice of what was done, unless err is one.
+// Finish sets the page that follows an action, and the notice of what was done. It returns err. If
+// err is not nil, the page with the form follows instead, and shows the refusal.
 func (p *Page) Finish(err error, to, notice string) error {
 	p.Redirect, p.Notice = to, notice
 	return err
@@ -78,7 +79,7 @@ func (p *Page) Refuse(r *calls.RefusedError) {
 	p.Refused, p.Status = text, r.Status
 }
 
-// Base returns scheme and host of the service, as its API is reached.
+// Base returns the scheme and the host at which clients reach the API.
 func (p *Page) Base() string { return p.pages.Base.Of(p.C.Request) }
 
 // Path returns the path of the page.
@@ -108,7 +109,7 @@ func (p *Page) Listed(names ...string) url.Values {
 	return query
 }
 
-// Paged returns the pager of a page of a list. A page beyond the end leads to the last one.
+// Paged returns the pager of a page of a list. A page beyond the end redirects to the last page.
 func (p *Page) Paged(path string, query url.Values, at contract.Page) pager.Pager {
 	if last := pager.LastPage(path, query, at); last != "" && p.C.Request.Method == http.MethodGet {
 		p.Redirect = last
@@ -116,8 +117,8 @@ func (p *Page) Paged(path string, query url.Values, at contract.Page) pager.Page
 	return pager.New(path, query, at)
 }
 
-// At returns the past moment that the page is asked for, as the API takes it. Browsers send it
-// without a zone, which means UTC. It is empty if the page is asked for now.
+// At returns the past time that the page is asked to show, as the API takes it. Browsers send the
+// time without a zone, which means UTC. At returns "" if the page is asked to show the present.
 func (p *Page) At() string {
 	text := strings.TrimSpace(p.Query().Get("at"))
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05"} {
@@ -174,7 +175,7 @@ func (p *Page) write() error {
 	return nil
 }
 
-// readSession reads the session. That call is no part of what the page shows.
+// readSession reads the session. The page does not show that call.
 func (p *Page) readSession() error {
 	var answer contract.CurrentSessionAnswer
 	if err := p.Get("/v3/session", nil, &answer); err != nil {

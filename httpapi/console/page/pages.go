@@ -20,8 +20,7 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// Config configures Pages. All fields are required, except Resume, and except NoAccount if no page
-// needs an account.
+// Config configures Pages. All fields except Resume, NoAccount and Shown are required.
 type Config struct {
 	API      http.Handler // serves calls of the API
 	Sessions *session.Sessions
@@ -30,14 +29,15 @@ type Config struct {
 
 	SignIn string // path of the page for signing in
 	Start  string // path of the page to begin with
-	// Resume sets the session of a page, or refuses; nil: it asks the API.
+	// Resume sets the session of a page, or refuses the page. If nil, the pages ask the API for the
+	// session.
 	Resume func(*Page) error
 	// NoAccount is the path of the page that helps a person without an account. Every other page
-	// redirects such a person there. Empty: no page does.
+	// redirects such a person there. If empty, no page does.
 	NoAccount string
 
-	// Shown waits for a while until the page with a path shows the writes up to a position, and
-	// reports whether it does. If nil, pages always do.
+	// Shown waits for a short time until the page with a path shows the writes up to a position. It
+	// reports whether the page shows them. If nil, pages always count as up to date.
 	Shown func(ctx context.Context, path string, position uint64) bool
 }
 
@@ -100,7 +100,7 @@ func (s *Pages) SignedIn(name string, fill Fill) bunrouter.HandlerFunc {
 	})
 }
 
-// Open returns the handler of a page for everybody.
+// Open returns the handler of a page that needs no sign-in.
 func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
@@ -130,8 +130,8 @@ func (s *Pages) Open(name string, fill Fill) bunrouter.HandlerFunc {
 	}
 }
 
-// refuseWatch answers with the refusal of a stream that has not begun. It leads to no sign-in,
-// because no person reads it.
+// refuseWatch answers a request to watch a page that was refused before its stream has begun. It
+// does not redirect to the sign-in, because no person reads the answer.
 func (s *Pages) refuseWatch(p *Page, err error) error {
 	refused, ok := calls.AsRefusal(err)
 	if !ok {
@@ -147,7 +147,7 @@ func (s *Pages) refuseWatch(p *Page, err error) error {
 	return s.refuse(p, refused)
 }
 
-// refuse answers with a refusal alone: as JSON if the client prefers it, else as a page.
+// refuse answers with only a refusal: as JSON if the client prefers it, else as a page.
 func (s *Pages) refuse(p *Page, r *calls.RefusedError) error {
 	f := apierror.Failure{
 		Code: cmp.Or(r.Code, apierror.CodeUnknown), Details: r.Text, Status: r.Status,
@@ -162,7 +162,7 @@ func (s *Pages) refuse(p *Page, r *calls.RefusedError) error {
 	return p.write()
 }
 
-// alone makes the page that shows a refusal alone.
+// alone makes the page that shows only a refusal.
 func (s *Pages) alone(p *Page, r *calls.RefusedError) {
 	response.SetRetryAfter(p.C.Header(), apierror.Failure{
 		Code: cmp.Or(r.Code, apierror.CodeUnknown), Status: r.Status, RetryAfter: r.RetryAfter,
@@ -172,7 +172,7 @@ func (s *Pages) alone(p *Page, r *calls.RefusedError) {
 	p.Refuse(r)
 }
 
-// WriteFailure writes a failure as a refusal is written.
+// WriteFailure answers a request with a failure, in the form of a refusal: as JSON or as a page.
 func (s *Pages) WriteFailure(c *request.Context, f apierror.Failure) {
 	p := s.page(c, "")
 	s.identify(p, f.Status)

@@ -56,8 +56,8 @@ func (s *Pages) waysOn(p *Page, status int) waysOn {
 	return ways
 }
 
-// identify sets the session of a page that answers a failure, so that it has the navigation. After
-// a failure of the service (5xx) it does not ask for the session.
+// identify sets the session of a page that shows a failure, so that the page has the navigation.
+// After a failure of the service (5xx) it does not ask for the session.
 func (s *Pages) identify(p *Page, status int) {
 	if status >= http.StatusInternalServerError || p.C.PrefersJSON() ||
 		!s.Sessions.Has(p.C.Request) {

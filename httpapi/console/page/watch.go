@@ -24,8 +24,8 @@ func (s *Pages) isWatch(r *http.Request, name string) bool {
 		s.templates[name].Lookup(livePart) != nil
 }
 
-// watch keeps a page up to date. It makes the page anew for each look, so that the rights of the
-// session are checked each time.
+// watch sends the part of a page that changes while a browser watches it. It makes the page anew
+// each time, so that the rights of the session are checked each time.
 func (s *Pages) watch(p *Page, fill Fill) error {
 	site := p.C.Request.Header.Get("Sec-Fetch-Site")
 	if site != "" && site != "same-origin" {

@@ -1,6 +1,6 @@
 package paste
 
-// This file reads pasted lines and tables, also exports of other services.
+// This file reads pasted lines and tables, which may be exports of other services.
 
 import (
 	"encoding/csv"
@@ -18,7 +18,7 @@ import (
 	"linkledger/httpapi/console/tags"
 )
 
-// manyLine is a line of a paste, and what is made of it or why nothing is.
+// manyLine is a line of a paste, with the link that is made of it or the reason why none is made.
 type manyLine struct {
 	Number  int    // from 1
 	Text    string // as it was pasted
@@ -28,7 +28,7 @@ type manyLine struct {
 	Note    string
 	Date    string // the last day
 	Remark  string // the parts of the line that are left out
-	Reason  string // why there is no link; empty: there is none against it
+	Reason  string // why no link is made; empty: a link can be made
 	Path    string // of the page of the link, once it is made
 	Short   string // the short link, once it is made
 }
@@ -51,8 +51,8 @@ func (l manyLine) item() map[string]any {
 	return item
 }
 
-// columnNames are the names that columns have in exports of this and other services, in lower case
-// and with letters alone.
+// columnNames maps the names that columns have in exports of this and other services to columns.
+// The names are in lower case and have only letters.
 var columnNames = map[string]string{
 	"longurl": columnURL, "url": columnURL, "destination": columnURL, "destinationurl": columnURL,
 	"originalurl": columnURL, "target": columnURL, "address": columnURL,
@@ -79,14 +79,15 @@ var inOrder = []string{columnURL, columnHash, columnTags, columnNote}
 
 // table is how the lines of a paste are read.
 type table struct {
-	delimiter rune // 0: each line shows it
+	delimiter rune // 0: it is found for each line
 	columns   []string
 	ignored   []string // names of columns that no link has
 }
 
-// readPaste reads the lines of a paste. The first line may name the columns, and then shows their
-// delimiter: a comma, a semicolon or a tab. Without names, a line that is one address is that
-// address. A line that cannot be read has the reason.
+// readPaste reads the lines of a paste. If the first line names the columns, its delimiter is that
+// of all lines: a comma, a semicolon or a tab. If not, the delimiter of each line is found. Then a
+// line that has no blanks, and does not begin with a quotation mark, is one address. A line that
+// cannot be read gets a Reason.
 func readPaste(text string) (lines []manyLine, of table, err error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	rows := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
@@ -127,7 +128,8 @@ func badPaste(why string) error {
 	return &apierror.Error{Code: apierror.CodeWrongInput, Details: why}
 }
 
-// readNames reads the names of columns, or returns false if a line has none.
+// readNames reads a line with the names of columns. It tries each delimiter, and takes the one with
+// which it knows the most names. It returns false if no column is the destination.
 func readNames(line string) (of table, named bool) {
 	best := 0
 	for _, delimiter := range ",;\t" {

@@ -1,4 +1,4 @@
-// Package paste has the page that makes many links of pasted lines.
+// Package paste has the page that makes many links from pasted lines.
 package paste
 
 import (
@@ -36,7 +36,7 @@ func Routes(pages *page.Pages) []router.Route {
 }
 
 const (
-	// maxLines bounds the links that the page for many makes at once.
+	// maxLines bounds the lines of a paste, and so the links that the page makes at once.
 	maxLines = 1000
 	// maxItems is how many links one call makes.
 	maxItems = 50
@@ -50,11 +50,12 @@ type manyData struct {
 	Made    int      // links that were made; 0: the lines are a preview
 	Failed  int      // lines that made no link
 	Text    string   // that is shown in the form
-	// Previewed is the sum of the text whose lines the page shows, in the form that makes them.
+	// Previewed is the sum of the text whose preview the page shows. The button that makes the
+	// links sends it.
 	Previewed string
 }
 
-// many shows the form, and the lines that the last form had.
+// many shows the form, and the lines of the form that was sent last.
 func many(p *page.Page) error {
 	p.Title = "Many links"
 	var data manyData
@@ -68,14 +69,15 @@ func many(p *page.Page) error {
 	return nil
 }
 
-// sumOf names a text. Browsers end lines in their own way.
+// sumOf returns a hash that identifies a text. It is the same for both kinds of line ends, because
+// browsers change them.
 func sumOf(text string) string {
 	sum := sha256.Sum256([]byte(strings.ReplaceAll(text, "\r\n", "\n")))
 	return hex.EncodeToString(sum[:8])
 }
 
-// makeMany shows a preview of each line, and makes the links once the preview was seen. A line that
-// is refused stays in the form, with the reason.
+// makeMany shows a preview of each line. If the form comes from the preview of the same text, it
+// makes the links instead. A line that is refused stays in the form, with the reason.
 func makeMany(p *page.Page) error {
 	text := p.Form.Get("lines")
 	lines, of, err := readPaste(text)
@@ -96,7 +98,7 @@ func makeMany(p *page.Page) error {
 	if err := makeLines(p, lines); err != nil {
 		return err
 	}
-	p.Calls = p.Calls[:min(1, len(p.Calls))] // they are alike
+	p.Calls = p.Calls[:min(1, len(p.Calls))] // one is enough: they are alike
 	data := manyData{Lines: lines}
 	var left []string
 	for _, line := range lines {
@@ -123,8 +125,9 @@ func makeMany(p *page.Page) error {
 	return p.FinishUndoable(nil, Path, notice)
 }
 
-// makeLines makes the links of lines, and sets the result of each line. It fails if all were
-// refused together, or if the service did not answer: the same form, sent again, makes the rest.
+// makeLines makes the links of lines, and sets the result of each line. It fails if a call is
+// refused before any link is made, or if the service fails (5xx). If the same form is then sent
+// again, it makes the rest.
 func makeLines(p *page.Page, lines []manyLine) error {
 	var good []*manyLine
 	for i := range lines {

@@ -1,13 +1,13 @@
 package tags
 
-// This file says what a filter by tags can say.
+// This file explains the filters by tags.
 
 import "linkledger/httpapi/console/page"
 
 // filterRow is a filter by tags and a description of the links that it finds.
 type filterRow struct{ Filter, Finds string }
 
-// filterRows show each word of filters once.
+// filterRows returns examples of filters that show each operator and each word.
 func filterRows() []filterRow {
 	return []filterRow{
 		{"news", "links that have the tag news"},

@@ -20,8 +20,7 @@ const Path = "/console/tags"
 //go:embed templates/*.html
 var files embed.FS
 
-// Part returns the templates of the pages. The function linksOf, which they and others call,
-// returns the address of the list of the links with a tag.
+// Part returns the templates of the pages. Templates of other pages call the function linksOf too.
 func Part() assets.Part {
 	return assets.Part{Files: files, Functions: template.FuncMap{
 		"linksOf": linksOf, "tagPath": tagPath,
@@ -39,8 +38,8 @@ func Routes(pages *page.Pages) []router.Route {
 	}
 }
 
-// linksOf returns the path of the list of links with a tag. It quotes the label, which cannot have
-// a quotation mark.
+// linksOf returns the address of the list of the links with a tag. It puts the label in quotes. A
+// label never has a quotation mark.
 func linksOf(label string) string {
 	return "/console/links?tags=" + url.QueryEscape(`+"`+label+`"`)
 }
@@ -75,8 +74,8 @@ func deleteTag(p *page.Page) error {
 	return p.Finish(err, Path, p.C.Param("label")+" is taken off all links")
 }
 
-// Labels returns the labels in a text with separators in between. A label that has one of them
-// stands in double quotes.
+// Labels splits a text at the separators, and returns the labels. A label that has a separator in
+// it stands in double quotes.
 func Labels(text, separators string) []string {
 	var list []string
 	var label strings.Builder

@@ -1,5 +1,6 @@
-// Package begun keeps a sign-in that has begun in its browser, so that any node can finish it, and
-// says where a person may continue after it. It MUST NOT store or send anything.
+// Package begun encodes a sign-in that has begun as a cookie. The cookie stays in the browser, so
+// any node can finish the sign-in. The package also decides where a person may continue after a
+// sign-in. It MUST NOT store or send anything.
 package begun
 
 import (
@@ -19,11 +20,11 @@ const (
 	MaxAge = 10 * time.Minute
 	// cookieVersion begins the value of a cookie.
 	cookieVersion = "2"
-	// secretBytes is the length of the state, the nonce, the verifier and the tag.
+	// secretBytes is the length of the state, the nonce, the verifier and the tag, in bytes each.
 	secretBytes = sha256.Size
-	// secretText is the length of one of them as text.
+	// secretText is the length of each of these four as text.
 	secretText = (secretBytes*4 + 2) / 3
-	// maxSeconds is the length of the longest time.
+	// maxSeconds is the length of the longest time as text.
 	maxSeconds = len("-9223372036854775808")
 	// maxCookie is the length of the longest value of a cookie.
 	maxCookie = len(cookieVersion) + 6 + maxSeconds + 4*secretText + (maxPath*4+2)/3
@@ -52,8 +53,8 @@ func newSecret() string {
 	return encoding.EncodeToString(secret)
 }
 
-// Encode returns the value of the cookie. It ends with a tag over all of it, so the browser can
-// neither prolong the sign-in nor forge one.
+// Encode returns the value of the cookie. The value ends with a tag that authenticates the rest of
+// it, so the browser can neither prolong the sign-in nor forge one.
 func (s SignIn) Encode(secret []byte) string {
 	value := strings.Join([]string{
 		cookieVersion, strconv.FormatInt(s.At, 10), s.State, s.Nonce, s.Verifier,
@@ -69,8 +70,8 @@ func tagOf(value string, secret []byte) string {
 	return encoding.EncodeToString(tag.Sum(nil))
 }
 
-// errCookie means that the value of a cookie was not made by Encode. It does not say more: the
-// value has secrets.
+// errCookie means that the value of a cookie was not made by Encode. It says no more, because the
+// value contains secrets.
 var errCookie = errors.New("the cookie is malformed")
 
 // Parse returns the sign-in in the value of a cookie. It accepts what Encode returns under
@@ -96,11 +97,11 @@ func Parse(value string, secret []byte) (SignIn, error) {
 	return SignIn{at, parts[2], parts[3], parts[4], string(returnTo)}, nil
 }
 
-// Over reports whether a sign-in has taken too long. The clocks of two nodes may differ, but not by
-// more than a sign-in may take.
+// Over reports whether a sign-in began more than MaxAge ago. It also returns true if the sign-in
+// began more than MaxAge in the future. The clocks of two nodes differ less than that.
 func (s SignIn) Over(now time.Time) bool { return now.Sub(time.Unix(s.At, 0)).Abs() > MaxAge }
 
-// Same compares secrets in constant time.
+// Same reports whether two secrets are equal. It takes constant time.
 func Same(got, want string) bool {
 	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
 }

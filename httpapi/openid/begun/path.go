@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// DefaultPath is where a person continues who has not asked for another path.
+	// DefaultPath is where a person continues who has asked for no other path, or for a wrong one.
 	DefaultPath = "/console"
 	// apiPath is the other path below which a person may continue. Other paths are short links,
 	// which lead anywhere.
@@ -40,7 +40,7 @@ func LocalPath(text string) string {
 	return DefaultPath
 }
 
-// clean reports whether a path has no empty elements and none that are dots.
+// clean reports whether a path has neither empty elements nor the elements . and .. in it.
 func clean(text string) bool {
 	cleaned := path.Clean(text)
 	return text == cleaned || cleaned != "/" && text == cleaned+"/"

@@ -37,7 +37,8 @@ func orNull(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// Lack reports whether there is no name, no mail, or no claim with groups where one is expected.
+// Lack reports whether the claims lack a name, a mail address or the claim with the groups. If
+// groupsClaim is empty, no groups are expected.
 func (c Claims) Lack(groupsClaim string) bool {
 	return c["email"] == nil || c["name"] == nil && c["preferred_username"] == nil ||
 		groupsClaim != "" && c[groupsClaim] == nil
@@ -75,11 +76,11 @@ type Person struct {
 	Name string
 	// Groups are the wanted groups that the person is in.
 	Groups []string
-	// GroupsUnknown says why the issuer does not say which groups the person is in. If empty, it
-	// does.
+	// GroupsUnknown says why the issuer does not say which groups the person is in. If empty, the
+	// groups are known.
 	GroupsUnknown string
 	// GroupsMissing reports whether there is no claim with groups, which means that the person is
-	// in none.
+	// in no group.
 	GroupsMissing bool
 }
 
@@ -115,8 +116,8 @@ func (c Claims) Subject() (string, error) {
 func unprintable(r rune) bool { return r < ' ' || r > '~' }
 
 // mail returns the mail address, or an empty text if the issuer says that it is not verified, if it
-// is too long, or if it has invisible characters. Without invisible characters it would be another
-// person's address.
+// is too long, or if it has invisible characters. Removing the invisible characters could make it
+// another person's address.
 func (c Claims) mail() string {
 	mail, err := c.Text("email")
 	if err != nil || len(mail) > maxMail || !c.verified() ||
@@ -126,12 +127,13 @@ func (c Claims) mail() string {
 	return mail
 }
 
-// verified reports whether the issuer does not say that the mail address is not verified.
+// verified reports whether the claim email_verified is true or missing.
 func (c Claims) verified() bool {
 	return c["email_verified"] == nil || c.isTrue("email_verified")
 }
 
-// name returns the first that there is of name, preferred_username and mail.
+// name returns the name to display. It is the claim name, or else the claim preferred_username, or
+// else the mail address.
 func (c Claims) name(mail string) string {
 	for _, claim := range []string{"name", "preferred_username"} {
 		name, err := c.Text(claim)
@@ -145,8 +147,7 @@ func (c Claims) name(mail string) string {
 	return displayed(mail)
 }
 
-// displayed returns a name of one line without invisible characters, of at most maxName code
-// points.
+// displayed returns a name without invisible characters and line ends, cut to maxName code points.
 func displayed(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if invisible(r) {
@@ -160,12 +161,12 @@ func displayed(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// invisible reports whether a character controls how others are shown.
+// invisible reports whether a character controls how other characters are shown.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// signOutEvent is the name of the event that makes a token one of a sign-out.
+// signOutEvent is the name of the event that a sign-out token has.
 const signOutEvent = "http://schemas.openid.net/event/backchannel-logout"
 
 // IsSignOut reports whether the claims belong to a sign-out token.

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// addGroups adds the wanted groups that the claims contain to a person. The number and the names of
-// other groups have no effect. Groups are unknown, which is not the same as none, if the claim is
-// malformed, or if the issuer says that it leaves the claim out, as Entra does for members of many
-// groups. If the claim is missing without a reason, the person is in no group, as at Entra and
-// Okta.
+// addGroups adds the wanted groups in a claim to a person. The number and the names of other groups
+// have no effect. If the claim is malformed, or if the issuer says that it leaves the claim out,
+// the groups are unknown, which is not the same as none. Entra leaves the claim out for members of
+// many groups. If the claim is missing for no stated reason, the person is in no group. Entra and
+// Okta send no claim then.
 func (c Claims) addGroups(to *Person, claim string, wanted []string) {
 	stated := orNull(c[claim])
 	var elements []json.RawMessage
@@ -35,7 +35,7 @@ func (c Claims) addGroups(to *Person, claim string, wanted []string) {
 	}
 }
 
-// textOf returns a text, or false if the value is none.
+// textOf returns the text of a JSON string, or false if the value is not a string.
 func textOf(value json.RawMessage) (text string, ok bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", false
@@ -43,7 +43,7 @@ func textOf(value json.RawMessage) (text string, ok bool) {
 	return text, json.Unmarshal(value, &text) == nil
 }
 
-// among returns the wanted groups that are among others, in the order of the wanted ones.
+// among returns the wanted groups that are in groups, in the order of wanted.
 func among(wanted []string, groups ...string) (found []string) {
 	for _, group := range wanted {
 		if slices.Contains(groups, group) {
@@ -54,13 +54,14 @@ func among(wanted []string, groups ...string) (found []string) {
 }
 
 // elsewhere reports whether the issuer says that a claim is at another place (OpenID Connect Core
-// 1.0, section 5.6.2). Nothing is fetched from there: Entra's place needs a token of its own.
+// 1.0, section 5.6.2). Nothing is fetched from there, because Entra's place needs a token of its
+// own.
 func (c Claims) elsewhere(claim string) bool {
 	var places map[string]json.RawMessage
 	return json.Unmarshal(orNull(c["_claim_names"]), &places) == nil && places[claim] != nil
 }
 
-// isTrue reports whether a claim is true. Some issuers say so as a text.
+// isTrue reports whether a claim is true. Some issuers send "true" as a text.
 func (c Claims) isTrue(name string) bool {
 	stated := string(c[name])
 	return stated == "true" || stated == `"true"`

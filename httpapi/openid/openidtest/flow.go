@@ -116,7 +116,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 }
 
 // authentic reports whether the client has authenticated in one of the ways that the discovery
-// names. The mutex is held.
+// names. The caller holds the mutex.
 func (i *Issuer) authentic(r *http.Request) bool {
 	if id, secret, ok := r.BasicAuth(); ok {
 		id, idErr := url.QueryUnescape(id)
@@ -140,7 +140,7 @@ func (g grant) claims() map[string]any {
 	return known
 }
 
-// idClaims returns the claims of an ID token. The mutex is held.
+// idClaims returns the claims of an ID token. The caller holds the mutex.
 func (i *Issuer) idClaims(granted grant) map[string]any {
 	stated := granted.claims()
 	if i.thin {

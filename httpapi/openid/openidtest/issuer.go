@@ -33,7 +33,7 @@ type Client struct {
 	RedirectURLs, SignedOutURLs []string
 }
 
-// Person signs in at the issuer, without being asked.
+// Person is the person who signs in at the issuer. The issuer asks for no password.
 type Person struct {
 	Subject, Mail, Name string
 	Groups              []string // in the claim "groups"
@@ -71,7 +71,7 @@ type Issuer struct {
 	requests  map[string]int          // by path
 	codes     map[string]grant
 	tokens    map[string]map[string]any // claims by access token
-	session   string                    // the last one
+	session   string                    // of the last ID token
 	ended     []url.Values              // requests to sign out
 }
 
@@ -106,7 +106,8 @@ func New(t testing.TB) *Issuer {
 	return i
 }
 
-// newDocument returns the discovery document. It names the algorithms that clients must not accept, as issuers may.
+// newDocument returns the discovery document. It also names algorithms that clients must not
+// accept, as real issuers may.
 func (i *Issuer) newDocument() map[string]any {
 	return map[string]any{
 		"issuer":                           i.URL,
@@ -154,15 +155,15 @@ func (i *Issuer) Refuse(code string) {
 	i.refusal = code
 }
 
-// Misbehave makes the issuer err in the next ID token.
+// Misbehave gives the next ID token a fault.
 func (i *Issuer) Misbehave(fault Fault) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.fault = fault
 }
 
-// Thin decides whether ID tokens say no more of a person than the subject. The other claims are
-// then at the UserInfo endpoint alone.
+// Thin decides whether ID tokens have only the subject of a person. If so, only the UserInfo
+// endpoint has the other claims.
 func (i *Issuer) Thin(thin bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -200,28 +201,29 @@ func (i *Issuer) Discover(field string, value any) {
 // CallItself sets the name that the issuer gives itself, which is otherwise its URL.
 func (i *Issuer) CallItself(name string) { i.Discover("issuer", name) }
 
-// issuer returns the name that the issuer gives itself. The mutex is held.
+// issuer returns the name that the issuer gives itself. The caller holds the mutex.
 func (i *Issuer) issuer() string {
 	name, _ := i.document["issuer"].(string)
 	return name
 }
 
-// Override makes a handler answer a path instead of the issuer. A nil handler ends this.
+// Override makes a handler answer a path instead of the issuer. If handler is nil, the issuer
+// answers the path again.
 func (i *Issuer) Override(path string, handler http.Handler) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.overrides[path] = handler
 }
 
-// Fail makes a path answer with a status, such as 500, until Override of nil.
+// Fail makes a path answer with a status, such as 500, until Override sets a nil handler.
 func (i *Issuer) Fail(path string, status int) {
 	i.Override(path, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, http.StatusText(status), status)
 	}))
 }
 
-// Hold makes a path wait with its answers until release is called. The channel gets a value for
-// each request that waits, as far as it has room.
+// Hold makes the answers of a path wait until release is called. When a request begins to wait,
+// waiting gets a value, unless an earlier value was not received yet.
 func (i *Issuer) Hold(path string) (waiting <-chan struct{}, release func()) {
 	held, released := make(chan struct{}, 1), make(chan struct{})
 	i.Override(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -266,7 +268,8 @@ func (i *Issuer) discover(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, document)
 }
 
-// supports reports whether a list in the discovery document has a value. The mutex is held.
+// supports reports whether a list in the discovery document has a value. The caller holds the
+// mutex.
 func (i *Issuer) supports(field, value string) bool {
 	list, _ := i.document[field].([]string)
 	return slices.Contains(list, value)

@@ -37,8 +37,8 @@ func (i *Issuer) Session() string {
 	return i.session
 }
 
-// SignOutToken returns a token that says that a session has ended. It has claims in addition to the claims of every
-// such token. A nil value removes a claim.
+// SignOutToken returns a token that says that a session has ended. claims are added to the claims
+// of every such token, or replace them. A nil value removes a claim.
 func (i *Issuer) SignOutToken(fault Fault, claims map[string]any) string {
 	i.t.Helper()
 	i.mu.Lock()

@@ -23,7 +23,8 @@ type Fault int
 const (
 	// WrongAudience is a token for another client.
 	WrongAudience Fault = iota + 1
-	// WrongParty is a token that was issued to another client, and may be shown to this one.
+	// WrongParty is a token for this client that names another client as the one that it was issued
+	// to.
 	WrongParty
 	// ManyAudiences is a token for several clients that does not name the client that it was issued to.
 	ManyAudiences
@@ -43,7 +44,7 @@ const (
 	// publishes the secret among its keys from then on.
 	SignedWithSecret
 	// UnknownKey is a token that is signed with a key that the issuer does not publish, under the
-	// id of one that it does.
+	// id of a published key.
 	UnknownKey
 	// UnnamedAlgorithm is a token that is rightly signed by an algorithm that the discovery does
 	// not name.
@@ -73,8 +74,8 @@ type signingKey struct {
 	secret    []byte // is published too if it is not nil
 }
 
-// firstKey returns the key that every issuer of a test process begins with: to make one for RSA
-// takes long.
+// firstKey returns the key that every issuer of a test process begins with, because making an RSA
+// key takes long.
 func firstKey(t testing.TB) signingKey {
 	t.Helper()
 	key, err := sharedKey()
@@ -113,7 +114,7 @@ func makeKey(algorithm jose.SignatureAlgorithm) (signingKey, error) {
 	}, err
 }
 
-// sign returns an ID token with claims and a fault. The mutex is held.
+// sign returns an ID token with claims and a fault. The caller holds the mutex.
 func (i *Issuer) sign(fault Fault, stated map[string]any) (string, error) {
 	maps.Copy(stated, wrongClaims[fault])
 	maps.DeleteFunc(stated, func(_ string, value any) bool { return value == nil })

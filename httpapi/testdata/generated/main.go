@@ -1,7 +1,7 @@
 // Program generated calls a service with the client that oapi-codegen generates from openapi.json.
-// It fails at the first answer that is not as the description says. TestGeneratedClient in
-// linkledger/httpapi generates client.gen.go beside a copy of this module, which is of its own so
-// that the generator and its packages stay out of the program's module.
+// It fails at the first answer that contradicts the description. TestGeneratedClient in
+// linkledger/httpapi generates client.gen.go beside a copy of this module. The module is separate
+// so that the generator and its packages stay out of the service's module.
 package main
 
 import (

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// noExpirationDate is the expiration date of accounts without one. The contract requires a
-	// date.
+	// noExpirationDate stands for the expiration date of accounts that have none, because the
+	// contract requires a date.
 	noExpirationDate = "9999-12-31"
 	endOfDay         = " 23:59:59"
 )
@@ -64,8 +64,8 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	return resp, nil
 }
 
-// readAccountAt returns the account as of a time. It has no counter of calls, because their number
-// is known only for today.
+// readAccountAt returns the account as of a time. The response has no counter of API calls, because
+// their number is known only for today.
 func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	account, counters, err := h.Queries.AccountAt(c.Context(), c.Account.ID, at)
 	if errors.Is(err, queries.ErrNotFound) {
@@ -85,8 +85,8 @@ func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	return resp, nil
 }
 
-// boundCounters counts the URLs that a key sees, as of a time: all of them, and the URLs created in
-// the month of now.
+// boundCounters counts the URLs that the key of the call sees: all of them, and those created in
+// the month of now. It counts as of the time at; zero means the present.
 func (h *Handler) boundCounters(
 	c *request.Context, now, at time.Time,
 ) (counters accountlist.Counters, err error) {

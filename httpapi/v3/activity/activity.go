@@ -89,7 +89,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	return resp, nil
 }
 
-// kinds returns all kinds of calls, for people.
+// kinds returns the names of all kinds of calls, for the message of a refusal.
 func kinds() string {
 	var names []string
 	for _, kind := range queries.ActivityKinds() {
@@ -98,8 +98,8 @@ func kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// idOf returns the id in a parameter, or zero without the parameter. of names the thing that has
-// the id, for the refusal.
+// idOf returns the id in the parameter name, or zero if the parameter is not given. of says in the
+// refusal of a wrong id what the id belongs to.
 func idOf(query url.Values, name, of string) (uuid.UUID, error) {
 	text := query.Get(name)
 	if text == "" {

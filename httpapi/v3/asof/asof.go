@@ -14,11 +14,13 @@ import (
 	"linkledger/httpapi/v3/catchup"
 )
 
-// recently is the age up to which a time waits for the history projection. The projection applies
-// most changes within half a second, in batches, so it may lack part of the time.
+// recently is the age below which a time in the past counts as recent. A call about a recent time
+// waits for the history projection, because that projection applies changes in batches, most of
+// them within half a second, and so may lack some changes before the time.
 const recently = 5 * time.Second
 
-// PastOf returns the Past of a time, or nil for the zero time, which means now.
+// PastOf returns the part of the response that states the time at, or nil if at is zero, which
+// means now.
 func PastOf(at time.Time) *contract.Past {
 	if at.IsZero() {
 		return nil
@@ -28,7 +30,8 @@ func PastOf(at time.Time) *contract.Past {
 	}
 }
 
-// ClicksUntil returns the end of the day of a time, in UTC.
+// ClicksUntil returns the end of the UTC day of a time. A response about the time counts the clicks
+// until then.
 func ClicksUntil(at time.Time) time.Time {
 	const day = 24 * time.Hour
 	return at.Add(day - time.Nanosecond).Truncate(day)
@@ -40,9 +43,9 @@ type Reader struct {
 	Waiter *catchup.Waiter
 }
 
-// Time returns the value of the parameter at, or the zero time if it is not given. Before it
-// returns a recent time, it waits until the history projection shows it, or until the wait times
-// out.
+// Time returns the value of the parameter at, or the zero time if it is not given. If the time is
+// recent, Time first waits until the history projection has the changes that others show, or until
+// the wait times out.
 func (r Reader) Time(c *request.Context, query url.Values) (time.Time, error) {
 	at, err := decode.Time(query, "at")
 	now := r.Now()
@@ -52,7 +55,7 @@ func (r Reader) Time(c *request.Context, query url.Values) (time.Time, error) {
 	case at.After(now):
 		return time.Time{}, &apierror.Error{
 			Code:    apierror.CodeInvalidDate,
-			Details: "at lies in the future, it is " + now.UTC().Format(time.RFC3339Nano),
+			Details: "at lies in the future: now it is " + now.UTC().Format(time.RFC3339Nano),
 		}
 	case at.After(now.Add(-recently)):
 		r.Waiter.AwaitHistory(c)

@@ -1,5 +1,6 @@
-// Package bulk changes any number of URLs in one call: by hash, by tag expression, or by the batch
-// that the call undoes. Operations on any number of URLs run one at a time for each account.
+// Package bulk changes several URLs in one call. The call names their hashes, has a tag expression,
+// or undoes earlier calls. Calls with a tag expression and undos may change any number of URLs.
+// Each account runs one of them at a time on a node.
 package bulk
 
 import (
@@ -132,7 +133,7 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 }
 
 // portion is how many URLs an operation changes at a time. It is small because the read models
-// apply the writes of other accounts after it.
+// apply a write of another account only after the portion before it.
 const portion = 25
 
 // operation is a change of any number of URLs by one call.
@@ -143,11 +144,12 @@ type operation struct {
 	changed  int               // URLs so far
 	timedOut bool              // whether a wait for the read models has timed out
 	end      time.Time         // no portion begins after it
-	lacks    error             // of a URL whose change has no effect
+	lacks    error             // of the first URL whose change has no effect; nil: none
 }
 
-// mayGoOn refuses once the caller may no longer make the call, before each portion and after the
-// last one. Changes that were made remain: the answer says how many.
+// mayGoOn returns an error if the caller may no longer make the call, or if that cannot be checked.
+// It is called before each portion and after the last one. The changes made so far remain, and the
+// refusal says how many they are.
 func (o *operation) mayGoOn() error {
 	err := permit.CheckNow(o.c.Context())
 	_, refused := apierror.Refusal(err)
@@ -163,7 +165,8 @@ func (o *operation) mayGoOn() error {
 	return cutOff(err, o.changed)
 }
 
-// cutOff returns the refusal of a call whose caller lost its rights after it had changed URLs.
+// cutOff returns the refusal of a call whose caller has lost its rights during the call. The
+// refusal says how many URLs the call changed before.
 func cutOff(refused error, changed int) error {
 	failure, _ := apierror.Refusal(refused)
 	return &apierror.Error{Code: failure.Code, Details: fmt.Sprintf(
@@ -181,7 +184,8 @@ func changed(outcomes []linkwrite.Outcome) (n int) {
 	return n
 }
 
-// begin starts an operation once the account's other operations are done. The caller MUST call end.
+// begin starts an operation once no other operation of the account runs on this node. If it returns
+// no error, the caller MUST call end.
 func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error) {
 	over := time.Now().Add(b.cfg.Timeout)
 	cancel := c.Extend(b.cfg.Timeout + lastPortion)
@@ -201,17 +205,18 @@ func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error
 	return o, func() { next(); cancel() }, nil
 }
 
-// errTooLong ends a call that has changed a part of its URLs when its time is over.
+// errTooLong is the error of a call whose time is over before it has changed all of its URLs.
 var errTooLong = apierror.TooMany(
 	"The change takes longer than one call may: repeat the call for the rest", time.Second,
 )
 
-// portionTimeout is the time of the changes of a portion: the time of an ordinary call. So a
-// portion that fails because its time is over means an outage, and the operation ends with it.
+// portionTimeout bounds the changes of one portion. An ordinary call has as much time. So if a
+// portion takes longer, there is an outage, and the operation ends.
 const portionTimeout = 10 * time.Second
 
-// lastPortion is the time that is left when the last portion begins: for its changes, and for the
-// waits until the read models show them.
+// lastPortion is the least time that a portion has: for its changes, and for the waits until the
+// read models show them. A portion that begins just before the end of the operation has this much
+// time.
 const lastPortion = 3 * portionTimeout
 
 // run makes the changes of a portion.
@@ -226,10 +231,10 @@ func (o *operation) run(
 // over reports whether there is no time for another portion.
 func (o *operation) over() bool { return time.Now().After(o.end) }
 
-// addOutcomes records the outcomes of a portion and waits until the read models show it. It returns
-// the first error that is not a refusal. Because it waits, a write of another account never waits
-// for more than one portion of the operation. If the read models were late once, it does not wait
-// again: the call waits once at its end.
+// addOutcomes records the outcomes of a portion, and returns the first error that is not a refusal.
+// It then waits until the read models show the portion, so that a write of another account never
+// waits for more than one portion. Once such a wait has timed out, the later portions do not wait:
+// the call waits once at its end.
 func (o *operation) addOutcomes(outcomes []linkwrite.Outcome) error {
 	if err := write.FirstFault(outcomes); err != nil {
 		return err
@@ -258,9 +263,9 @@ func (o *operation) awaitEnd() error {
 	return o.lacks
 }
 
-// Tagged runs a command on all URLs that meet an expression when the call arrives. If it fails, or
-// is refused because the caller has lost its rights, it has changed only the first of them. The
-// client can repeat the call to change the rest.
+// Tagged runs a command on all URLs that meet an expression once the operation may begin. If it
+// fails, or is refused because the caller has lost its rights, it may have changed some of the
+// URLs. The client can repeat the call to change the rest.
 func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change) error {
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"linkledger/httpapi/v3/selection"
 )
 
-// Undo undoes the changes of a batch. If it fails, it has undone only the first URLs. The client
-// can repeat the call to undo the rest.
+// Undo undoes the changes of a batch. If it fails, it may have undone the changes of some URLs. The
+// client can repeat the call to undo the rest.
 func (b *Changes) Undo(c *request.Context) (any, error) {
 	batch, err := selection.PathBatch(c)
 	if err != nil {
@@ -41,7 +41,8 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 	})
 }
 
-// skipsChanged reports whether an undo leaves out what was changed since, by the parameter changed.
+// skipsChanged reads the parameter changed. It returns true if the undo keeps the changes that were
+// made after the batch.
 func skipsChanged(c *request.Context) (bool, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -68,11 +69,11 @@ func (b *Changes) UndoKey(c *request.Context) (any, error) {
 	}
 	if since.IsZero() {
 		return nil, &apierror.Error{
-			Code: apierror.CodeMissingInput, Details: "since is missing: the changes of the key " +
-				"since then are undone",
+			Code: apierror.CodeMissingInput, Details: "since is missing: it is the time from " +
+				"which on the changes of the key are undone",
 		}
 	}
-	since = since.Truncate(time.Microsecond) // as PostgreSQL keeps the times of calls
+	since = since.Truncate(time.Microsecond) // PostgreSQL stores microseconds
 	key := c.Param("id")
 	known, err := b.cfg.Queries.HasKey(c.Context(), c.Account.ID, key)
 	if err != nil {
@@ -95,7 +96,8 @@ func (b *Changes) UndoKey(c *request.Context) (any, error) {
 	})
 }
 
-// undo takes back changes of the URLs that next returns, portion by portion, until it returns none.
+// undo takes back the changes that undone names. It calls next for the URLs of each portion, until
+// next returns none.
 func (b *Changes) undo(
 	c *request.Context, undone domain.Undone, next func() ([]uuid.UUID, error),
 ) (any, error) {
@@ -135,7 +137,7 @@ func (b *Changes) undo(
 		outcomes := op.run(func(ctx context.Context) []linkwrite.Outcome {
 			return b.cfg.Commands.Undo(ctx, r, texts)
 		})
-		if c.Bound != nil { // the key does not see URLs that are not found
+		if c.Bound != nil { // for a bound key, URLs that it does not see are not found
 			outcomes = slices.DeleteFunc(outcomes, func(o linkwrite.Outcome) bool {
 				return apierror.RefusedAs(o.Err, domain.URLNotFound)
 			})

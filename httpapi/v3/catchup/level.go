@@ -17,12 +17,12 @@ func (w *Waiter) CheckPlace(projections ...string) error {
 		!w.Misplaced(Links, tags, accounts) && !w.Misplaced(projections...) {
 		return nil
 	}
-	return apierror.Late("The read models have what the log lacks, and are built anew from it: " +
-		"repeat the call later")
+	return apierror.Late("The read models have events that the log lacks, and are rebuilt from " +
+		"the log: repeat the call later")
 }
 
-// SayBehind sets a header with the age of the oldest change that an answer may lack, if that is
-// more than a few seconds.
+// SayBehind sets a header with the age of the oldest change that the response may lack, if that age
+// is more than a few seconds.
 func (w *Waiter) SayBehind(c *request.Context, projections ...string) {
 	if behind := w.behind(append(projections, Links, tags)...); behind > 0 {
 		c.Header().Set(

@@ -30,16 +30,16 @@ const (
 	tags     = "tags"
 )
 
-// Projections are the functions that wait for projections. In the service they are WaitOwned,
-// WaitUndelayed and WaitForOthers of progress.Waiter.
+// Projections are functions about the progress of projections. In the service, Wait, WaitUndelayed
+// and WaitForOthers are the methods WaitOwned, WaitUndelayed and WaitForOthers of progress.Waiter.
 type Projections struct {
 	// Wait returns nil once a projection has passed a commit position. It fails with the error of
 	// ctx, or with progress.ErrUnowned if no process updates the projection.
 	Wait func(ctx context.Context, projection string, position uint64) error
-	// WaitUndelayed is Wait for events that the projector may delay.
+	// WaitUndelayed is Wait for events that the projector delays until a caller waits for them.
 	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
-	// WaitForOthers returns nil once a projection has passed the known positions of others. It
-	// fails like Wait.
+	// WaitForOthers returns nil once a projection has passed the last known changes of the other
+	// projections. It fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
 	// LastChange, LacksEffect and SetAside are methods of progress.Waiter.
 	LastChange  func(ctx context.Context, account uuid.UUID) (uint64, error)
@@ -47,7 +47,8 @@ type Projections struct {
 	SetAside    func(
 		ctx context.Context, projection string, positions ...uint64,
 	) (map[uint64]struct{}, error)
-	// Misplaced and Behind are methods of level.Watch. If nil, the read models always fit the log.
+	// Misplaced and Behind are methods of level.Watch. If they are nil, the read models count as
+	// correct and up to date.
 	Misplaced func(projections ...string) bool
 	Behind    func(projections ...string) time.Duration
 }
@@ -58,11 +59,11 @@ func (p *Projections) Complete() bool {
 		p.LastChange != nil && p.LacksEffect != nil && p.SetAside != nil
 }
 
-// Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
+// Waiter waits for projections on behalf of calls. Each wait ends after Timeout at the latest.
 type Waiter struct {
 	Projections
 
-	Clicks  *clicks.Recorder // of this node; nil: none
+	Clicks  *clicks.Recorder // records the clicks of this node; nil: none
 	Timeout time.Duration    // of each wait
 	Logger  *slog.Logger
 }
@@ -72,8 +73,9 @@ type Positions struct {
 	URLs, Tags, Accounts uint64 // commit positions of events of URLs, tags and accounts
 }
 
-// AwaitWrite sets the header with the position of a write, and waits until the read models show it.
-// If that takes too long, it logs a warning and returns: the write is durable either way.
+// AwaitWrite sets the header with the position of a write, and waits until the read models show the
+// write. If the wait fails or times out, AwaitWrite logs a warning and returns: the write is
+// durable either way.
 func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	end := max(last.URLs, last.Tags, last.Accounts)
 	if end == 0 {
@@ -99,21 +101,21 @@ func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	}
 }
 
-// AwaitLinks waits until the links projection has passed a position. It returns false if it does
-// not do so in time.
+// AwaitLinks waits until the links projection has passed a position. It returns false if the wait
+// fails or times out.
 func (w *Waiter) AwaitLinks(c *request.Context, position uint64) bool {
 	return w.await(c, Links, position)
 }
 
 // AwaitEffect waits until the read models show a change of an account or a person. It fails with
-// status 503 if they do not show the change in time, or if the change cannot take effect, because
-// events of the account are set aside.
+// status 503 if they do not show the change in time. It also fails with status 503 if the change
+// cannot take effect, because events of the account could not be applied and are set aside.
 func (w *Waiter) AwaitEffect(c *request.Context, position uint64) error {
 	return w.awaitEffect(c, position, false)
 }
 
-// AwaitEnd is AwaitEffect for a change that only ends rights: when it returns, they have ended.
-// Such a change takes effect although earlier events of the account are set aside.
+// AwaitEnd is AwaitEffect for a change that only ends rights. Once it returns nil, the rights have
+// ended. Such a change takes effect even if earlier events of the account are set aside.
 func (w *Waiter) AwaitEnd(c *request.Context, position uint64) error {
 	return w.awaitEffect(c, position, true)
 }
@@ -130,7 +132,7 @@ func (w *Waiter) awaitEffect(c *request.Context, position uint64, endsRights boo
 }
 
 // CheckEffect fails with status 503 if a change of an account or a person cannot take effect,
-// because events of the account are set aside.
+// because events of the account are set aside. endsRights means that the change only ends rights.
 func (w *Waiter) CheckEffect(c *request.Context, position uint64, endsRights bool) error {
 	lacks, err := w.LacksEffect(c.Context(), position, endsRights)
 	if err != nil {
@@ -154,15 +156,15 @@ func (w *Waiter) AwaitTags(c *request.Context, position uint64) error {
 	return err
 }
 
-// TagsLack reports whether a change of tags has no effect, because events of the tags are set
-// aside.
+// TagsLack reports whether the change of tags at a position has no effect, because events of the
+// tags are set aside.
 func (w *Waiter) TagsLack(c *request.Context, position uint64) (bool, error) {
 	lacking, err := w.SetAside(c.Context(), tags, position)
 	return len(lacking) > 0, apierror.Unavailable(err)
 }
 
-// LinksLack returns the positions of changes of links that have no effect, because events of the
-// link are set aside.
+// LinksLack returns those of the positions whose changes have no effect, because events of their
+// links are set aside.
 func (w *Waiter) LinksLack(
 	c *request.Context, positions ...uint64,
 ) (map[uint64]struct{}, error) {
@@ -170,7 +172,7 @@ func (w *Waiter) LinksLack(
 	return lacking, apierror.Unavailable(err)
 }
 
-// The errors of changes that are stored and have no effect.
+// The errors of changes that are stored but have no effect.
 var (
 	ErrTagsLack = apierror.Late("The change is stored, but cannot take effect, because earlier " +
 		"changes of the tags cannot be applied: tell the operator of this service")
@@ -187,8 +189,8 @@ func (w *Waiter) await(c *request.Context, projection string, position uint64) b
 	return w.Shows(c.Context(), projection, position)
 }
 
-// Shows waits until a projection has passed a position. It returns false if it does not do so in
-// time.
+// Shows waits until a projection has passed a position. It returns false if the wait fails or times
+// out.
 func (w *Waiter) Shows(ctx context.Context, projection string, position uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
@@ -196,8 +198,8 @@ func (w *Waiter) Shows(ctx context.Context, projection string, position uint64) 
 }
 
 // AwaitClicks waits until a projection shows the clicks that this node has recorded so far, or
-// until the wait times out. So a client that follows a link and then reads its clicks finds its
-// own. Only calls whose responses depend on clicks wait, each of them once.
+// until the wait times out. A client that follows a link and then reads its clicks thus finds its
+// own click. Only calls whose responses depend on clicks wait, and each of them waits once.
 func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 	if w.Clicks == nil || w.Clicks.Position() == 0 {
 		return
@@ -212,8 +214,8 @@ func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 	}
 }
 
-// AwaitHistory waits until the history projection has all changes that other projections may have
-// shown already.
+// AwaitHistory waits until the history projection has all changes that other projections may show
+// already, or until the wait times out.
 func (w *Waiter) AwaitHistory(c *request.Context) { w.awaitOthers(c, History) }
 
 // AwaitActivity is AwaitHistory for the activity projection.

@@ -27,7 +27,8 @@ type Handler struct {
 	Requests  *write.Requests
 	Waiter    *catchup.Waiter
 	BodyLimit int64 // bytes
-	// LoginsCached is how long any node may accept a key after it was revoked, for new calls.
+	// LoginsCached is how long nodes may still accept new calls of a revoked key, because they
+	// cache logins.
 	LoginsCached time.Duration
 }
 
@@ -84,8 +85,9 @@ func (h *Handler) Change(c *request.Context) (any, error) {
 	return written(outcome), h.checkShown(c, outcome)
 }
 
-// checkShown fails with status 503 if the read models have other terms of a key than a command has
-// left, and no later change: an event of the account was given up.
+// checkShown fails with status 503 if the read models show other terms of a key than a command has
+// left, and the account has no later change. In that case an operator has given up an event of the
+// account, so the read models leave it out.
 func (h *Handler) checkShown(c *request.Context, outcome accounts.KeyOutcome) error {
 	key := outcome.Key
 	keys, err := h.Queries.Keys(c.Context(), c.Account.ID)
@@ -107,7 +109,8 @@ func (h *Handler) checkShown(c *request.Context, outcome accounts.KeyOutcome) er
 		"the account were given up: tell the operator of this service")
 }
 
-// Revoke revokes the key that the path names. When it answers, no node accepts the key any more.
+// Revoke revokes the key that the path names. When it returns without an error, no node accepts the
+// key any more.
 func (h *Handler) Revoke(c *request.Context) (any, error) {
 	r, err := h.Requests.Begin(c)
 	if err != nil {
@@ -122,8 +125,9 @@ func (h *Handler) Revoke(c *request.Context) (any, error) {
 	return response.Succeeded(), h.awaitAllNodes(c, h.Waiter.AwaitEnd, outcome)
 }
 
-// awaitAllNodes waits until every node knows the key as a command left it: the read models show it,
-// what nodes have cached before is out of date, and calls that began before have stopped.
+// awaitAllNodes waits until no node uses the former state of a key: the read models show what the
+// command has left, the logins that nodes cached before have expired, and calls that began before
+// have stopped. await waits for the read models.
 func (h *Handler) awaitAllNodes(
 	c *request.Context, await func(*request.Context, uint64) error, outcome accounts.KeyOutcome,
 ) error {
@@ -148,8 +152,8 @@ func written(outcome accounts.KeyOutcome) contract.KeysAnswer {
 	}}}
 }
 
-// begin reads the fields of a key from the body, and returns the request of the command that sets
-// them.
+// begin reads the fields of a key from the body. It also returns the request of the command that
+// sets them.
 func (h *Handler) begin(c *request.Context) (access.TermsChange, domain.Request, error) {
 	change, err := h.read(c)
 	if err != nil {
@@ -162,8 +166,8 @@ func (h *Handler) begin(c *request.Context) (access.TermsChange, domain.Request,
 // fields are the fields of a key that calls set.
 var fields = []string{"name", "scopes", "tags", "networks", "expiration_date"}
 
-// read reads the fields of a key from the body. It refuses other fields: a misspelled restriction
-// would be none.
+// read reads the fields of a key from the body. It refuses unknown fields, because a restriction
+// with a misspelled name would not restrict the key.
 func (h *Handler) read(c *request.Context) (access.TermsChange, error) {
 	body, err := decode.Body(c, h.BodyLimit)
 	if err != nil {
@@ -192,7 +196,8 @@ func (h *Handler) read(c *request.Context) (access.TermsChange, error) {
 	return change, body.Err
 }
 
-// list returns a field that is a list, an empty one for null, or nil if the field is absent.
+// list returns the list in a field. It returns an empty list if the field is null, and nil if the
+// field is absent.
 func list(body *decode.Object, name string) *[]string {
 	if _, given := body.Values[name]; !given {
 		return nil

@@ -103,9 +103,9 @@ func (h *Handler) Set(c *request.Context) (any, error) {
 	return set, err
 }
 
-// person returns the id of a person who has signed in before. A person has no other name in the
-// API, and sees their own id. Only callers who know the id can make the person a member and see
-// their name.
+// person returns the id of a person who has signed in before, in its usual form. The API names a
+// person by the id alone, and people see their own id. So only a caller who knows the id can make
+// the person a member and see their name.
 func (h *Handler) person(c *request.Context, id string) (string, error) {
 	parsed, err := uuid.Parse(id)
 	if err != nil {
@@ -124,8 +124,8 @@ func (h *Handler) person(c *request.Context, id string) (string, error) {
 	return parsed.String(), nil
 }
 
-// Remove ends the membership of the person that the path names. When it answers, their sessions for
-// this account have ended on all nodes.
+// Remove ends the membership of the person that the path names. When it returns without an error,
+// the sessions of the person for this account have ended on all nodes.
 func (h *Handler) Remove(c *request.Context) (any, error) {
 	r, err := h.Requests.Begin(c)
 	if err != nil {
@@ -142,8 +142,9 @@ func (h *Handler) Remove(c *request.Context) (any, error) {
 	return response.Succeeded(), h.await(c, h.Waiter.AwaitEnd, position.Commit)
 }
 
-// await waits until the read models show a membership as a command left it, and calls of sessions
-// that began before have stopped. All nodes ask the read models at each call of a session.
+// await waits until the read models show a membership as a command has left it, and until calls of
+// sessions that began before have stopped. No node caches memberships: each call of a session asks
+// the read models.
 func (h *Handler) await(
 	c *request.Context, await func(*request.Context, uint64) error, commit uint64,
 ) error {

@@ -19,8 +19,8 @@ import (
 	"linkledger/typed"
 )
 
-// maxLabels is the most distinct labels of one call. The tags that it creates are appended in one
-// append, which has a maximal size.
+// maxLabels is the most distinct labels of one call. All tags that a call creates are appended to
+// the log in one append, whose size is limited.
 const maxLabels = 1000
 
 // URL has the fields of one URL to create or to edit. A nil field is not given.
@@ -33,8 +33,8 @@ type URL struct {
 	Tags []string
 }
 
-// readURLPayload reads the fields of one item. A field of a wrong type fails the whole call. The
-// null that removes an expiration date is read as an empty text.
+// readURLPayload reads the fields of one item. A field of a wrong type fails the whole call. A null
+// expiration date, which removes the date, is read as an empty text.
 func readURLPayload(item *decode.Object) (URL, error) {
 	p := URL{
 		Hash:       cleaned(item.Text("hash"), typed.Trim),
@@ -76,8 +76,8 @@ func (p URL) Edit() commands.EditURL {
 	}
 }
 
-// Created returns the fields that a call that creates the URL has sent. Fields that it has left out
-// have their defaults, which the caller knows.
+// Created returns the fields of the URL as the call that creates it has sent them. A field that the
+// call has left out has its default, which the caller knows.
 func (p URL) Created() record.Sent {
 	create := p.Create()
 	return record.Sent{
@@ -86,7 +86,7 @@ func (p URL) Created() record.Sent {
 	}
 }
 
-// Edited returns what a call that edits the URL has sent.
+// Edited returns the fields of the URL that the call which edits it has sent.
 func (p URL) Edited() record.Sent {
 	attached, _ := commands.TagInstructions(p.Tags)
 	return record.Sent{
@@ -101,8 +101,9 @@ func (p URL) Failed(err *contract.ItemError) contract.FailedURL {
 	}
 }
 
-// cleaned returns a field without the characters that a paste adds. A field of only such characters
-// stays unchanged, so that it is refused instead of counting as empty.
+// cleaned returns a field without the characters that pasting adds, which trim removes. If the
+// field has only such characters, it stays unchanged, so that it is refused instead of counting as
+// empty.
 func cleaned(field *string, trim func(string) string) *string {
 	if field == nil || trim(*field) == "" {
 		return field
@@ -175,8 +176,8 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 	return payloads, nil
 }
 
-// distinct removes repeated texts from a list. Repeated tags mean nothing, and would be repeated
-// for each of many URLs of an edit.
+// distinct removes repeated texts from a list. A repeated tag has no meaning, and an edit of many
+// URLs would repeat it for each of them.
 func distinct(list []string) []string {
 	seen := make(map[string]bool, len(list))
 	return slices.DeleteFunc(list, func(text string) bool {

@@ -23,25 +23,26 @@ import (
 const (
 	// maxEvents is the most events that one call proves.
 	maxEvents = 500
-	// ownBodies is how many times as large the bodies of calls of the console's pages may be. A
-	// form has the file raw. The call has it as JSON, with quotes and line ends escaped.
+	// ownBodies is the factor by which the limit of bodies is larger for calls of the console's
+	// pages. A form sends a file raw. The call of the page sends the file as JSON, which escapes
+	// quotes and line ends.
 	ownBodies = 3
 	// maxWaiting is the most checks and proofs of one account that wait on a node.
 	maxWaiting = 4
-	// maxReason bounds the reason for which a file proves nothing, because it may quote the file.
+	// maxReason bounds the reason why a file proves nothing, because the reason may quote the file.
 	maxReason = 300 // code points
 )
 
 // Handler handles calls about proofs.
 type Handler struct {
-	Prover    *proofs.Prover // nil: this service has no key
+	Prover    *proofs.Prover // nil: this service has no signing key
 	Waiter    *catchup.Waiter
 	BodyLimit int64 // bytes
 	Turns     *turn.Queues
 }
 
-// NewTurns returns the queues in which the checks and proofs of each account take turns, because
-// each of them reads many events or hashes.
+// NewTurns returns queues that run one check or proof of each account at a time, because each of
+// them reads many events or hashes.
 func NewTurns() *turn.Queues {
 	return turn.New(1, maxWaiting, apierror.TooMany(
 		"Too many checks and proofs of this account wait for their turn, repeat the call when "+
@@ -72,8 +73,8 @@ var errNoKey = apierror.WrongInput(
 	"This service has no key to sign with: its operator gives it one with --signing-key",
 )
 
-// failed returns the error of a call that cannot read the tree. If an event is not in the tree, the
-// log or the tree was altered, which is no outage.
+// failed returns the error of a call about a proof or the head. If err means that an event is not
+// in the tree, the log or the tree was altered, which is no outage.
 func failed(err error) error {
 	if proofs.IsUnproven(err) || errors.Is(err, queries.ErrNotFound) {
 		//nolint:errorlint // the answer must not be that a link is not found
@@ -82,7 +83,7 @@ func failed(err error) error {
 	return apierror.Unavailable(err)
 }
 
-// OfLink returns a file of proofs of the events of a page of a link's history.
+// OfLink returns a file that proves the events on one page of a link's history.
 func (h *Handler) OfLink(c *request.Context) (any, error) {
 	if h.Prover == nil {
 		return nil, errNoKey
@@ -123,7 +124,7 @@ func (h *Handler) OfLink(c *request.Context) (any, error) {
 	}, nil
 }
 
-// Check checks a file of proofs of this service, or of events that were exported from it.
+// Check checks a file that this service has made: proofs, or exported events.
 func (h *Handler) Check(c *request.Context) (any, error) {
 	if h.Prover == nil {
 		return nil, errNoKey

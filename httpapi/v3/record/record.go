@@ -1,5 +1,5 @@
 // Package record builds the JSON records of URLs. It decides which fields of a URL a caller sees:
-// links:read shows what the owner has set, stats:read the clicks.
+// the scope links:read shows what the owner has set, and the scope stats:read shows the clicks.
 package record
 
 import (
@@ -66,7 +66,8 @@ func clicksOf(c *request.Context, link queries.Link) *contract.Clicks {
 	}
 }
 
-// LinkOf returns the link as its command left it, without clicks: commands do not know them.
+// LinkOf returns a link as its command has left it. The link has no clicks, because commands do not
+// know them.
 func LinkOf(outcome linkwrite.Outcome) queries.Link {
 	u := outcome.URL
 	return queries.Link{
@@ -82,7 +83,7 @@ func LinkOf(outcome linkwrite.Outcome) queries.Link {
 
 // WithClicks returns the links of the outcomes with their clicks from the read model. Everything
 // else is as the commands left it, even if the read model lags behind. If the read model is
-// unavailable, the clicks are missing: the write is durable, and the client MUST get a success.
+// unavailable, the links have no clicks: the write is durable, so the client MUST get a success.
 func (b *Builder) WithClicks(c *request.Context, outcomes []linkwrite.Outcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
@@ -93,8 +94,8 @@ func (b *Builder) WithClicks(c *request.Context, outcomes []linkwrite.Outcome) [
 			ids = append(ids, id)
 		}
 	}
-	// A command that changed nothing has no position to wait for, so clicks may be newer than what
-	// the read models show.
+	// A command that changed nothing has no position to wait for. So the read models may still lack
+	// recent clicks.
 	unchanged := func(o linkwrite.Outcome) bool { return o.Err == nil && !o.Changed }
 	if c.Scopes().Have(access.StatsRead) && slices.ContainsFunc(outcomes, unchanged) {
 		b.Waiter.AwaitClicks(c, catchup.Links)

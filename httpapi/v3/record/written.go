@@ -14,7 +14,7 @@ import (
 	"linkledger/queries"
 )
 
-// Sent is what a call sent of a URL. A nil field was not sent.
+// Sent has the fields of a URL that a call has sent. A nil field was not sent.
 type Sent struct {
 	LongURL *string
 	Note    *string
@@ -23,7 +23,8 @@ type Sent struct {
 	Creates bool     // the call creates the URL with these tags and no others
 }
 
-// Written returns the record of a URL that a call has created or changed. Its error states success.
+// Written returns the record of a URL that a call has created or changed. The field error of the
+// record states success.
 func (b *Builder) Written(c *request.Context, link queries.Link, sent Sent) any {
 	full, done := b.of(c, link), response.NewItemError(apierror.Failure{})
 	if c.Scopes().Have(access.LinksRead) {
@@ -69,7 +70,8 @@ func Labels(c *request.Context, stored []string) []string {
 	return labels
 }
 
-// asSent returns plain labels in the spelling in which a call has sent them.
+// asSent returns plain labels, except that a label that the call has sent is in the spelling of the
+// call.
 func asSent(plain, sent []string) []string {
 	if len(sent) == 0 {
 		return plain
@@ -85,7 +87,8 @@ func asSent(plain, sent []string) []string {
 	return labels
 }
 
-// Refused returns the record of a URL that a call which names no URLs has left as it was.
+// Refused returns the record of a URL that a command has refused to change. It is for calls that do
+// not name their URLs, such as an undo.
 func Refused(
 	c *request.Context, outcome linkwrite.Outcome, err *contract.ItemError,
 ) contract.FailedURL {

@@ -8,8 +8,9 @@ import (
 )
 
 // Bound finds out which URLs a key that is bound to tags sees, before a command or a query reads
-// them. A URL that the key does not see takes the same work as one that does not exist, so that
-// times reveal nothing. Commands check the bound again, exactly.
+// them. A call about a URL that the key does not see then does the same work as a call about a URL
+// that does not exist, so the duration of the call reveals nothing. Commands check again, exactly,
+// which URLs the key sees.
 type Bound struct {
 	Lists *linklist.Reader
 }
@@ -33,7 +34,8 @@ func (b Bound) Visible(c *request.Context, hashes []string) ([]string, error) {
 	return visible, nil
 }
 
-// Need refuses a hash whose URL the key of the call does not see, as one that does not exist.
+// Need fails if the key of the call does not see the URL of a hash. The error is the same as for a
+// hash without a URL.
 func (b Bound) Need(c *request.Context, hash string) error {
 	visible, err := b.Visible(c, []string{hash})
 	if err == nil && len(visible) == 0 {

@@ -7,11 +7,12 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// maxHistoryLinks is the most links of one hash that one call reads.
+// maxHistoryLinks is the most links whose events one call reads. Several links may have had the
+// same hash, one after another.
 const maxHistoryLinks = 100
 
-// History returns the page of the history that a call asks for: of the hash in its path, as the
-// account of the call may see it.
+// History returns which part of a history a call asks for. The history is that of the hash in the
+// path, as far as the calling account may see it.
 func History(c *request.Context, sizes PageSizes) (audit.HistoryQuery, error) {
 	hash, err := PathHash(c)
 	if err != nil {
@@ -28,8 +29,9 @@ func History(c *request.Context, sizes PageSizes) (audit.HistoryQuery, error) {
 	}, err
 }
 
-// NewestFirst reads the order of the events that a call asks for: order_by is created, as in lists
-// of URLs, or -created, which is the default and begins with the oldest one.
+// NewestFirst reads the parameter order_by of a history. It returns true for created, which means
+// the newest event first, as in lists of URLs. It returns false for -created, which means the
+// oldest event first and is the default.
 func NewestFirst(c *request.Context) (bool, error) {
 	query, err := decode.Query(c)
 	if err != nil {

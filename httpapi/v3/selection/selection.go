@@ -1,5 +1,5 @@
-// Package selection reads which URLs a call selects by its path and its parameters, which of them
-// its key sees, and which page of a list.
+// Package selection reads from the path and the parameters of a call which URLs it selects, and
+// which page of a list. It also finds out which of the URLs the key of the call sees.
 package selection
 
 import (
@@ -26,7 +26,7 @@ type URLs struct {
 }
 
 // Read reads the parameters hashes and tags. limit is the most hashes. A caller who may not read
-// clicks cannot select by them, because the selected URLs would reveal them.
+// clicks cannot select URLs by clicks, because the selection would reveal the clicks.
 func Read(c *request.Context, query url.Values, limit int) (URLs, error) {
 	var chosen URLs
 	var err error
@@ -42,7 +42,7 @@ func Read(c *request.Context, query url.Values, limit int) (URLs, error) {
 		if chosen.Tags, err = tagexpr.Parse(expression); err != nil {
 			return URLs{}, apierror.WrongInput("tags cannot be read %v", err)
 		}
-		// How many links a change selects says which links match.
+		// The effect of a change reveals which links match, so changes need links:read too.
 		if err := apierror.Need(c.Scopes(), access.LinksRead); err != nil {
 			return URLs{}, err
 		}
@@ -98,7 +98,8 @@ func ForChange(c *request.Context, limit int) (URLs, error) {
 	return chosen, err
 }
 
-// TooMany returns the refusal of a call with more URLs than limit.
+// TooMany returns the refusal of a call with more URLs than limit. got says in the message how many
+// URLs the call has.
 func TooMany(limit int, got string) error {
 	most := apierror.Count(int64(limit), "URL")
 	return &apierror.Error{

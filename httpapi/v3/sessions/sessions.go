@@ -26,7 +26,7 @@ type Handler struct {
 	BodyLimit int64 // bytes
 }
 
-// Start starts a session for the API key of the call, and gives it to the browser.
+// Start starts a session for the API key of the call. The browser gets the cookie of the session.
 func (h *Handler) Start(c *request.Context) (any, error) {
 	if err := h.Sessions.CheckOrigin(c.Request); err != nil {
 		return nil, err
@@ -74,8 +74,9 @@ func listed(found []sessionlist.Session, current uuid.UUID) contract.SessionsAns
 	return resp
 }
 
-// visible returns all sessions of the account if the caller has the scopes all and is not bound to
-// tags, else the caller's own. With an id it returns only the session with that id.
+// visible returns the sessions of the account that the caller may see. A caller that has the scopes
+// in all, and is not bound to tags, sees every session. Any other caller sees the sessions of the
+// same person or key. If id is not zero, visible returns only the session with that id.
 func (h *Handler) visible(
 	c *request.Context, all access.Scopes, id uuid.UUID,
 ) ([]sessionlist.Session, error) {
@@ -90,8 +91,9 @@ func (h *Handler) visible(
 	return found, nil
 }
 
-// End ends the session that the path names: one of the same person or key, or any of the account
-// with the scope members. When it answers, no node accepts the session any more.
+// End ends the session that the path names. It MUST be a session of the same person or key, unless
+// the caller has the scope members and is not bound to tags. When End returns without an error, no
+// node accepts the session any more.
 func (h *Handler) End(c *request.Context) (any, error) {
 	none := &apierror.Error{
 		Code: apierror.CodeInvalidResource, Details: "There is no such session",

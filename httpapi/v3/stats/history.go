@@ -75,7 +75,8 @@ func eventsOf(entries []audit.Entry) ([]contract.HistoryEvent, error) {
 	return events, nil
 }
 
-// lives returns the outlines of links, with their clicks if the caller may see them.
+// lives returns when each link was created and deleted, which hashes it had, and its clicks by day
+// if the caller may see clicks.
 func (h *Handler) lives(c *request.Context, links []audit.LinkLife) ([]contract.LinkLife, error) {
 	lives := make([]contract.LinkLife, len(links))
 	for i, link := range links {

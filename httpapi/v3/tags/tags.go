@@ -34,9 +34,9 @@ type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
 }
 
-// List returns all tags of the account. For a key that is bound to tags, it returns the tags of the
-// URLs that the key sees, sorted by label: the order of creation would reveal which labels existed
-// before.
+// List returns all tags of the account. For a key that is bound to tags, it returns only the tags
+// of the URLs that the key sees. It sorts these by label, because the order of creation would
+// reveal which labels existed before.
 func (h *Handler) List(c *request.Context) (any, error) {
 	tags, err := h.Lists.Tags(c.Context(), c.Owner())
 	if err != nil {
@@ -70,7 +70,8 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.Scopes().Have(access.LinksRead) { // the tag may exist in another spelling
+	// The tag may exist in another spelling, which a caller without links:read may not see.
+	if !c.Scopes().Have(access.LinksRead) {
 		outcome.Tag.Label = strings.TrimSpace(label)
 	}
 	return h.writtenTag(c, outcome)

@@ -28,17 +28,18 @@ type queue struct {
 	length  int           // operations that run or wait
 }
 
-// New returns queues in which so many operations of an account may run at once, and so many more
-// may wait. tooMany is the error of further operations, and of operations whose turn does not come
-// in time.
+// New returns queues. Of each account, up to atOnce operations run at the same time, and up to
+// waiting more operations wait. tooMany is the error of further operations, and of operations whose
+// turn does not come in time.
 func New(atOnce, waiting int, tooMany error) *Queues {
 	return &Queues{
 		atOnce: atOnce, waiting: waiting, tooMany: tooMany, accounts: make(map[uuid.UUID]*queue),
 	}
 }
 
-// Acquire waits until the caller's operation may run. The caller MUST call
-// end. It fails if too many operations wait, if the client leaves, or if ctx ends.
+// Acquire waits until the caller's operation may run. If it returns no error, the caller MUST call
+// end after the operation. It fails if too many operations wait, if left is closed because the
+// client has disconnected, or if ctx ends.
 func (qs *Queues) Acquire(
 	ctx context.Context, account uuid.UUID, left <-chan struct{},
 ) (end func(), err error) {
@@ -77,8 +78,9 @@ func (qs *Queues) Acquire(
 	return nil, err
 }
 
-// late returns the error of a call whose context has ended before its turn. If its time is over,
-// the account itself takes the time, not the node.
+// late returns the error of a call whose context has ended before its turn. If the deadline of the
+// context has passed, the reason is the other operations of the account and not an outage, so the
+// error is tooMany.
 func (qs *Queues) late(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return qs.tooMany

@@ -47,7 +47,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	}
 	outcome := h.Commands.CreateURLs(c.Context(), r, items)
 	for i, p := range payloads {
-		if p.LongURL == nil { // the command has refused it because of its length
+		if p.LongURL == nil { // the command has refused the empty URL
 			outcome.Items[i] = linkwrite.Outcome{
 				Err: &apierror.Error{
 					Code: apierror.CodeMissingInput, Details: "long_url is missing",
@@ -72,8 +72,8 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	return h.writtenURLs(c, payloads, outcome.Items, links, payload.URL.Created), nil
 }
 
-// uniqueLongURLs reports whether a call asks for existing links to its long URLs instead of new
-// links.
+// uniqueLongURLs reports whether a call asks for the existing links to its long URLs, and for new
+// links only if there are none.
 func uniqueLongURLs(c *request.Context) (bool, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -91,8 +91,8 @@ func uniqueLongURLs(c *request.Context) (bool, error) {
 	}
 }
 
-// addKnown adds the ids of existing links with the same long URLs to the items. The command checks
-// them, because the read model may lag behind.
+// addKnown adds to each item the ids of existing links with the same long URL. The command checks
+// these links, because the read model may lag behind.
 func (h *Handler) addKnown(c *request.Context, items []commands.CreateURL) error {
 	longURLs := make([]string, len(items))
 	for i, item := range items {

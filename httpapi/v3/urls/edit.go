@@ -40,8 +40,8 @@ func (h *Handler) EditOne(c *request.Context) (any, error) {
 	return resp, err
 }
 
-// Edit edits several URLs: either all that the parameters select with one edit, or the URL that
-// each item names.
+// Edit edits several URLs. Either one edit is for all URLs that the parameters select, or each item
+// names its own URL.
 func (h *Handler) Edit(c *request.Context) (any, error) {
 	chosen, err := selection.ForChange(c, h.Limits.Items)
 	if err != nil {
@@ -66,7 +66,7 @@ func (h *Handler) Edit(c *request.Context) (any, error) {
 	return resp, err
 }
 
-// editTagged edits the URLs that meet an expression. The response does not list them, because there
+// editTagged edits all URLs that meet an expression. The response does not list them, because there
 // may be any number.
 func (h *Handler) editTagged(
 	c *request.Context, expression *tagexpr.Expr, same payload.URL,
@@ -97,7 +97,7 @@ func (h *Handler) editTagged(
 	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{}}, nil
 }
 
-// sameEdit returns one edit for each of several URLs.
+// sameEdit returns the same edit for each of the hashes.
 func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 	edits := make([]payload.URL, len(hashes))
 	for i, hash := range hashes {

@@ -66,7 +66,7 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 	}, nil
 }
 
-// deepOffset is the offset from which on a page of a list takes its turn as a search does: the
+// deepOffset is the lowest offset for which a list waits for its turn, as a search does. The
 // database reads all URLs before the page.
 const deepOffset = 1000
 
@@ -145,8 +145,8 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 }
 
 // present returns the URL that has a hash now, if the caller sees it. It asks the log if the read
-// models are behind or lack the URL. For a bound key it asks the read models alone, because they
-// know which tags are set aside.
+// models are behind or lack the URL. For a bound key it asks only the read models, because only
+// they know which changes of tags are set aside.
 func (h *Handler) present(c *request.Context, hash string) (queries.Link, error) {
 	behind := h.Waiter.LinksBehind()
 	if c.Bound != nil {
@@ -188,8 +188,9 @@ func (h *Handler) visible(c *request.Context, hash string, at time.Time) (querie
 	return found.Links[0], nil
 }
 
-// awaitClicksUntil waits for the clicks of this node if they may belong to the day of a time. The
-// zero time means now. Who may not see clicks does not wait.
+// awaitClicksUntil waits for the clicks of this node if a response about a time counts them, which
+// is so until the day of the time has ended. The zero time means now. It does not wait for a caller
+// who may not see clicks.
 func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
 	if !c.Scopes().Have(access.StatsRead) {
 		return
@@ -199,8 +200,8 @@ func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
 	}
 }
 
-// gone returns the refusal for a hash without a URL at a time. Its details say why there was none,
-// which only the log knows.
+// gone returns the refusal for a hash that had no URL at a time. The details say why there was
+// none, which only the log knows.
 func (h *Handler) gone(c *request.Context, hash string, at time.Time) error {
 	_, err := h.Audit.LinkAsOf(
 		c.Context(), audit.AsOfQuery{Hash: hash, Time: at, Account: c.Account.ID.String()},
@@ -208,5 +209,5 @@ func (h *Handler) gone(c *request.Context, hash string, at time.Time) error {
 	if apierror.RefusedAs(err, domain.URLNotFound) {
 		return err
 	}
-	return queries.ErrNotFound // the read model is sure of it, even if the log is unavailable
+	return queries.ErrNotFound // the read model says so, even if the log is unavailable
 }

@@ -44,8 +44,9 @@ type Handler struct {
 	Logger *slog.Logger
 }
 
-// NewSearches returns queues of lists that may take the database long: of a search, of a past time,
-// or far from the beginning. The lists of one account take few of the database connections.
+// NewSearches returns queues for lists that may take the database long: those with a search, of a
+// past time, or of a page far from the beginning. The queues keep the lists of one account from
+// using many database connections.
 func NewSearches() *turn.Queues {
 	const atOnce, waiting = 2, 32
 	return turn.New(atOnce, waiting, apierror.TooMany(
@@ -53,12 +54,12 @@ func NewSearches() *turn.Queues {
 	))
 }
 
-// urlsAnswer answers all calls about URLs. Its URLs are as record.Builder makes them, or a
-// contract.FailedURL.
+// urlsAnswer is the response of all calls about URLs. Each URL in it is a record of record.Builder,
+// or a contract.FailedURL.
 type urlsAnswer = contract.URLsAnswer[any]
 
-// awaitEffects waits until the read models show what a call has written. Items that have no effect
-// fail, and the call fails if they leave none that succeeds.
+// awaitEffects waits until the read models show what a call has written. An item whose change has
+// no effect gets an error. If no item is left that succeeds, the whole call fails.
 func (h *Handler) awaitEffects(
 	c *request.Context, outcome commands.URLsOutcome, payloads []payload.URL,
 	sent func(payload.URL) record.Sent,

@@ -13,9 +13,9 @@ import (
 	"linkledger/queries"
 )
 
-// CheckEffects makes an error of each outcome that has no effect, because events of the link are
-// set aside. The read models MUST have had the time to show the outcomes. As long as no event is
-// set aside, it does not ask the database.
+// CheckEffects sets the error of each outcome whose change has no effect, because events of the
+// link are set aside. The caller MUST have waited until the read models show the outcomes, or until
+// that wait timed out. While no event is set aside, CheckEffects does not ask the database.
 func CheckEffects(
 	c *request.Context, waiter *catchup.Waiter, outcomes []linkwrite.Outcome,
 ) error {
@@ -37,9 +37,9 @@ func CheckEffects(
 	return nil
 }
 
-// FirstLacking returns the error of the first outcome without effect, or nil if there is none:
-// CheckEffects or CheckLabelled has made an error of it, or events that cannot be decoded have kept
-// the command from deciding.
+// FirstLacking returns the error of the first outcome whose change has no effect, or nil if there
+// is none. CheckEffects or CheckLabelled has set that error, or the command could not decode the
+// events that it needed.
 func FirstLacking(outcomes []linkwrite.Outcome) error {
 	for _, outcome := range outcomes {
 		if errors.Is(outcome.Err, catchup.ErrLinkLacks) ||
@@ -53,9 +53,9 @@ func FirstLacking(outcomes []linkwrite.Outcome) error {
 	return nil
 }
 
-// CheckLabelled is CheckEffects for a call that gives tags to links. It also makes an error of each
+// CheckLabelled is CheckEffects for a call that gives tags to links. It also sets the error of each
 // outcome with a label that no tag has, because events of the tags are set aside. attached returns
-// the labels that the call has attached to the link of an outcome.
+// the labels that the call has attached to the link of outcome i.
 func CheckLabelled(
 	c *request.Context, waiter *catchup.Waiter, shown *queries.DB,
 	outcome commands.URLsOutcome, attached func(i int) []string,

@@ -18,8 +18,9 @@ func PositionsOf(outcome commands.URLsOutcome) catchup.Positions {
 	return w
 }
 
-// Outage returns the first error that is not a refusal if no item of a batch succeeded, and nil
-// otherwise. In that case the whole call fails, because its client has to repeat it.
+// Outage returns nil if an item of a batch succeeded, or if all items were refused. Otherwise it
+// returns the first error that is not a refusal. The whole call then fails, because its client has
+// to repeat it.
 func Outage(items []linkwrite.Outcome) error {
 	if slices.ContainsFunc(items, func(o linkwrite.Outcome) bool { return o.Err == nil }) {
 		return nil

@@ -1,5 +1,5 @@
-// Package write has what all writing calls share: the domain.Request of their commands with the
-// idempotency key, and functions that judge the outcomes of a batch.
+// Package write has what all writing calls share. It makes the domain.Request of their commands,
+// with the idempotency key, and judges the outcomes of a batch.
 package write
 
 import (
@@ -33,10 +33,10 @@ type Requests struct {
 	Base       shortlink.Base
 }
 
-// Begin returns the request for the commands of a call, and sets the header with the batch id for
-// undoing them. The body MUST have been read before, because it is part of the call's identity.
-// Calls of one account with the same Idempotency-Key are one command. Begin refuses such a call if
-// its content differs.
+// Begin returns the request for the commands of a call. It also sets the header with the id of
+// their batch, by which they can be undone. The body MUST have been read before, because it is part
+// of the call's identity. Calls of one account with the same Idempotency-Key are one command. Begin
+// refuses a later call with the key if its content differs.
 func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	r := domain.Request{
 		Account: c.Account.ID.String(),
@@ -65,7 +65,7 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 				"The Idempotency-Key header must have 1 to 255 visible ASCII characters",
 			)
 		}
-		if c.Bound != nil { // a call of another key may have created links that this one hides
+		if c.Bound != nil { // a call of another key may have created links hidden from this one
 			key = c.Key.ID + " " + key
 		}
 		r.Command = uuid.NewSHA1(
@@ -87,9 +87,9 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	return r, nil
 }
 
-// contentOf returns the content that two calls with one key have to share: method, path, parameters
-// and decoded payload. The payload is decoded because a multipart body has another boundary each
-// time.
+// contentOf returns what all calls with the same idempotency key MUST have in common: method, path,
+// parameters and decoded payload. The payload is decoded because a multipart body has another
+// boundary each time.
 func contentOf(c *request.Context) ([]byte, error) {
 	query, err := decode.Query(c)
 	if err != nil {

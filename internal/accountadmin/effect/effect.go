@@ -18,9 +18,9 @@ import (
 	"linkledger/queries/progress"
 )
 
-// A command whose change is already in the log stores nothing. The read models may lack the change
-// all the same: an operator may have given its event up. So each command also says how the read
-// models show its effect.
+// If the change of a command is already in the log, the command stores nothing. The read models may
+// still lack the change, because an operator may have discarded its event. So each command also
+// says how the read models show its effect.
 
 // Kind says what a command does to rights.
 type Kind bool
@@ -28,7 +28,7 @@ type Kind bool
 // What a command does to rights.
 const (
 	Changes Kind = false
-	Ends    Kind = true // it only ends rights
+	Ends    Kind = true // the command only ends rights
 )
 
 // Left is the change that a command on an account or a person has left in the log.
@@ -41,14 +41,14 @@ type Left struct {
 	shown func(context.Context, *queries.DB) (bool, error)
 }
 
-// errWithout is returned for a change that the read models do not show although they have all
-// events up to it.
-var errWithout = errors.New("stored, but without effect: the event of this change was given up, " +
+// errWithout means that the read models do not show a change although they are past its event.
+var errWithout = errors.New("stored, but without effect: the event of this change was discarded, " +
 	"see linkledger projections dead-letters discarded accounts; dead-letters restore takes that " +
 	"back for the next rebuild")
 
-// Check returns an error if the read models have passed a change and do not show it, because
-// its event is set aside or was given up. A later change of the account may have replaced it.
+// Check returns an error if the read models are past a change and do not show it, because its event
+// is set aside or was discarded. It returns nil if a later change of the account may have replaced
+// the change.
 func Check(ctx context.Context, db *readmodel.DB, does Kind, left Left) error {
 	waiter := progress.NewWaiter(db)
 	err := lacking(waiter.LacksEffect(ctx, left.Position.Commit, bool(does)))
@@ -74,7 +74,7 @@ func Check(ctx context.Context, db *readmodel.DB, does Kind, left Left) error {
 	return err
 }
 
-// lacking returns an error if a change lacks its effect.
+// lacking returns the result of LacksEffect as an error.
 func lacking(lacks bool, err error) error {
 	if !lacks || err != nil {
 		return err
@@ -83,7 +83,8 @@ func lacking(lacks bool, err error) error {
 		"cannot be applied; see linkledger projections dead-letters list accounts")
 }
 
-// OfAccount is a change to an account. is reports whether an account of the read models shows it.
+// OfAccount returns a change to an account. The function is reports whether the account in the read
+// models shows the change.
 func OfAccount(outcome accounts.Outcome, is func(accountlist.Account) bool) Left {
 	return Left{
 		Position: outcome.Position, account: outcome.Account.ID,
@@ -97,8 +98,8 @@ func OfAccount(outcome accounts.Outcome, is func(accountlist.Account) bool) Left
 	}
 }
 
-// OfKeys is a change to the keys of an account. are reports whether the ids of the working keys in
-// the read models show it.
+// OfKeys returns a change to the keys of an account. The function are gets the ids of the working
+// keys in the read models, and reports whether they show the change.
 func OfKeys(
 	account string, position eventstore.Position, are func(ids []string) bool,
 ) Left {
@@ -119,7 +120,7 @@ func OfKeys(
 	}
 }
 
-// OfMember is a change to a membership. An empty role means no membership.
+// OfMember returns a change to a membership. An empty role means that the membership has ended.
 func OfMember(account string, user uuid.UUID, role string, position eventstore.Position) Left {
 	return Left{
 		Position: position, account: account,
@@ -140,7 +141,7 @@ func OfMember(account string, user uuid.UUID, role string, position eventstore.P
 	}
 }
 
-// OfErasedPerson is the erasure of a person.
+// OfErasedPerson returns the erasure of a person.
 func OfErasedPerson(user uuid.UUID, position eventstore.Position) Left {
 	return Left{
 		Position: position,

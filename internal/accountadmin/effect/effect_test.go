@@ -68,7 +68,7 @@ func TestRepeatedChangesThatWereGivenUp(t *testing.T) {
 		}
 	}
 	for range 2 {
-		i.Run(edit(new("silver"), nil)).Fails("the event of this change was given up")
+		i.Run(edit(new("silver"), nil)).Fails("the event of this change was discarded")
 	}
 	for range 2 { // another change has its effect
 		i.Run(edit(new("pro"), nil)).Has("pro")

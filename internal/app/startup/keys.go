@@ -16,9 +16,10 @@ import (
 	"linkledger/projections/keystore/keyfile"
 )
 
-// OpenKeys checks that the master key is the one of the database. It creates the schema of keys at
-// the first start, and waits for the event store then, because the log must have no links yet:
-// newKeys accepts that what was encrypted for them is lost. A nil master encrypts nothing.
+// OpenKeys checks that the master key is the one of the database. If the database has no keys,
+// OpenKeys restores them from their copy. Without a copy it creates the schema of keys, for which
+// the log must have no links, so it waits for the event store. If newKeys is set, the log may have
+// links, and what was encrypted for them is lost. If master is nil, nothing is encrypted.
 func (s Stores) OpenKeys(
 	ctx context.Context, master *keyfile.MasterKey, newKeys bool,
 ) error {
@@ -56,8 +57,8 @@ func (s Stores) OpenKeys(
 	)
 }
 
-// restoreKeys loads the keys from the copy that a dev keeps beside its database. It reports whether
-// there was one.
+// restoreKeys loads the keys from the copy that linkledger dev keeps beside its database. done
+// reports whether there was a copy.
 func (s Stores) restoreKeys(ctx context.Context) (done bool, err error) {
 	var restored keyfile.Restored
 	err = await(ctx, "database", connection.Unavailable, func(ctx context.Context) (err error) {

@@ -38,8 +38,8 @@ type Stores struct {
 	Logger *slog.Logger
 }
 
-// Reporting returns a context whose calls tell the log and the internal address what a start waits
-// for.
+// Reporting returns a context for a start. Calls with the context report what they wait for, to the
+// logger and to the internal address.
 func Reporting(
 	ctx context.Context, internal *admin.Server, logger *slog.Logger,
 ) context.Context {
@@ -50,8 +50,8 @@ func Reporting(
 	})
 }
 
-// await calls try until it succeeds, ctx ends, or it fails for another reason than an outage. It
-// reports each outage. With it processes can be started in any order.
+// await calls try until try succeeds, ctx ends, or try fails for another reason than an outage. It
+// reports each outage. So processes can be started in any order.
 func await(
 	ctx context.Context, dependency string, outage func(error) bool,
 	try func(context.Context) error,
@@ -86,9 +86,9 @@ func within(try func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// OpenDatabase connects to the database and migrates its schemas. It waits for a database that does
-// not answer. program is the version of this program. An error that the user can mend is one of
-// usage, and names the flag.
+// OpenDatabase connects to the database and migrates its schemas. It waits while the database does
+// not answer. program is the version of this program. If the user can mend an error, the error is
+// one of package usage and names the flag.
 func OpenDatabase(
 	ctx context.Context, url, program string, guards ...connection.Guard,
 ) (db *readmodel.DB, err error) {
@@ -119,7 +119,7 @@ func OpenDatabase(
 	return nil, usage.Errorf("%w; --database (%s) names it", err, usage.Env("database"))
 }
 
-// Ask calls ask, again and again while the database does not answer.
+// Ask calls ask, and repeats the call while the database does not answer.
 func Ask(ctx context.Context, ask func(context.Context) error) error {
 	return await(ctx, "database", connection.Unavailable, within(ask))
 }
@@ -147,7 +147,7 @@ func explainStore(err error) error {
 	case errors.Is(err, eventstore.ErrForbidden):
 		return usage.Errorf("%w: the user of --eventstore (%s) may not read the log of all "+
 			"streams ($all): an administrator grants it that with "+
-			" linkledger eventstore prepare --user NAME", err, usage.Env("eventstore"))
+			"linkledger eventstore prepare --user NAME", err, usage.Env("eventstore"))
 	case errors.Is(err, eventstore.ErrDenied):
 		return usage.Errorf(
 			"%w: --eventstore (%s) needs other credentials", err, usage.Env("eventstore"),
@@ -164,8 +164,9 @@ func explainStore(err error) error {
 const recheckInterval = 5 * time.Second
 
 // WatchLog checks that the database belongs to the log of the event store. It calls answered when
-// the event store has answered and nothing contradicts that, and returns when it is certain. A log
-// without an account leaves it open.
+// the event store has answered and nothing shows that the database belongs to another log. It
+// returns when it is certain that the database belongs to the log. While the log has no account,
+// that is not certain, and WatchLog checks again.
 func (s Stores) WatchLog(ctx context.Context, answered func()) error {
 	known := false
 	check := within(func(ctx context.Context) (err error) {

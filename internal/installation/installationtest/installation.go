@@ -68,7 +68,7 @@ func New(t testing.TB) *Installation {
 	return NewOn(t, eventstoretest.Serve(t))
 }
 
-// NewOn is like New, on an event store.
+// NewOn is like New, on a given event store.
 func NewOn(t testing.TB, server *eventstoretest.Server) *Installation {
 	t.Helper()
 	i := &Installation{Events: server, t: t}

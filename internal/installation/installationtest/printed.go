@@ -86,7 +86,7 @@ func (p Printed) Refused(texts ...string) {
 	p.fails(true, texts)
 }
 
-// Fails checks that the command fails for another reason.
+// Fails checks that the command fails for a reason that its user cannot correct.
 func (p Printed) Fails(texts ...string) {
 	p.t.Helper()
 	p.fails(false, texts)

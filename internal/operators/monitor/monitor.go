@@ -1,5 +1,5 @@
-// Package monitor says how the projections stand: how far each generation is and was, what is wrong
-// with it, and whether its tables are as the log says. It MUST NOT change a projection.
+// Package monitor observes the projections: how far each generation is and was, what is wrong with
+// it, and whether its tables are as the log says. It MUST NOT change a projection.
 package monitor
 
 import (
@@ -81,7 +81,7 @@ type State struct {
 	Store       string // what is unknown, and why; empty: nothing
 }
 
-// Read reads the state of all projections. An event store that does not answer is part of it.
+// Read reads the state of all projections. If the event store does not answer, the state says so.
 func (m *Monitor) Read(ctx context.Context) (s State, err error) {
 	found, err := status.Generations(ctx, m.cfg.DB)
 	if err != nil {
@@ -120,7 +120,8 @@ func newGeneration(o status.Overview, head eventstore.Position, known bool) Gene
 	return g
 }
 
-// maxLeft is the longest remaining time that pages show: the rate of a new build is unreliable.
+// maxLeft is the longest remaining time that pages show, because the rate of a new build is
+// unreliable.
 const maxLeft = 30 * 24 * time.Hour
 
 // Named names a generation, without its number if it serves.

@@ -20,20 +20,21 @@ const (
 	// maxSamples is how many samples of a projection are kept: 80 minutes of samples, or eight
 	// minutes while a page is open.
 	maxSamples = 240
-	// lookInterval is the least time between two samples. Several pages may be looked at.
+	// lookInterval is the least time between two samples. Several open pages share the samples.
 	lookInterval = 1500 * time.Millisecond
 	// maxPause is the longest pause between two samples that a line joins.
 	maxPause = time.Minute
 )
 
-// samples keeps how far projections were behind, and how fast they were, so that pages can draw it.
+// samples keeps how far projections were behind, and how fast they were, so that pages can draw
+// charts.
 type samples struct {
 	mu     sync.Mutex
 	last   time.Time
 	byName map[string][]Sample // of generations that serve
 }
 
-// add adds the present state, unless there is a sample of just now.
+// add adds the present state, unless the last sample is too recent.
 func (s *samples) add(now time.Time, interval time.Duration, all []status.Overview) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +69,7 @@ func (m *Monitor) sample(ctx context.Context) {
 	}
 }
 
-// Samples returns the samples of the generation of a projection that serves, the oldest first.
+// Samples returns the samples of the serving generation of a projection, the oldest first.
 func (m *Monitor) Samples(name string) []Sample {
 	m.samples.mu.Lock()
 	defer m.samples.mu.Unlock()

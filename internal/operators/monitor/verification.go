@@ -32,7 +32,7 @@ type verifications struct {
 
 func newVerifications() *verifications {
 	return &verifications{
-		// One of each projection waits at most, so there is always a place.
+		// At most one verification of each projection waits, so there is always room.
 		wanted: make(chan string, len(projections.Names())),
 		last:   make(map[string]Verification),
 	}

@@ -27,14 +27,14 @@ import (
 	"linkledger/queries/accountlist"
 )
 
-// New returns a stack and its console of operators. The projections try dead letters again only when they begin. A
-// page waits for the event store as long as patience says.
+// New returns a stack and its console of operators. The projections try dead letters again only
+// when they start. A page waits for the event store for at most patience.
 func New(t *testing.T, patience time.Duration) (*httpapitest.Stack, *operators.Handler) {
 	t.Helper()
 	return NewThat(t, engine.Config{RetryInterval: time.Hour}, patience)
 }
 
-// NewThat is New with another configuration of the projections and of the console.
+// NewThat is like New, with another configuration of the projections and of the console.
 func NewThat(
 	t *testing.T, projecting engine.Config, patience time.Duration, adjust ...func(*operators.Config),
 ) (*httpapitest.Stack, *operators.Handler) {
@@ -98,7 +98,8 @@ func Link(t *testing.T, s *httpapitest.Stack, of accountlist.NewSession) string 
 	return "/console/sign-in/" + secret
 }
 
-// Poison appends an event that the projection of tags cannot apply and sets aside, and returns its stream.
+// Poison appends an event that the projection of tags cannot apply, waits until it is set aside,
+// and returns its stream.
 func Poison(t *testing.T, s *httpapitest.Stack) string {
 	t.Helper()
 	stream := Poisonous(t, s)

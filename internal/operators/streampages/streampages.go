@@ -32,7 +32,7 @@ type Pages struct {
 	path     string
 }
 
-// New returns the pages at a path of the console. A page waits for the event store for as long as
+// New returns the pages at a path of the console. A page waits for the event store for at most
 // patience.
 func New(
 	db *readmodel.DB, store *eventstore.Store, patience time.Duration, path string,
@@ -71,10 +71,11 @@ func (h *Pages) stored(r eventstore.Recorded) stored {
 	}
 }
 
-// maxText bounds what a page shows of a body.
+// maxText is how many bytes of a body a page shows at most.
 const maxText = 8 << 10
 
-// readable returns the body of an event for people: JSON with its lines, else as Go quotes it.
+// readable returns the body of an event for people. It indents JSON, quotes a body that is not
+// UTF-8 as Go does, and cuts a long text.
 func readable(body []byte) string {
 	var decoded any
 	text := string(body)
@@ -104,7 +105,7 @@ func (h *Pages) Stream(p *page.Page) error {
 	if err != nil {
 		return err
 	}
-	// One more event than the page shows, to find out whether there are more.
+	// load reads one more event than the page shows, to find out whether there are more.
 	found, err := h.load(p, name, from, pager.Size+1)
 	if err != nil {
 		return err
@@ -215,7 +216,7 @@ func (h *Pages) Event(p *page.Page) error {
 	return nil
 }
 
-// followers returns whether the projections that follow an event have applied it.
+// followers returns the projections that follow an event, and whether each has applied it.
 func (h *Pages) followers(
 	ctx context.Context, e eventstore.Recorded,
 ) (all []follower, err error) {

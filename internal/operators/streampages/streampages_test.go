@@ -57,7 +57,7 @@ func TestStream(t *testing.T) {
 		addresses = append(addresses, fmt.Sprintf("https://example.com/%d", n))
 	}
 	stream := retargeted(t, s, addresses...)
-	b.Shows("/console/streams", "A link with a generated hash lies in")
+	b.Shows("/console/streams", "a link with a generated hash are in the stream")
 	first := b.Shows("/console/streams?stream="+stream, "url.retargeted.v1", "https://example.com/0", `from=50`, "?revision=49&")
 	if strings.Contains(first, "?revision=50&") {
 		t.Error("the first page has more events than a page has")

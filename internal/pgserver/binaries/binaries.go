@@ -30,8 +30,8 @@ var (
 	ErrNotInstalled = errors.New("PostgreSQL 15 or later is not installed: run `apt-get install " +
 		"postgresql`, " +
 		"or set LINKLEDGER_POSTGRES_BIN to the folder of its initdb and postgres")
-	// ErrOtherVersion means that another major version of PostgreSQL than the installed one created
-	// the data folder.
+	// ErrOtherVersion means that a major version of PostgreSQL that is not installed created the
+	// data folder.
 	ErrOtherVersion = errors.New("data folder of another PostgreSQL version")
 )
 
@@ -66,7 +66,7 @@ func Find(ctx context.Context, bin, cluster string) (Installation, error) {
 	return Installation{}, &OtherVersionError{cluster: cluster, Made: made, Newest: newest}
 }
 
-// OtherVersionError is the error that no installation runs a cluster.
+// OtherVersionError is the error that no installation can run a cluster.
 type OtherVersionError struct {
 	cluster string
 	Made    int // the version that made it
@@ -148,8 +148,8 @@ func inspect(ctx context.Context, path string) (Installation, error) {
 	return inst, nil
 }
 
-// parseMajor parses "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)", and also "17devel" and
-// "16beta2" instead of the number.
+// parseMajor parses "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)", and also a version such
+// as "17devel" or "16beta2" in place of 15.14.
 func parseMajor(version string) (int, error) {
 	_, number, _ := strings.Cut(version, "(PostgreSQL) ")
 	end := strings.IndexFunc(number, func(r rune) bool { return r < '0' || r > '9' })

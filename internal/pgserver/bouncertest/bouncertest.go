@@ -1,4 +1,4 @@
-// Package bouncertest puts PgBouncer, the real one, between a test and its database.
+// Package bouncertest puts a real PgBouncer between a test and its database.
 //
 // .ci/pgbouncer installs PgBouncer for the tests.
 package bouncertest
@@ -33,9 +33,10 @@ const (
 // folder of the repository.
 const unpacked = ".tools/pgbouncer"
 
-// Start starts PgBouncer before the server of a connection URL of pgserver, and returns the URL of
-// the same database through it. settings are lines of its configuration, such as
-// "pool_mode = transaction"; everything else has PgBouncer's defaults. It ends with the test.
+// Start starts PgBouncer in front of a server of pgserver. dsn is the connection URL of a database
+// of the server, and Start returns the URL of the same database through PgBouncer. settings are
+// lines of PgBouncer's configuration, such as "pool_mode = transaction". All other settings have
+// PgBouncer's defaults. PgBouncer ends with the test.
 func Start(t testing.TB, dsn string, settings ...string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -75,9 +76,10 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// run runs PgBouncer until the test ends, as the owner of the server's sockets: it does not run as
-// root. If it ends by itself, it is started again, as by a service manager: version 1.18 ends now
-// and then when a client is killed (https://github.com/pgbouncer/pgbouncer/issues/801).
+// run runs PgBouncer until the test ends. PgBouncer does not run as root, so it runs as the owner
+// of the server's sockets. If PgBouncer ends by itself, run starts it again, as a service manager
+// does, because version 1.18 ends now and then when a client is killed
+// (https://github.com/pgbouncer/pgbouncer/issues/801).
 func run(t testing.TB, folder, sockets string) {
 	t.Helper()
 	command := commandIn(t, folder, sockets)
@@ -115,7 +117,8 @@ func run(t testing.TB, folder, sockets string) {
 	})
 }
 
-// commandIn returns the command that runs PgBouncer with the configuration in a folder.
+// commandIn returns a function that makes the command that runs PgBouncer with the configuration in
+// a folder.
 func commandIn(t testing.TB, folder, sockets string) func(output io.Writer) *exec.Cmd {
 	t.Helper()
 	program, libraries := find(t, folder)
@@ -142,8 +145,9 @@ func commandIn(t testing.TB, folder, sockets string) func(output io.Writer) *exe
 	}
 }
 
-// find returns the program, and the folders of its libraries if it was unpacked. The user that root
-// gives it to may not be able to enter the repository, so what was unpacked is copied to a folder.
+// find returns the program, and the folders of its libraries if it was unpacked. If root runs the
+// test, PgBouncer runs as another user, who may not be able to enter the repository. So find copies
+// what was unpacked to folder.
 func find(t testing.TB, folder string) (program, libraries string) {
 	t.Helper()
 	if program, err := exec.LookPath("pgbouncer"); err == nil {

@@ -25,10 +25,10 @@ const (
 // after the standard files. The kernel does not check the parent folders for such a path.
 const OpenDirPath = "/proc/self/fd/3"
 
-// End stops the servers that a killed process left running on the cluster. The caller MUST
-// hold the lock of the folder, so that any running server is an orphan. The process id in
-// postmaster.pid is not used: the id may belong to another process now, and PostgreSQL would refuse
-// to start because of it. So the file is removed.
+// End stops the servers that a killed process left running on the cluster. The caller MUST hold the
+// lock of the folder, so that any running server is an orphan. End does not use the process id in
+// postmaster.pid, because the id may belong to another process now. In that case PostgreSQL would
+// refuse to start, so End removes the file.
 func End(ctx context.Context, cluster string) error {
 	pids, err := postmasters(cluster)
 	if err != nil {

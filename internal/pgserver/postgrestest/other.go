@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// unpacked are where .ci/otherpostgres unpacks PostgreSQL: below the folder of the repository, or
-// where the user that root gives the server to can enter.
+// unpacked are the folders into which .ci/otherpostgres unpacks PostgreSQL: one below the folder of
+// the repository, and one for root, which the user that runs the server can enter.
 var unpacked = []string{"../../../.tools/otherpostgres", "/usr/local/lib/linkledger-otherpostgres"}
 
 // OtherBin returns the folder of a PostgreSQL of another major version than the one that the tests

@@ -11,7 +11,7 @@ import (
 // value describes the relation: a table with its primary key, or a view with its tables. Two
 // databases with the same value have the same relation under a name.
 func Relations(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
-	// The number of a generation says nothing of what a view shows.
+	// The query removes the number of a generation, which says nothing about what a view shows.
 	rows, err := conn.Query(ctx, `
 		SELECT n.nspname || '.' || c.relname, CASE c.relkind
 			WHEN 'r' THEN 'table with the key ' || coalesce((

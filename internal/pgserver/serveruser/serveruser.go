@@ -70,9 +70,9 @@ func (a User) Chown(path string) error {
 	return nil
 }
 
-// ChownAll gives the files that root owns in a cluster to the user, the folder itself last: if the
-// process is killed before, the next one begins again. ChownAll follows no link. It leaves out
-// files with several names: another user may have linked them there.
+// ChownAll gives the files that root owns in a cluster to the user. The folder itself is last, so
+// that the next process begins again if this one is killed before. ChownAll follows no link. It
+// leaves out files with several names, because another user may have linked them there.
 func (a User) ChownAll(cluster string) (err error) {
 	root, err := os.OpenRoot(cluster)
 	if err != nil {
@@ -131,8 +131,8 @@ func (a User) canEnter(info os.FileInfo) bool {
 }
 
 // SysProcAttr returns the attributes of a process of the user. The process receives the signal
-// death when its parent ends. It has its own process group, so that Ctrl-C in a terminal does not
-// reach it: it has to outlive the connections of its parent. It has no capabilities and no
+// death when its parent ends. It has to outlive the connections of its parent, so it has its own
+// process group, which Ctrl-C in a terminal does not reach. It has no capabilities and no
 // supplementary groups.
 func (a User) SysProcAttr(death syscall.Signal) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Pdeathsig: death, Setpgid: true}

@@ -63,8 +63,8 @@ func Parked(
 	return parked, nil
 }
 
-// StreamsAfter returns streams of a generation that have dead letters, at most limit of them, in
-// the order of their names, after a stream.
+// StreamsAfter returns the streams of a generation that have dead letters and whose names follow
+// after, in the order of their names. It returns at most limit streams.
 func StreamsAfter(
 	ctx context.Context, db bun.IDB, at generation.Checkpoint, after string, limit int,
 ) ([]string, error) {
@@ -107,14 +107,15 @@ func Of(
 
 // Stream is a stream with events that a generation has set aside.
 type Stream struct {
-	Name       string    `bun:"name"` // of the projection
-	Generation int       `bun:"generation"`
-	Stream     string    `bun:"stream"`
-	Events     int       `bun:"events"`
-	Revision   int64     `bun:"revision"` // of the first of them, and so on
-	Type       string    `bun:"type"`
-	Error      string    `bun:"error"`
-	ParkedAt   time.Time `bun:"parked_at"`
+	Name       string `bun:"name"` // of the projection
+	Generation int    `bun:"generation"`
+	Stream     string `bun:"stream"`
+	Events     int    `bun:"events"`
+	// Revision, Type, Error and ParkedAt are those of the first of the events.
+	Revision int64     `bun:"revision"`
+	Type     string    `bun:"type"`
+	Error    string    `bun:"error"`
+	ParkedAt time.Time `bun:"parked_at"`
 }
 
 // Streams returns the streams with events that a serving generation has set aside, at most limit
@@ -123,7 +124,7 @@ func Streams(
 	ctx context.Context, db *readmodel.DB, name string, limit int,
 ) ([]Stream, error) {
 	var streams []Stream
-	// The first event of a stream has the cause. The others follow it.
+	// The error of the first event of a stream is the cause. The other events only follow it.
 	if err := db.NewRaw(`
 		SELECT name, generation, stream, events, revision, type, error, parked_at
 		FROM (
@@ -150,8 +151,8 @@ type Summary struct {
 	Error   string `bun:"error"`   // why its first event cannot be applied
 }
 
-// Summaries returns what the generations that serve have set aside, by the names of the projections
-// that have set events aside.
+// Summaries returns what each serving generation has set aside, in the order of the projections'
+// names. It leaves out projections that have set nothing aside.
 func Summaries(ctx context.Context, db *readmodel.DB) ([]Summary, error) {
 	var summaries []Summary
 	if err := db.NewRaw(`
@@ -177,11 +178,11 @@ func wakeOwner(ctx context.Context, tx pgx.Tx, name string) error {
 }
 
 // revokeLease revokes the lease of the owner of a generation within a transaction and returns the
-// checkpoint. The transaction MUST be short, because the next owner waits for it. It fails with
-// ErrFenced if the generation is gone or no longer serves.
+// checkpoint with its new epoch. The transaction MUST be short, because the next owner waits for
+// it. revokeLease fails with ErrFenced if the generation is gone or no longer serves.
 //
-// It makes the commit wait for the disk: what an operator has seen to succeed is not lost in a
-// crash.
+// The commit of tx then waits for the disk, so that a crash does not undo what an operator has seen
+// to succeed.
 func revokeLease(
 	ctx context.Context, tx pgx.Tx, at generation.Checkpoint,
 ) (generation.Checkpoint, error) {

@@ -52,7 +52,8 @@ func Discard(
 // discardFirst gives up the first dead letter of a stream, in one transaction for all generations
 // of this program's shape.
 //
-// It revokes the leases of their owners, who keep in memory which events are left out.
+// It revokes the leases of the owners of these generations, because the owners keep in memory which
+// events are left out.
 func discardFirst(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, stream string,
 ) (done Outcome, err error) {
@@ -86,8 +87,9 @@ func discardFirst(
 	return done, err
 }
 
-// leaveOut removes dead letters that were given up from a generation, and applies the others of the
-// stream up to the first one that cannot be applied.
+// leaveOut removes the dead letters of a stream that are in given, the events that were given up,
+// from a generation. It then applies the other dead letters of the stream up to the first one that
+// cannot be applied.
 func leaveOut(
 	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
 	at generation.Checkpoint, stream string, given []eventstore.Recorded,
@@ -128,8 +130,8 @@ func leaveOut(
 // revokeLeases revokes the leases of all generations of this program's shape, and returns their
 // checkpoints. It fails with ErrOtherShape if none of them serves.
 //
-// It makes the commit wait for the disk: what an operator has seen to succeed is not lost in a
-// crash.
+// The commit of tx then waits for the disk, so that a crash does not undo what an operator has seen
+// to succeed.
 func revokeLeases(
 	ctx context.Context, tx pgx.Tx, name string,
 ) (serving generation.Checkpoint, others []generation.Checkpoint, err error) {
@@ -202,8 +204,8 @@ type DiscardedEvent struct {
 	DiscardedAt time.Time `bun:"discarded_at" json:"discarded_at"`
 }
 
-// ListDiscarded returns the events of a projection that were given up, by projection, stream and
-// revision. An empty name stands for all projections.
+// ListDiscarded returns the events of a projection that were given up, ordered by projection,
+// stream and revision. An empty name stands for all projections.
 func ListDiscarded(ctx context.Context, db bun.IDB, name string) ([]DiscardedEvent, error) {
 	var found []DiscardedEvent
 	if err := db.NewSelect().TableExpr("linkledger_keys.discarded_events").
@@ -240,8 +242,9 @@ func remember(ctx context.Context, tx pgx.Tx, name string, given []eventstore.Re
 	return nil
 }
 
-// Restore takes back that events of a projection were given up, and returns how many they were. If
-// stream is not empty, it does so for that stream only. The next rebuild applies them again.
+// Restore undoes the discarding of events of a projection, and returns the number of these events.
+// If stream is not empty, Restore does so for the events of that stream only. The next rebuild
+// applies the events again.
 func Restore(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
 	done, err := db.NewDelete().TableExpr("linkledger_keys.discarded_events").
 		Where("projection = ?", name).Where("stream = ?0 OR ?0 = ''", stream).Exec(ctx)

@@ -52,7 +52,8 @@ func Retry(
 	return n, err
 }
 
-// retryAll applies the dead letters of streams, or of all if there are none, or nothing.
+// retryAll applies all dead letters of streams, or none of them if one cannot be applied. If
+// streams is nil, it applies the dead letters of all streams.
 //
 // It revokes the lease of the owner, because the owner keeps the set of streams that have dead
 // letters in memory. The next owner reads that set anew.
@@ -103,9 +104,9 @@ func streamsOf(ctx context.Context, db *readmodel.DB, name string) ([]string, er
 	return slices.Sorted(maps.Keys(parked)), err
 }
 
-// retryStream applies the dead letters of a stream up to the first one that cannot be applied, and
-// of the later ones only events that end rights, as the projector does. It returns the number of
-// removed dead letters, and the error about the first remaining one.
+// retryStream applies the dead letters of a stream up to the first one that cannot be applied. Of
+// the later ones it applies only events that end rights, as the projector does. It returns the
+// number of removed dead letters, and the error about the first remaining one.
 func retryStream(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, stream string,
 ) (n int, err error) {
@@ -144,14 +145,15 @@ func retryStream(
 	return n, refused
 }
 
-// applyPart applies the first n dead letters of a stream, as many as it can, and of the others only
-// events that end rights. refused is the error about the first of the others.
+// applyPart applies as many dead letters of a stream as possible, from the first one on. n is their
+// number. Of the other dead letters it applies only events that end rights. refused is the error
+// about the first of the others.
 func applyPart(
 	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
 	at generation.Checkpoint, letters []eventstore.Recorded,
 ) (n int, changed []string, refused, err error) {
 	n = len(letters)
-	without := make(map[int]bool) // endings that cannot be applied
+	without := make(map[int]bool) // indexes of endings that cannot be applied
 	for n > 0 {
 		err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) (err error) {
 			var endings []projection.Event
@@ -205,7 +207,7 @@ func remove(
 	return err
 }
 
-// explain stores why the first of the dead letters of a stream stays.
+// explain stores why dead letters of a stream stay: cause becomes the error of the first one.
 func explain(
 	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, letters []eventstore.Recorded,
 	cause error,
@@ -220,8 +222,9 @@ func explain(
 	return err
 }
 
-// CanRetry reports whether the first dead letter of a stream can be applied now. It changes nothing
-// and does not disturb the owner of the generation, so it may be called regularly.
+// CanRetry returns nil if the first dead letter of a stream can be applied now, and otherwise the
+// error. It changes nothing and does not disturb the owner of the generation, so it may be called
+// regularly.
 func CanRetry(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, at generation.Checkpoint,
 	stream string,
@@ -263,7 +266,7 @@ func apply(
 	return p.Apply(ctx, tx.Conn(), at.Schema(), folds, append(decoded, endings...))
 }
 
-// announce announces changed keys to the readers.
+// announce notifies readers of the changed keys.
 func announce(
 	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, changed []string,
 ) error {

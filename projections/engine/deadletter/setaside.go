@@ -17,7 +17,8 @@ import (
 // letter on, and single events of the streams whose events are independent.
 type SetAside map[setAsideKey]eventstore.Position
 
-// setAsideKey names a stream, with the position of one event if its events are independent.
+// setAsideKey names a stream. If the events of the stream are independent, it names one event by
+// its position.
 type setAsideKey struct {
 	stream string
 	single eventstore.Position
@@ -36,7 +37,7 @@ func (s SetAside) Has(r eventstore.Recorded) bool {
 	return ok && !first.After(r.Position)
 }
 
-// UpTo returns what is set aside from a position or earlier ones.
+// UpTo returns the part of s that is set aside from end or an earlier position on.
 func (s SetAside) UpTo(end eventstore.Position) SetAside {
 	earlier := maps.Clone(s)
 	maps.DeleteFunc(

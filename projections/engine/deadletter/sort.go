@@ -43,7 +43,8 @@ func Sort(
 		if !of.Raw {
 			var err error
 			if f.Body, err = r.Event(); err != nil {
-				// The outer error names the event, and so does the dead letter.
+				// The outer error only names the event, and so does the dead letter. The cause is
+				// the inner error.
 				cause := fmt.Errorf("%w: %w", ErrUnreadable, errors.Unwrap(err))
 				s.Letters = append(s.Letters, Letter{Recorded: r, Cause: cause})
 				if now == nil {
@@ -58,7 +59,8 @@ func Sort(
 	return s
 }
 
-// follows reports whether an event depends on one of its stream that is set aside.
+// follows reports whether an event depends on an earlier event of its stream that is set aside.
+// parked are the streams that have such events.
 func follows(parked map[string]struct{}, r eventstore.Recorded) bool {
 	_, ok := parked[r.Stream]
 	return ok && !projection.Independent(r.Stream)

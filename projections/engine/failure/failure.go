@@ -23,9 +23,10 @@ func Recovered(err *error) {
 	}
 }
 
-// OfEvent reports whether an error is about one event, so that it is certain to come again for this
-// event and for no other: the fold refuses the event, or PostgreSQL cannot store what the fold
-// makes of it (classes 22, 23 and 54 of its error codes: data, constraints and limits).
+// OfEvent reports whether an error is the fault of one event. Such an error comes again whenever
+// that event is applied, and no other event causes it. Either the fold refuses the event or panics,
+// or PostgreSQL cannot store the result (classes 22, 23 and 54 of its error codes: data,
+// constraints and limits).
 func OfEvent(err error) bool {
 	if _, ok := errors.AsType[*projection.EventError](err); ok || errors.Is(err, ErrPanicked) {
 		return true

@@ -69,8 +69,8 @@ func (c Checkpoint) Reread(ctx context.Context, db bun.IDB) (Checkpoint, error) 
 	return CheckpointOf(row), nil
 }
 
-// Fits returns eventstore.ErrPositionInvalid if the log is not the one from which the generation
-// was built, by the events that a filter selects. See eventstore.Store.Fits.
+// Fits returns eventstore.ErrPositionInvalid if the generation was built from another log. follows
+// selects the events that the projection reads. See eventstore.Store.Fits.
 func (c Checkpoint) Fits(
 	ctx context.Context, store *eventstore.Store, follows eventstore.Filter,
 ) error {
@@ -80,14 +80,15 @@ func (c Checkpoint) Fits(
 	return nil
 }
 
-// Advance queues an update that moves the checkpoint from c.Position to another position, extends
-// the lease, and clears the last error, since the projection makes progress. witness is the event
-// at that position or before; zero: c.Witness. The update fails with ErrFenced if the checkpoint is
-// elsewhere or another process owns it. serving is set to whether readers see this generation.
+// Advance queues an update that moves the checkpoint from c.Position to another position and
+// extends the lease. It also clears the last error, because the projection makes progress. witness
+// is the last event at or before the new position. If witness is zero, the checkpoint keeps
+// c.Witness. The update fails with ErrFenced if the checkpoint is not at c.Position, or if another
+// process owns the generation. serving is set to whether readers see this generation.
 //
 // One statement checks the epoch, moves the checkpoint and extends the lease, so that a former
-// owner cannot move a checkpoint that another process owns. The statement locks the row: it waits
-// for a transaction that is moving the same checkpoint.
+// owner cannot move a checkpoint that another process owns. The statement locks the row, so it
+// waits for a transaction that is moving the same checkpoint.
 func (c Checkpoint) Advance(
 	s *sqlbatch.Batch, to eventstore.Position, witness eventlog.Identity, lease time.Duration,
 	serving *bool,

@@ -24,9 +24,9 @@ var (
 	ErrNotPrepared = errors.New("projection is not prepared")
 	// ErrPaused means that an operator has paused the projection: resume it.
 	ErrPaused = errors.New("paused by an operator")
-	// ErrOtherShape means that another version of the program made the generation that serves.
-	// Start the service of that version, or of this version: it builds the missing generation by
-	// itself.
+	// ErrOtherShape means that another version of the program made the tables of the serving
+	// generation. Start the service of that version, or the service of this version. The service of
+	// this version builds a generation with its own tables.
 	ErrOtherShape = errors.New("the tables that serve are of another version of the program")
 )
 

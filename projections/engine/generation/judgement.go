@@ -1,8 +1,8 @@
 package generation
 
-// Judgements have the words that decide which clicks of a generation count. They are stored in the
-// schema that the log cannot rebuild. So each later generation counts by the same words until an
-// operator gives others, also in a database that is built anew.
+// A judgement has the words that decide which clicks count. Judgements are stored in the schema
+// linkledger_keys, because the log cannot rebuild them. So each later generation counts by the same
+// words until an operator gives other words, even if all read models are built anew.
 
 import (
 	"context"
@@ -21,11 +21,11 @@ import (
 var ErrOtherWords = errors.New("a build that was begun earlier judges clicks by other words: " +
 	"wait until it serves, or prune it")
 
-// newestJudgement is for generations that are the first of their database.
+// newestJudgement selects the number of the newest judgement, or 0 if there is none.
 const newestJudgement = "(SELECT coalesce(max(number), 0) FROM linkledger_keys.judgements)"
 
-// ChooseJudgement makes the first generation of a database judge clicks as the newest judgement
-// does. It fails with ErrFenced if the generation has another owner.
+// ChooseJudgement chooses the newest judgement for a generation for which none is chosen yet, the
+// first of its database. It does nothing if the generation has another owner.
 func (c Checkpoint) ChooseJudgement(ctx context.Context, db bun.IDB) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -38,8 +38,8 @@ func (c Checkpoint) ChooseJudgement(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-// JudgementOf returns how a generation judges clicks, with the number of the judgement; nil and 0
-// if the clicks keep their verdicts.
+// JudgementOf returns the judgement of a generation and its number. They are nil and 0 if the
+// clicks keep their recorded verdicts.
 func JudgementOf(
 	ctx context.Context, db bun.IDB, c Checkpoint,
 ) (j *robots.Judgement, number int64, err error) {
@@ -68,9 +68,9 @@ func JudgementOf(
 	return &robots.Judgement{Words: words, Until: found[0].Until}, found[0].Number, nil
 }
 
-// CreateJudged is CreateBeside for several projections, which judge all clicks up to now by words.
-// It continues builds that were begun with the same words, and fails with ErrOtherWords if a build
-// was begun with other words.
+// CreateJudged does what CreateBeside does for several projections. The new generations judge all
+// clicks up to now by words. Builds that were begun with the same words are continued. CreateJudged
+// fails with ErrOtherWords if a build was begun with other words.
 func CreateJudged(
 	ctx context.Context, db *readmodel.DB, names []string, owner string, words *robots.Table,
 ) (created []readmodel.Generation, err error) {
@@ -96,8 +96,9 @@ func CreateJudged(
 	return created, err
 }
 
-// storeJudgement returns the number of the judgement by words of a build of one of the projections.
-// If none is being built by them, it stores a new one.
+// storeJudgement returns the number of a judgement with the given words. If one of the projections
+// is already being built by such a judgement, it returns the number of that one. Otherwise it
+// stores a new judgement.
 func storeJudgement(
 	ctx context.Context, tx bun.Tx, names []string, words *robots.Table,
 ) (number int64, err error) {

@@ -45,12 +45,13 @@ func Candidates(ctx context.Context, db bun.IDB) ([]Candidate, error) {
 	return all, nil
 }
 
-// Acquire makes this process the owner of a generation that has none, by the database's clock. It
-// returns false if another process is first, or if the last batch of the former owner is still
-// running.
+// Acquire makes this process the owner of a generation that no other process owns. The clock of the
+// database decides whether the lease of the former owner has run out. Acquire returns false if
+// another process was first, or if the last batch of the former owner is still running.
 //
-// SKIP LOCKED returns at once in both cases: another election or the batch has locked the row. The
-// new epoch fences the former owner, whose next Advance or Renew fails with ErrFenced.
+// In both cases the row is locked, by the other election or by the batch, and SKIP LOCKED makes the
+// statement return at once. The new epoch fences the former owner: its next Advance or Renew fails
+// with ErrFenced.
 func Acquire(
 	ctx context.Context, db bun.IDB, g readmodel.Generation, owner string, lease time.Duration,
 ) (Checkpoint, bool, error) {
@@ -78,16 +79,17 @@ func Acquire(
 }
 
 // silentFor is how long a transaction waits for the next message of its client before EndSilent
-// ends it. It is above idle_in_transaction_session_timeout of writers.
+// ends it. It is longer than idle_in_transaction_session_timeout of writers.
 const silentFor = 8 * time.Second
 
-// EndSilent ends the connection that holds the row of a generation without an owner, if its client
-// is silent, and returns its process. It returns 0 if there is none.
+// EndSilent looks for a connection that locks the row of a generation without an owner, and whose
+// client sends nothing. It ends that connection and returns the id of its PostgreSQL process. It
+// returns 0 if there is no such connection.
 //
-// A client that is lost or suspended in the middle of its messages leaves a transaction that is not
-// idle to PostgreSQL, so that no timeout ends it. Keepalives do not either, if the client is
-// suspended or a pooler or proxy is between. A COPY is left alone: it waits for its client again
-// and again.
+// If a client is lost or suspended in the middle of its messages, its transaction is not idle to
+// PostgreSQL, so no timeout ends it. Keepalives do not end it either if the client is suspended, or
+// if a pooler or proxy is in between. EndSilent leaves a COPY alone, because a COPY waits for its
+// client again and again.
 func EndSilent(ctx context.Context, db bun.IDB, g readmodel.Generation) (process int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -160,7 +162,7 @@ func (c Checkpoint) update(ctx context.Context, db bun.IDB, statement string, ar
 	return nil
 }
 
-// Storable returns the first line of an error in a form that PostgreSQL can store: valid UTF-8
+// Storable returns the first line of a text in a form that PostgreSQL can store: valid UTF-8
 // without NUL, at most 1000 bytes.
 func Storable(text string) string {
 	const most = 1000

@@ -80,8 +80,8 @@ func prepare(ctx context.Context, db *readmodel.DB, name string) error {
 }
 
 // CreateNext creates the next generation of a projection, empty and without indexes. If owner is
-// not empty, it owns the generation and its lease begins now. The generation judges clicks as the
-// one that serves does.
+// not empty, that process owns the generation, and its lease begins now. The new generation judges
+// clicks as the serving one does.
 func CreateNext(
 	ctx context.Context, tx bun.Tx, name, shape, owner string,
 ) (readmodel.Generation, error) {
@@ -105,7 +105,8 @@ func CreateNext(
 }
 
 // CreateBeside returns the generation that is being built beside the one that serves. If there is
-// none, it begins one for an owner, which may be empty. It fails with ErrPaused and ErrOtherShape.
+// none, it begins one for owner, which may be empty, and begun is true. It fails with ErrPaused if
+// the projection is paused, and with ErrOtherShape if the serving generation has another shape.
 func CreateBeside(
 	ctx context.Context, db *readmodel.DB, name, owner string,
 ) (g readmodel.Generation, begun bool, err error) {
@@ -119,7 +120,8 @@ func CreateBeside(
 }
 
 // StartOver empties a generation that is being built, so that its next owner reads the log from the
-// start. It does nothing if the generation has served, or if its owner has changed since at.
+// start. It does nothing if the generation has served, or if its owner has changed since at was
+// read.
 func StartOver(ctx context.Context, db *readmodel.DB, at Checkpoint) error {
 	err := db.Locked(ctx, func(ctx context.Context) error {
 		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
@@ -151,8 +153,8 @@ func StartOver(ctx context.Context, db *readmodel.DB, at Checkpoint) error {
 	return nil
 }
 
-// createBeside does what CreateBeside does. A generation that it begins has the judgement; nil: the
-// judgement of the serving generation.
+// createBeside does what CreateBeside does, within tx. If it begins a generation, that generation
+// judges clicks by judgement, or as the serving generation does if judgement is nil.
 func createBeside(
 	ctx context.Context, tx bun.Tx, name, owner string, judgement *int64,
 ) (g readmodel.Generation, begun bool, err error) {

@@ -16,13 +16,14 @@ import (
 // switchLockTimeout is how long a switch waits for the locks of the owners of both generations.
 const switchLockTimeout = "2s"
 
-// Switch makes another generation serve, and announces that any key may have changed. Readers
-// change over at the commit. It returns false if the generation lacks an event that the serving one
-// has, because readers MUST NOT see an older model. It fails with ErrFenced if the generation is
-// gone or has another owner.
+// Switch makes the generation of to serve, and notifies readers that any key may have changed.
+// Readers see the generation from the commit on. taken is false if the generation lacks an event
+// that the serving one has, because readers MUST NOT see an older model. Switch fails with
+// ErrFenced if the generation is gone or has another owner.
 //
-// The transaction locks the rows of both generations in the order of their numbers. Both
-// checkpoints stay where they are while it compares them, and two switches cannot deadlock.
+// The transaction locks the rows of both generations, so both checkpoints stay where they are while
+// it compares them. It locks the rows in the order of their numbers, so two switches cannot
+// deadlock.
 func Switch(
 	ctx context.Context, db *bun.DB, store *eventstore.Store, follows eventstore.Filter,
 	to Checkpoint,
@@ -34,13 +35,14 @@ func Switch(
 		}
 		at = CheckpointOf(next)
 		if served := CheckpointOf(serving); served.Position.After(at.Position) {
-			// The serving generation may be ahead by events that neither generation follows.
+			// Perhaps the serving generation is ahead only by events that the projection does not
+			// follow.
 			missing, err := store.Backlog(ctx, at.Position, follows, 1)
 			if err != nil || missing.Events > 0 {
 				return err
 			}
-			// A checkpoint that is not in the log is not taken over. Such a checkpoint may be why
-			// this generation was built.
+			// The generation takes over the position of the serving one, but only if the log has
+			// that position. A position that the log lacks may be why the generation was built.
 			switch err := inLog(ctx, store, served, follows); {
 			case err == nil:
 				at.Position, at.Witness = served.Position, served.Witness
@@ -70,8 +72,8 @@ func inLog(
 	return err
 }
 
-// lockBoth locks and returns the generation that serves and the one that takes over. Their owners
-// cannot move them until tx ends.
+// lockBoth locks and returns the generation that serves and the one that takes over. Until tx ends,
+// their owners cannot move the checkpoints.
 func lockBoth(
 	ctx context.Context, tx bun.Tx, to Checkpoint,
 ) (serving, next readmodel.Generation, err error) {

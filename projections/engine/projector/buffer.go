@@ -42,9 +42,9 @@ func (p *Projector) buffer(
 	return p.commit(ctx, nil, to)
 }
 
-// discardBuffered discards the buffered events after a failure. Up to the position of the failure
-// nothing is buffered again: this finds an event that cannot be applied, and splits a transaction
-// that takes too long into smaller ones.
+// discardBuffered discards the buffered events after a failure. Until the position of the failure
+// is passed, no events are buffered. So an event that cannot be applied is found, and a transaction
+// that takes too long is split into smaller ones.
 func (p *Projector) discardBuffered(to eventstore.Position, err error) {
 	if err != nil {
 		p.pending, p.bisectUntil = nil, to

@@ -16,7 +16,7 @@ import (
 // Bounds of the memory of a build, in bytes.
 const (
 	maxPendingBytes = 16 << 20 // of the events and rows of one transaction
-	eventOverhead   = 48       // of an event, beside its contents
+	eventOverhead   = 48       // of an event, in addition to its contents
 )
 
 // bulkLoader fills a generation that no reader sees yet.
@@ -31,7 +31,7 @@ func (b *bulkLoader) begin() {
 	}
 }
 
-// pendingBytes returns how many bytes the cached rows take that are not written yet.
+// pendingBytes returns the size of the cached rows that are not written yet, in bytes.
 func (b *bulkLoader) pendingBytes() int {
 	if b.loader == nil {
 		return 0
@@ -41,9 +41,9 @@ func (b *bulkLoader) pendingBytes() int {
 
 func (p *Projector) newBulkLoader() *bulkLoader { return &bulkLoader{p.folds.Loader()} }
 
-// loadInBulk begins a bulk load of a generation that is being filled, unless an event that cannot
-// be applied is being looked for. A projection that buffers held events folds more of them than a
-// bulk load without a loader.
+// loadInBulk begins a bulk load if the generation is being filled, unless the projector is looking
+// for an event that cannot be applied. A projection that has no loader and buffers held events is
+// not loaded in bulk, because the buffer holds more events for each transaction.
 func (p *Projector) loadInBulk() {
 	if p.phase != filling || p.bulk != nil || p.bisectUntil.After(p.at.Position) {
 		return
@@ -169,8 +169,9 @@ func (p *Projector) awaitWrite(ctx context.Context) error {
 	return err
 }
 
-// discardBulk discards everything that depends on a failed batch. If the cause is in an event, the
-// bulk load ends up to the position of the failure, so that applyOrBisect finds the event.
+// discardBulk discards everything that depends on a failed batch. If the error may pass, a new bulk
+// load begins. Otherwise events are not loaded in bulk until the position of the failure is passed,
+// so that applyOrBisect finds the event that is at fault.
 func (p *Projector) discardBulk(err error, to eventstore.Position) {
 	if p.pending != nil && p.pending.to.After(to) {
 		to = p.pending.to
@@ -228,8 +229,8 @@ func (p *Projector) startWrite(ctx context.Context) (err error) {
 	return nil
 }
 
-// Read sends queries without a transaction. Another process that changes the tables also moves the
-// checkpoint, and writeBulk then fails with ErrFenced.
+// Read sends queries without a transaction. If another process changes the tables meanwhile, it
+// also moves the checkpoint, so writeBulk fails with ErrFenced.
 func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 	conn, err := p.cfg.DB.Writers.Acquire(ctx)
 	if err != nil {
@@ -245,7 +246,7 @@ func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 // writeBulk moves the checkpoint and writes the changes of a batch in one transaction.
 //
 // The checkpoint moves first. Its update fails with ErrFenced if another process owns the
-// generation, and locks the row against other owners until the commit.
+// generation. Otherwise the update locks the row against other owners until the commit.
 func (p *Projector) writeBulk(
 	ctx context.Context, changes *sqlbatch.Batch, taken span,
 ) (err error) {

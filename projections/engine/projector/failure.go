@@ -11,17 +11,17 @@ import (
 	"linkledger/projections/projection"
 )
 
-// DefaultMaxParked is how many streams of a generation may have events that are set aside. If more
-// have, the program is at fault rather than the events, and the projection stops.
+// DefaultMaxParked is how many streams of a generation may have events that are set aside. If there
+// are more, the program is at fault rather than the events, so the projection stops.
 const DefaultMaxParked = 10_000
 
-// retryInterval is how long a stopped projection waits before it tries again. So it continues after
-// the cause is removed, without a command of the operator.
+// retryInterval is how long a stopped projection waits before it tries again. So after the cause is
+// removed, it continues without a command of the operator.
 const retryInterval = time.Minute
 
-// applyOrBisect commits a batch. If an event cannot be applied, it finds the event by bisection,
-// sets it aside and commits the others. If buffered events are part of the failed commit, they are
-// discarded, and the subscription sends all of them again.
+// applyOrBisect commits a batch. If an event cannot be applied, applyOrBisect finds it by
+// bisection, sets it aside and commits the other events. If a failed commit has buffered events,
+// applyOrBisect discards them, and the subscription sends all events of the commit again.
 func (p *Projector) applyOrBisect(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) error {
@@ -42,7 +42,7 @@ func (p *Projector) applyOrBisect(
 	}
 	cut := len(recorded) / 2
 	if failed, ok := errors.AsType[*projection.EventError](err); ok {
-		cut = max(failed.Index, 1) // the fold reports which event
+		cut = max(failed.Index, 1) // the fold says which event it refuses
 	}
 	if err := p.applyOrBisect(ctx, recorded[:cut], recorded[cut-1].Position); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (p *Projector) setAside(
 		return p.park(ctx, r, to, failed)
 	}
 	return p.stopUnlessTransient(fmt.Errorf(
-		"%w (streams that are set aside already: %d, no more may be)", failed, len(p.parked),
+		"%w (streams that are set aside already: %d, no more are allowed)", failed, len(p.parked),
 	))
 }
 
@@ -90,7 +90,7 @@ func (p *Projector) waitIfStopped(ctx context.Context) error {
 	}
 	p.cfg.Status.SetStopped(true)
 	defer p.cfg.Status.SetStopped(false)
-	select { // store the state in the database now
+	select { // the leaseholder then stores the state in the database at once
 	case p.cfg.Stopped <- struct{}{}:
 	default:
 	}

@@ -30,11 +30,12 @@ type Config struct {
 	Definition projection.Definition
 	At         generation.Checkpoint // as returned by generation.Acquire
 	Building   bool                  // the generation has not served yet
-	Judgement  *robots.Judgement     // of its clicks; nil: they keep their verdicts
+	Judgement  *robots.Judgement     // of clicks; nil: they keep their recorded verdicts
 	DB         *readmodel.DB
 	Store      *eventstore.Store
-	// Identify returns the event at a position that was reached without one, so that the log can be
-	// recognized by it; nil: none is known. See generation.Checkpoint.
+	// Identify returns the event at a position of the log. It is called when the checkpoint moves
+	// to a position without applying an event, and the event becomes the witness of the checkpoint.
+	// If Identify is nil, the witness stays the same. See generation.Checkpoint.
 	Identify func(context.Context, eventstore.Position) (eventlog.Identity, error)
 	Status   *status.Entry
 	// OnCommit is called after each commit of a generation that serves. In the service this is
@@ -43,8 +44,8 @@ type Config struct {
 	Lease    time.Duration // each batch extends it by this
 	// Lose is called when another process owns the generation. It ends the leaseholder.
 	Lose func()
-	// MaxParked is how many streams may have events that are set aside; 0 means DefaultMaxParked,
-	// and a negative number none.
+	// MaxParked is how many streams may have events that are set aside. 0 means DefaultMaxParked,
+	// and a negative number means none.
 	MaxParked int
 	Stopped   chan<- struct{} // receives a value when the projection has stopped
 	Resume    <-chan struct{} // a value makes a stopped projection try again
@@ -61,7 +62,7 @@ type Projector struct {
 	mu     sync.Mutex
 	at     generation.Checkpoint // as last read or committed; the database may be ahead
 	parked map[string]struct{}   // streams that have dead letters
-	// identified is the event at the last position that was reached without one.
+	// identified is the event at the last position that was reached without applying an event.
 	identified eventlog.Identity
 	// discarded has the events that an operator has given up.
 	discarded deadletter.Discarded
@@ -219,7 +220,7 @@ func (p *Projector) applyParts(
 }
 
 // applyPart applies events, or adds them to the pending batch. Held events and events of a build
-// are committed later, because no reader waits for them. Settle commits them at once.
+// are committed later, because no reader waits for them. Settle commits the pending batch.
 func (p *Projector) applyPart(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {

@@ -69,7 +69,7 @@ func (p *Projector) commitDecoded(
 	return nil
 }
 
-// afterCommit stores the new position after a commit, and calls onCommit if the generation serves.
+// afterCommit stores the new position after a commit, and calls OnCommit if the generation serves.
 func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
 	p.at.Position, p.at.Witness = taken.to, cmp.Or(taken.witness, p.at.Witness)
 	p.cfg.Status.Applied(taken.to, taken.events, taken.last)
@@ -84,13 +84,14 @@ func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
 
 // transact moves the checkpoint in a transaction of two round trips. The first one moves the
 // checkpoint and sends the queries of read. The second one sends the statements of write, and the
-// notification if readers see the generation. It returns the keys that write has changed.
+// notification if readers see the generation. transact returns whether readers see it, and the keys
+// that write has changed.
 //
-// The update of the checkpoint comes first, because it checks the epoch and locks the row: a former
-// owner fails before it reads, and no other owner can write until the commit.
+// The update of the checkpoint comes first, because it checks the epoch and locks the row. So a
+// former owner fails before it reads, and no other owner can write until the commit.
 //
 // The commit does not wait for the disk (see readmodel.DB.Writers). A crash of the database may
-// take back the last transactions, rows and checkpoint together. Their events are then applied
+// undo the last transactions, each with its rows and its checkpoint. Their events are then applied
 // again from the log.
 func (p *Projector) transact(
 	ctx context.Context, taken span,
@@ -136,8 +137,8 @@ func (p *Projector) transact(
 // not hold the projection up. It is as long as PostgreSQL lets a statement run.
 const maxTransaction = 30 * time.Second
 
-// isErasure reports whether a batch erases what may be in many rows, which takes as long as it
-// needs.
+// isErasure reports whether a batch is an erasure. An erasure may change many rows, so its
+// transaction has no time limit.
 func (p *Projector) isErasure(batch []projection.Event) bool {
 	return len(batch) == 1 && p.cfg.Definition.IsAlone(batch[0].Recorded)
 }

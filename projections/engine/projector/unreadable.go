@@ -11,7 +11,7 @@ import (
 	"linkledger/projections/projection"
 )
 
-// sort decodes events, and sorts out the ones that are not applied.
+// sort decodes events, and separates the ones that are not applied.
 func (p *Projector) sort(recorded []eventstore.Recorded) deadletter.Sorted {
 	return deadletter.Sort(p.cfg.Definition, p.discarded, p.parked, recorded)
 }
@@ -29,8 +29,8 @@ func (p *Projector) recordSetAside(
 	}
 	for _, l := range letters {
 		if _, known := p.parked[l.Stream]; !known {
-			p.cfg.Logger.ErrorContext(ctx, "event set aside, with what follows in its stream: see "+
-				"linkledger projections dead-letters",
+			p.cfg.Logger.ErrorContext(ctx, "event set aside, with the later events of its "+
+				"stream: see linkledger projections dead-letters",
 				append(p.attributes(l.Recorded), slog.Any("error", l.Cause))...)
 			p.parked[l.Stream] = struct{}{}
 		}
@@ -47,8 +47,9 @@ func (p *Projector) attributes(r eventstore.Recorded) []any {
 	}
 }
 
-// park sets an event aside in the transaction that moves the checkpoint past it, unless an operator
-// has given it up. An event that ends rights is applied as far as it can be.
+// park sets an event aside in the transaction that moves the checkpoint past the event. If an
+// operator has discarded the event, park only moves the checkpoint. In both cases an event that
+// ends rights is applied as far as possible.
 func (p *Projector) park(
 	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
 ) error {

@@ -11,21 +11,23 @@ import (
 )
 
 const (
-	// countedEvents is how many events of the log an estimate counts. It infers the rest.
+	// countedEvents is how many events of the log an estimate counts at most. The number of the
+	// others is extrapolated.
 	countedEvents = 20_000
-	// usualRate is the events per second that a build applies where none was measured: what two
-	// cores do, rounded down.
+	// usualRate is the rate of a build that is assumed if no earlier build was measured, in events
+	// per second. It is what two cores reach, rounded down.
 	usualRate = 10_000
 )
 
-// Estimate is what the next build of a projection takes.
+// Estimate is the expected size and time of the next build of a projection.
 type Estimate struct {
-	Events   int // of the log that the projection follows
+	Events   int // the events of the log that the build applies
 	Took     time.Duration
 	Measured bool // Took follows from an earlier build of this projection
 }
 
-// EstimateBuild returns what the next build of a projection takes, by the last one that is kept.
+// EstimateBuild estimates the next build of a projection. The time follows from the last build
+// whose generation was not pruned, if there is one.
 func EstimateBuild(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection.Definition,
 ) (e Estimate, err error) {

@@ -43,11 +43,11 @@ var (
 
 // Run builds the next generation of projections beside the ones that serve, and returns when all of
 // them serve. Each generation takes over as soon as it has caught up. A build that was begun
-// earlier is continued. If words is not nil, the projections that judge clicks judge all that were
-// recorded before by these words, or Run fails with generation.ErrOtherWords.
+// earlier is continued. If words is not nil, the new generations of projections that judge clicks
+// judge all clicks up to now by words. Run then fails with generation.ErrOtherWords if an earlier
+// build judges by other words.
 //
-// If ctx ends early, the running services continue the build. Run fails if an event cannot be
-// applied.
+// If ctx ends early, the running services continue the build. Run fails if a build stops.
 func Run(
 	ctx context.Context, projections projection.Set, cfg engine.Config, names []string,
 	words *robots.Table, onProgress func([]status.Progress),
@@ -71,9 +71,9 @@ func Run(
 	return errors.Join(err, <-ended)
 }
 
-// Begin begins to build the next generation of a projection, and does not wait for it: the running
-// services build it. A build that was begun earlier continues. If that build has stopped, Begin
-// fails with ErrStopped. The caller MUST have made sure that the database belongs to the log.
+// Begin begins to build the next generation of a projection. It does not wait for the build, which
+// the running services do. A build that was begun earlier continues. If that build has stopped,
+// Begin fails with ErrStopped. The caller MUST have made sure that the database belongs to the log.
 func Begin(
 	ctx context.Context, projections projection.Set, db *readmodel.DB, name string,
 ) error {
@@ -87,8 +87,8 @@ func Begin(
 	return nil
 }
 
-// beginBuilds returns the generations of several projections that are being built, as beginBuild
-// does. words are as for Run.
+// beginBuilds does for several projections what beginBuild does, and returns the set of the
+// generations. words has the same meaning as in Run.
 func beginBuilds(
 	ctx context.Context, projections projection.Set, cfg engine.Config, names []string,
 	words *robots.Table,
@@ -191,17 +191,17 @@ func progressOf(ctx context.Context, cfg engine.Config) ([]status.Progress, erro
 	return progress, nil
 }
 
-// Rollback makes the newest generation serve that served before, and returns its number. It waits
-// up to rollbackTimeout for that generation to catch up with the one that serves, and for readers
-// that hold a lock. It fails with ErrBehind if no process keeps the generation up to date. If it
-// runs out of time for another reason, such as a lock that is held or an outage, it returns that.
+// Rollback makes the newest kept generation serve again, and returns its number. It waits up to
+// rollbackTimeout for that generation to catch up with the one that serves, and for readers that
+// hold a lock. It fails with ErrBehind if no process keeps the generation up to date. If it runs
+// out of time for another reason, such as a lock that is held or an outage, it returns that error.
 func Rollback(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection.Definition,
 ) (int, error) {
 	name := p.Name
 	ctx, cancel := context.WithTimeout(ctx, rollbackTimeout)
 	defer cancel()
-	var reason error // why the last attempt failed that was not cut off
+	var reason error // the last error that the end of ctx has not caused
 	for {
 		var kept []readmodel.Generation
 		if err := db.NewSelect().Model(&kept).Where("name = ? AND built AND NOT serving", name).

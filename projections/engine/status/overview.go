@@ -31,7 +31,7 @@ const (
 	Stopped   State = "stopped"   // its owner waits before it tries a failed batch again
 	Paused    State = "paused"    // by an operator
 	Unowned   State = "unowned"   // no process owns it
-	Misplaced State = "misplaced" // the log is not that from which it was built: rebuild it
+	Misplaced State = "misplaced" // it was built from another log: rebuild it
 )
 
 // maxLiveLag is the maximum age of the oldest event that a live projection has not applied.
@@ -57,7 +57,8 @@ type Overview struct {
 	LastError  string // empty: none
 }
 
-// overviewRow is a generation with Vacant, which only the clock of the database can decide.
+// overviewRow is a row of generations. Vacant is true if no process owns the generation, which only
+// the database can decide.
 type overviewRow struct {
 	readmodel.Generation `bun:",extend"`
 
@@ -106,7 +107,7 @@ func AddLag(
 			if err == nil {
 				backlog, err = store.Backlog(ctx, o.Position, p.Filter, maxCounted)
 			}
-			if errors.Is(err, eventstore.ErrPositionInvalid) { // the others may be valid
+			if errors.Is(err, eventstore.ErrPositionInvalid) { // other generations may fit
 				o.State, o.LastError = Misplaced, err.Error()
 				return nil
 			}
@@ -118,7 +119,7 @@ func AddLag(
 }
 
 func overviewOf(row overviewRow) Overview {
-	shape, err := readmodel.Shape(row.Name) // an error: a projection of another version
+	shape, err := readmodel.Shape(row.Name) // an error means a projection of another version
 	at := generation.CheckpointOf(row.Generation)
 	o := Overview{
 		Name: row.Name, Generation: row.Generation.Generation, Serving: row.Serving,

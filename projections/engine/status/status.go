@@ -24,12 +24,12 @@ type Status struct {
 	Stopped    bool                // it waits before it tries a failed batch again, see Err
 	Position   eventstore.Position // of its checkpoint
 	Events     uint64              // applied by this process
-	SetAside   uint64              // of them, as dead letters
+	SetAside   uint64              // events that this process has set aside as dead letters
 	Parked     int                 // streams that have dead letters
-	Skipped    uint64              // of them, because Linkledger did not write them
+	Skipped    uint64              // events that Linkledger did not write
 	LastEvent  time.Time           // when the last applied event was recorded; zero: none yet
 	// Err is why the projection does not make progress; nil if it does. An *EventError names the
-	// event that it has stopped before.
+	// event before which the projection has stopped.
 	Err      error
 	FailedAt time.Time // of Err
 }
@@ -95,7 +95,7 @@ type Entry struct {
 	status   *Status
 
 	refused     bool // a batch was refused, and the subscription ends for that reason
-	interrupted bool // Err is about the subscription, or of another owner
+	interrupted bool // Err is about the subscription, or comes from another owner
 }
 
 // Observe stores the state from the database of a generation that this process does not own.
@@ -105,7 +105,7 @@ func (e *Entry) Observe(row readmodel.Generation) {
 	e.status.Serving = row.Serving
 	e.status.Position = generation.CheckpointOf(row).Position
 	e.status.Paused, e.status.Stopped = row.Paused, row.Stopped
-	e.interrupted = true // once this process owns the generation, it sees for itself
+	e.interrupted = true // SetPosition resets Err when this process owns the generation
 	switch {
 	case row.Paused:
 		e.status.Err = generation.ErrPaused
@@ -177,7 +177,8 @@ func (e *Entry) Applied(to eventstore.Position, events int, last time.Time) {
 	}
 }
 
-// SetAside counts events that were passed over without being applied.
+// SetAside counts events that were not applied. letters is how many became dead letters, and
+// skipped is how many Linkledger did not write.
 func (e *Entry) SetAside(letters, skipped int) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
@@ -192,7 +193,8 @@ func (e *Entry) SetParked(streams int) {
 	e.status.Parked = streams
 }
 
-// Refuse stores that a batch was not applied. A nil error means that the checkpoint was elsewhere.
+// Refuse stores that a batch was not applied. A nil error means that the checkpoint was not where
+// this process expected it, or that another process owns the generation.
 func (e *Entry) Refuse(err error) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()

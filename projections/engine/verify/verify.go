@@ -64,8 +64,9 @@ type Log interface {
 // set aside. It fails with an *EventError if an event cannot be applied, and with ErrDisturbed or
 // ErrOtherShape.
 //
-// The replay fills temporary tables, which PostgreSQL removes with their connection. The projection
-// continues meanwhile: its checkpoint and its rows are read in one snapshot.
+// The replay fills temporary tables, which PostgreSQL removes when their connection ends. The
+// projection continues during the comparison, which reads the checkpoint and the rows of the
+// projection in one snapshot.
 func Run(
 	ctx context.Context, db *readmodel.DB, log Log, p projection.Definition,
 	onProgress func([]status.Progress),
@@ -190,7 +191,8 @@ func (r *replay) follow(ctx context.Context, db bun.IDB) error {
 }
 
 // readTarget reads the checkpoint and the dead letters of the serving generation. It fails with
-// ErrDisturbed if events that were replayed already are no longer part of them.
+// ErrDisturbed if the events that were replayed already are no longer the ones that this generation
+// has applied.
 func (r *replay) readTarget(ctx context.Context, db bun.IDB) error {
 	serving, err := generation.Serving(ctx, db, r.projection.Name)
 	if err != nil {
@@ -221,8 +223,9 @@ func (r *replay) readTarget(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-// readJudgement makes the folds, which judge clicks as the serving generation does. It fails with
-// ErrDisturbed if existing folds judge clicks by other words.
+// readJudgement makes the folds on the first call. They judge clicks as the serving generation
+// does. A later call fails with ErrDisturbed if the serving generation judges clicks by other
+// words.
 func (r *replay) readJudgement(ctx context.Context, db bun.IDB, at generation.Checkpoint) error {
 	judgement, number, err := generation.JudgementOf(ctx, db, at)
 	switch {
@@ -242,8 +245,8 @@ func (r *replay) isLeftOut(e eventstore.Recorded) bool {
 	return r.to.setAside.Has(e) || r.to.discarded.Has(e)
 }
 
-// apply applies events. It takes part in the transaction of the connection if there is one. After
-// an error the tables are not usable.
+// apply applies events to the temporary tables, within the transaction of the connection if there
+// is one. After an error the tables are not usable.
 func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
 	if len(recorded) == 0 {
 		return nil
@@ -260,8 +263,8 @@ func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) erro
 	return nil
 }
 
-// applyEnding applies an event that ends rights although it is left out. The projection skips one
-// that cannot be applied.
+// applyEnding applies an event that ends rights, although the event is set aside or discarded. If
+// the event cannot be applied, applyEnding skips it, as the projection does.
 func (r *replay) applyEnding(ctx context.Context, ending projection.Event) error {
 	err := r.applyDecoded(ctx, []projection.Event{ending})
 	if _, refused := errors.AsType[*projection.EventError](err); refused {

@@ -19,7 +19,8 @@ var ErrNoCopy = errors.New("there is no complete copy of the keys")
 var ErrNewerCopy = errors.New("it was written by a newer version of Linkledger: start that " +
 	"version or a later one")
 
-// copyFormat is the form of the files. A program refuses a later one.
+// copyFormat is the version of the format of the files. A program refuses a file of a later
+// version.
 const copyFormat = 1
 
 // Copy is a copy of the schema linkledger_keys: files that are sealed with the master key, each
@@ -52,10 +53,11 @@ func (c *Copy) Check() error {
 	return err
 }
 
-// fileLabel binds a sealed text to its file. No account has such an id.
+// fileLabel returns the label that binds a sealed text to its file. No id of an account is such a
+// label.
 func fileLabel(name string) string { return "copy of linkledger_keys\n" + name }
 
-// Names of the tables of the schema, which the files have too.
+// Names of the tables of the schema. The names of the files begin with them.
 const (
 	AccountKeys = "account_keys"
 	Sessions    = "sessions"
@@ -75,14 +77,14 @@ const (
 	signingKey = "signing_key"
 )
 
-// WholeTables returns the tables with one file each. A table with a row for each account would make
-// a file that is long to write: account_keys has many files, see ShardOf.
+// WholeTables returns the tables with one file each. account_keys has many files, see ShardOf,
+// because one file with a row for each account would take long to write.
 func WholeTables() []string {
 	return []string{Secrets, Sessions, SignInLinks, KeyUses, SignOuts, Discarded, Judgements}
 }
 
-// ShardOf returns the file of the key of an account. The first digits of an id are a time, the last
-// ones are random.
+// ShardOf returns the file of the key of an account. The last digits of the id choose the file,
+// because they are random. The first digits are a time.
 func ShardOf(account string) string {
 	return AccountKeys + "." + strings.ToLower(account[max(0, len(account)-2):])
 }
@@ -143,8 +145,8 @@ func (c *Copy) Shards() ([]string, error) {
 	return names, nil
 }
 
-// allShards returns the names of the files of account_keys: existing files, and lost files, so that
-// the caller notices the loss.
+// allShards returns the names of the files of account_keys. Files that were written but are lost
+// are among them, so that the caller notices the loss.
 func (c *Copy) allShards() ([]string, error) {
 	names, err := c.Shards()
 	if err != nil {
@@ -166,8 +168,8 @@ func (c *Copy) allShards() ([]string, error) {
 	return names, nil
 }
 
-// ListShards writes which files account_keys has. A file is there before it is listed: a process
-// that is killed in between has not committed the key.
+// ListShards writes which files account_keys has. A file is written before it is listed. If a
+// process is killed in between, it has not committed the key in the file, so nothing is lost.
 func (c *Copy) ListShards() error {
 	names, err := c.Shards()
 	if err != nil {
@@ -221,7 +223,7 @@ func (c *Copy) open(name string, content []byte) ([]string, error) {
 	return texts, nil
 }
 
-// Replace writes the rows of a file unless it has them. sync makes that durable.
+// Replace writes rows to a file, unless the file has the same rows. Sync makes the change durable.
 func (c *Copy) Replace(name string, rows []string) error {
 	if c.master == nil && !c.plain {
 		return ErrNoMasterKey
@@ -242,8 +244,9 @@ func (c *Copy) Replace(name string, rows []string) error {
 	if err := os.Mkdir(c.folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// The name is always the same, so that a file that a killed process left does not stay: it may
-	// have a key that is erased later. Only the holder of the lock writes.
+	// The temporary file always has the same name, so the next write replaces a file that a killed
+	// process has left. Otherwise that file might keep a key that is erased later. Only the holder
+	// of the lock writes, so no two processes write the file at once.
 	path := filepath.Join(c.folder, name)
 	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -256,7 +259,7 @@ func (c *Copy) Replace(name string, rows []string) error {
 	return os.Rename(path+".new", path)
 }
 
-// Finish notes that the copy is complete.
+// Finish marks the copy as complete.
 func (c *Copy) Finish() error {
 	if err := errors.Join(c.ListShards(), c.Sync()); err != nil {
 		return err
@@ -277,7 +280,7 @@ func (c *Copy) Has(name string) bool {
 	return err == nil
 }
 
-// Sync makes the names of the files durable, also names that a killed process has changed.
+// Sync makes the names of the files durable, even names that a killed process has changed.
 func (c *Copy) Sync() error {
 	folder, err := os.Open(c.folder)
 	if err != nil {
@@ -316,7 +319,7 @@ func OpenExport(folder string, master *MasterKey) *Copy { return NewExport(folde
 // SetSigningKey adds the key that signs heads to an export.
 func (c *Copy) SetSigningKey(quoted string) error { return c.Replace(signingKey, []string{quoted}) }
 
-// SigningKey returns what SetSigningKey was given, or nothing.
+// SigningKey returns the text that SetSigningKey has stored, or an empty one if there is none.
 func (c *Copy) SigningKey() (string, error) {
 	if !c.Has(signingKey) {
 		return "", nil
@@ -331,7 +334,8 @@ func (c *Copy) SigningKey() (string, error) {
 	return rows[0], nil
 }
 
-// CopyTo brings the content of an export to a copy as dev keeps it, sealed with another master key.
+// CopyTo writes the content of an export to another copy, in the form that linkledger dev keeps.
+// The files are sealed with the master key of that copy.
 func (c *Copy) CopyTo(to *Copy) (restored Restored, err error) {
 	content, err := c.ReadAll()
 	if err != nil {

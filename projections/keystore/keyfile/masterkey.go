@@ -33,7 +33,7 @@ var (
 type MasterKey struct {
 	name string // identifies the key without revealing it
 	aead cipher.AEAD
-	// former unwraps the keys that it has wrapped, and wraps no others; nil: none.
+	// former is the previous master key. It only unwraps the keys that it has wrapped. nil: none.
 	former *MasterKey
 }
 
@@ -60,7 +60,7 @@ func (m *MasterKey) Wrap(label string, key []byte) []byte {
 }
 
 // Unwrap returns the key of an account from a row of account_keys. It fails with ErrNoMasterKey if
-// m is nil, and with ErrOtherMasterKey.
+// m is nil, and with ErrOtherMasterKey if neither m nor its former key has the name master.
 func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, error) {
 	key, err := m.open(account, master, wrapped)
 	if errors.Is(err, ErrDamaged) {
@@ -72,8 +72,8 @@ func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, erro
 	return key, err
 }
 
-// ErrDamaged means that a text was not wrapped by the master key of that name, or not for that
-// label.
+// ErrDamaged means that the master key that a text names cannot open the text for its label, or
+// that the text does not have the right form.
 var ErrDamaged = errors.New("it is damaged")
 
 // open returns the text that Wrap has wrapped for a label.
@@ -97,5 +97,5 @@ func (m *MasterKey) open(purpose, master string, wrapped []byte) ([]byte, error)
 // Name identifies the key without revealing it.
 func (m *MasterKey) Name() string { return m.name }
 
-// Former returns the key whose keys this one takes over, or nil.
+// Former returns the previous master key, whose wrapped keys this one takes over, or nil.
 func (m *MasterKey) Former() *MasterKey { return m.former }

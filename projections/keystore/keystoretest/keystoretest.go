@@ -1,4 +1,4 @@
-// Package keystoretest provides the keys of a database of their own to tests.
+// Package keystoretest gives each test keys in a database of its own.
 package keystoretest
 
 import (
@@ -22,7 +22,7 @@ func Context(t testing.TB) context.Context {
 	return ctx
 }
 
-// Database is keys and the pool that they use.
+// Database has keys and the pool that they use.
 type Database struct {
 	*keystore.Keys
 	Pool *pgxpool.Pool
@@ -66,7 +66,8 @@ func Scan[T any](t testing.TB, d *Database, query string, args ...any) (value T)
 	return value
 }
 
-// MasterKey returns a master key of equal bytes that unwraps the keys of a former one, if not nil.
+// MasterKey returns a master key whose bytes all are filler. If former is not nil, the key also
+// unwraps what former has wrapped.
 func MasterKey(t testing.TB, filler byte, former *keyfile.MasterKey) *keyfile.MasterKey {
 	t.Helper()
 	key, err := keyfile.NewMasterKey(bytes.Repeat([]byte{filler}, keyfile.MasterKeySize), former)

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// useDelay is how long the use of an API key waits for further ones, to be stored with them.
+	// useDelay is how long the use of an API key waits before it is stored. Further uses in that
+	// time are stored together with it.
 	useDelay = 50 * time.Second
 	// useInterval is how often the uses that have waited long enough are stored.
 	useInterval = 5 * time.Second
@@ -21,15 +22,16 @@ const (
 	useTimeout = 5 * time.Second
 )
 
-// Uses records when each API key was used last. The time of a key is stored at most once in 50
-// seconds, and within a minute, so a node that is killed loses the uses of the last minute. The
-// keys are not all stored at once, so that no call waits for that. It is safe for concurrent use.
+// Uses records when each API key was used last. The time of a key is stored within a minute, but at
+// most once in 50 seconds. A node that is killed loses the uses of the last minute. The times of
+// different keys are not all stored at once, so no call waits for a long write. Uses is safe for
+// concurrent use.
 type Uses struct {
 	db     *pgxpool.Pool
 	logger *slog.Logger
 
 	mu   sync.Mutex
-	used map[useOf]use // since they were stored last
+	used map[useOf]use // uses that are not stored yet
 }
 
 type useOf struct {
@@ -45,8 +47,8 @@ func New(db *pgxpool.Pool, logger *slog.Logger) *Uses {
 	return &Uses{db: db, logger: logger, used: make(map[useOf]use)}
 }
 
-// Used records that a key of an account is used now. The key MUST be one of the account, because
-// the keys of the last seconds are kept in memory.
+// Used records that a key of an account is used now. The key MUST exist in the account, because
+// each used key takes memory until it is stored.
 func (u *Uses) Used(account uuid.UUID, key string) {
 	now := time.Now()
 	u.mu.Lock()
@@ -83,8 +85,8 @@ func (u *Uses) Run(ctx context.Context) error {
 	}
 }
 
-// store stores the uses of the keys that have waited since a time or longer. If that fails, the
-// next time stores them.
+// store stores the uses that have waited since before or longer. If it fails, the next call stores
+// them.
 func (u *Uses) store(ctx context.Context, before time.Time) error {
 	used := u.take(before)
 	if len(used) == 0 {
@@ -98,7 +100,8 @@ func (u *Uses) store(ctx context.Context, before time.Time) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
-	// In their order, so that two nodes that store the same keys wait for each other once.
+	// The rows are stored in the order of their keys, so that two nodes that store the same keys do
+	// not deadlock.
 	_, err := u.db.Exec(ctx, `
 		INSERT INTO linkledger_keys.key_uses AS k (account_id, key_id, last_used)
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) ORDER BY 1, 2
@@ -118,7 +121,7 @@ func (u *Uses) store(ctx context.Context, before time.Time) error {
 	return fmt.Errorf("store the uses of %d keys: %w", len(used), err)
 }
 
-// take removes the uses of the keys that have waited since a time or longer, and returns them.
+// take removes the uses that have waited since before or longer, and returns them.
 func (u *Uses) take(before time.Time) map[useOf]use {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -22,7 +22,7 @@ const sealAnswers = "linkledger answer"
 // StoreAnswer. Otherwise answer is the stored answer, or nil while another request makes it.
 //
 // A claim ends after lease. So a repeat can try again if the process of the first request was
-// killed. An answer of a refused form is stored as open, and can be claimed again.
+// killed. The answer of a form that was refused is stored as open, and can be claimed again.
 //
 // The name MUST be a secret of the browser that sends the form. It is not stored.
 func (k *Store) ClaimAnswer(
@@ -69,8 +69,8 @@ func trimAnswers(ctx context.Context, tx pgx.Tx, owner string, now time.Time) er
 	return err
 }
 
-// StoreAnswer stores the answer of a form until it expires, encrypted under its name. An open one
-// can be claimed again, because nothing was done.
+// StoreAnswer stores the answer of a form until it expires, encrypted under its name. If open is
+// true, nothing was done, so the answer can be claimed again.
 func (k *Store) StoreAnswer(
 	ctx context.Context, name, owner string, answer []byte, open bool, now, expires time.Time,
 ) error {
@@ -90,7 +90,7 @@ func (k *Store) StoreAnswer(
 	return nil
 }
 
-// Answer returns the answer of a form, or nil if there is none, not yet or no more.
+// Answer returns the answer of a form, or nil if there is none yet or it has expired.
 func (k *Store) Answer(ctx context.Context, name string, now time.Time) ([]byte, error) {
 	var sealed []byte
 	err := k.schema.Pool.QueryRow(ctx, `

@@ -55,7 +55,7 @@ func (k *Store) IDToken(ctx context.Context, id uuid.UUID, secret string) (strin
 		SELECT id_token FROM linkledger_keys.sessions WHERE id = $1`, id).Scan(&sealed)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return "", nil // it has ended meanwhile
+		return "", nil // the session has ended meanwhile
 	case err != nil:
 		return "", fmt.Errorf("read an ID token: %w", k.schema.Explain(err))
 	case sealed == nil:
@@ -74,15 +74,16 @@ func (k *Store) IDToken(ctx context.Context, id uuid.UUID, secret string) (strin
 
 // SignOut is the message of an issuer that a session has ended there.
 type SignOut struct {
-	Token     []byte    // keyed hash of the id of the token that says so
+	Token     []byte    // keyed hash of the id of the token with this message
 	Expires   time.Time // the token is invalid from then on
-	IssuerSID []byte    // keyed hash of the session at the issuer; nil: all of the person
+	IssuerSID []byte    // keyed hash of the session at the issuer; nil: all sessions of the person
 	User      uuid.UUID // the person; zero: not said, or not known here
 }
 
-// EndAtIssuer ends the sessions that an issuer has ended. It returns false, and ends none, if the
-// token was used before. When it returns, no node accepts the sessions any more, and a crash of the
-// database does not bring them back. It also ends sessions of the person that have no IssuerSID.
+// EndAtIssuer ends the sessions that an issuer has ended, and sessions of the person that have no
+// IssuerSID. If the token was used before, it ends none, and fresh is false. When EndAtIssuer
+// returns, no node accepts the sessions any more, and a crash of the database does not bring them
+// back.
 func (k *Store) EndAtIssuer(ctx context.Context, s SignOut, now time.Time) (fresh bool, err error) {
 	err = k.schema.Durably(ctx, []string{signOuts, sessions}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// AddSignInLink stores a one-time link and the session that it starts, and returns the secret of
-// the link, which is not stored. It deletes expired links.
+// AddSignInLink stores a one-time link, with the session that the link starts when it is used. It
+// returns the secret of the link, which is not stored. It also deletes expired links.
 func (k *Store) AddSignInLink(
 	ctx context.Context, s Session, now, expires time.Time,
 ) (secret string, err error) {
@@ -34,9 +34,9 @@ func (k *Store) AddSignInLink(
 	return secret, nil
 }
 
-// UseSignInLink returns the session that a one-time link starts, or false if the link does not
-// exist, was used before, or has expired. The link then no longer works, also after a crash of the
-// database.
+// UseSignInLink returns the session that a one-time link starts. It returns false if the link does
+// not exist, was used before, or has expired. A used link does not work again, even after a crash
+// of the database.
 func (k *Store) UseSignInLink(
 	ctx context.Context, secret string, now time.Time,
 ) (s Session, ok bool, err error) {

@@ -12,11 +12,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The ends of a session.
+// When a session ends.
 const (
 	SessionIdle = 12 * time.Hour     // after its last use
 	SessionMax  = 7 * 24 * time.Hour // after it began
-	// sessionUsed is how exactly the last use of a session is stored.
+	// sessionUsed is the minimum time between two uses of a session that are stored.
 	sessionUsed = time.Minute
 )
 
@@ -87,8 +87,8 @@ func (k *Store) StartSession(
 	return id, secret, nil
 }
 
-// decideOperator makes Operator the same in all sessions of the person: with KeepOperator the new
-// session takes it from the other sessions, and otherwise they take it from the new one.
+// decideOperator makes Operator the same in all sessions of the person. With KeepOperator, the new
+// session takes it from the other sessions. Otherwise the other sessions take it from the new one.
 func decideOperator(ctx context.Context, tx pgx.Tx, s *Session, now time.Time) error {
 	if s.User == uuid.Nil {
 		return nil
@@ -105,8 +105,9 @@ func decideOperator(ctx context.Context, tx pgx.Tx, s *Session, now time.Time) e
 		s.User, now.Add(-SessionMax), now.Add(-SessionIdle)).Scan(&s.Operator)
 }
 
-// lockPerson holds the row of the key of a person, which everybody who signs in has, until the end
-// of the transaction: of two sign-ins at once, the second sees the session of the first.
+// lockPerson locks the row of the key of a person until the end of the transaction. Everybody who
+// signs in has such a row. If a person signs in twice at the same time, the second sign-in waits,
+// and then sees the session of the first.
 func lockPerson(ctx context.Context, tx pgx.Tx, user uuid.UUID) error {
 	_, err := tx.Exec(ctx, `
 		SELECT FROM linkledger_keys.account_keys WHERE account_id = $1 FOR NO KEY UPDATE`, user)
@@ -124,8 +125,8 @@ func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) 
 	return err
 }
 
-// EndOperator takes the role of an operator from all sessions of a person. When it returns, they
-// have it on no node, also after a crash of the database.
+// EndOperator takes the role of an operator from all sessions of a person. When EndOperator
+// returns, no node grants them the role any more, even after a crash of the database.
 func (k *Store) EndOperator(ctx context.Context, user uuid.UUID) error {
 	err := k.schema.Durably(ctx, []string{sessions}, func(tx pgx.Tx) error {
 		return setOperator(ctx, tx, user, false)
@@ -172,10 +173,11 @@ func (k *Store) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now tim
 	return nil
 }
 
-// maxTrimmed is how many expired rows the start of a session deletes at most.
+// maxTrimmed is the maximum number of rows that one statement deletes because they have expired.
 const maxTrimmed = 1000
 
-// UseSession records that a session is used, unless a use was recorded within the last minute.
+// UseSession records that a session is used now, unless used, its last recorded use, is less than a
+// minute ago.
 func (k *Store) UseSession(ctx context.Context, id uuid.UUID, used, now time.Time) error {
 	if now.Sub(used) < sessionUsed {
 		return nil
@@ -188,8 +190,8 @@ func (k *Store) UseSession(ctx context.Context, id uuid.UUID, used, now time.Tim
 	return nil
 }
 
-// MoveSession moves a session of a person to another account, in which the person got the role at a
-// commit position.
+// MoveSession moves a session of a person to another account. memberAt is the commit position at
+// which the person got the role in that account.
 func (k *Store) MoveSession(
 	ctx context.Context, id, account uuid.UUID, memberAt int64,
 ) error {

@@ -17,8 +17,8 @@ const (
 // Schema is the schema that has the tables of a Store.
 type Schema struct {
 	Pool *pgxpool.Pool
-	// Durably does a change of tables. When it returns, the change is on the disk, and in the copy
-	// of the schema if there is one.
+	// Durably runs do in a transaction that changes tables. When Durably returns, the change is on
+	// the disk, and in the copy of the schema if there is one.
 	Durably func(ctx context.Context, tables []string, do func(pgx.Tx) error) error
 	// Explain replaces the error of PostgreSQL about a missing schema with a plain one.
 	Explain func(error) error

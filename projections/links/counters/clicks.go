@@ -16,10 +16,10 @@ import (
 	"linkledger/robots"
 )
 
-// clickFold sums up the clicks of a batch. Totals are deltas; the checkpoint, which is written in
-// the same transaction, guarantees that each is added once. Only the table of visitors can show
-// which clicks are unique. Rows are written in the order of their keys, in which PostgreSQL finds
-// them with less effort.
+// clickFold sums up the clicks of a batch. The totals are added to the counters in the tables. The
+// checkpoint is written in the same transaction, so each total is added only once. Only the table
+// of visitors can show which clicks are unique. Rows are written in the order of their keys,
+// because PostgreSQL then finds them with less effort.
 type clickFold struct {
 	days     []dayClicks
 	index    map[linkDay]int // in days
@@ -91,8 +91,8 @@ func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on clickcount
 	}
 }
 
-// see adds a visitor to the visitors of the batch, and reports whether they were there already. It
-// returns a copy of a new visitor, so that the event can be freed.
+// see adds a visitor to the visitors of the batch, and reports whether the visitor was there
+// already. It returns a copy of a new visitor, so that the event can be freed.
 func (c *clickFold) see(v linkVisitor) (kept linkVisitor, seen bool) {
 	if _, seen := c.seen[v]; seen {
 		return v, true
@@ -113,14 +113,14 @@ func (c *clickFold) Write(s *sqlbatch.Batch) {
 	c.rotated.after(s)
 }
 
-// count queues one statement that adds clicks to visitors, days, links and sets. It is one
-// statement because each table needs the result of the one before: visitors that are not in the
-// table yet are the unique clicks of their day, days add up to links, and a link whose total was 0
-// enters sets.
+// count queues one statement that updates the visitors, days, links and sets. It is one statement
+// because each step needs the result of the step before. A visitor who is not in the table yet
+// counts as a unique click of the day. The unique clicks of the days add up to those of the link. A
+// link whose total was 0 enters sets.
 //
-// The batch has each visitor once and no other transaction inserts visitors, so there is no
-// conflict. ON CONFLICT would insert each visitor speculatively first, and the statement would take
-// a sixth longer.
+// Visitors are inserted without ON CONFLICT. With it, PostgreSQL would insert each visitor
+// speculatively first, and the statement would take a sixth longer. There is no conflict, because
+// the batch has each visitor once, and no other transaction inserts visitors.
 func (c *clickFold) count(s *sqlbatch.Batch) {
 	slices.SortFunc(c.visitors, func(a, b linkVisit) int {
 		return cmp.Or(compareIDs(a.link, b.link), strings.Compare(a.visitor, b.visitor))

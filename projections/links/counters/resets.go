@@ -7,9 +7,9 @@ import (
 	"linkledger/robots"
 )
 
-// resetCounts moves the clicks of links to the tables of reset clicks. It keeps that a link was
-// visited, and when last. It is one statement because the rows that it deletes are the rows that it
-// stores with their reset, and the links that had clicks leave the set "clicked".
+// resetCounts moves the clicks of links to the tables of reset clicks. The links keep the mark that
+// they were visited, and the time of their last visit. It is one statement because it stores the
+// rows that it deletes, and because the links that had clicks leave the set "clicked".
 func resetCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 	s.Queue(`
 		WITH resets AS ( -- the first of several resets takes all clicks
@@ -30,11 +30,10 @@ func resetCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 		resets.Link, resets.Revision)
 }
 
-// restoreCounts adds the clicks that resets took away to the clicks since then. A visitor from
-// before and since the reset counts once, on the day of the first visit. So the statement subtracts
-// the unique click that the visitor has since the reset, and adds one on the earlier day. It is one
-// statement so that it still sees the visitors as they were before kept_visitors changes their
-// days.
+// restoreCounts undoes resets: it adds the clicks that they took away to the clicks since then. A
+// visitor who came before and after the reset counts once, on the day of the first visit. So the
+// statement subtracts the unique click after the reset, and adds one on the earlier day. It is one
+// statement so that it sees the visitors as they are before kept_visitors changes their days.
 func restoreCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 	s.Queue(`
 		WITH resets AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset)),

@@ -6,13 +6,14 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// rotation lists the visitors of a batch that have a hash under two keys, because the keys are
-// being rotated. Such a visitor counts by the hash under the former key, because nodes that were
-// not rotated yet know only that hash. From then on the table has both hashes.
+// rotation lists the visitors of a batch that have two hashes, one under the former key and one
+// under the present key, because the keys are being rotated. Such a visitor counts by the former
+// hash, because nodes that do not have the present key yet know only that hash. Afterwards the
+// table has both hashes.
 type rotation struct {
 	link            sqlbatch.UUIDs
 	former, visitor []string
-	first           []bool // first in the batch under either hash
+	first           []bool // neither hash was in the batch before
 }
 
 func (r *rotation) add(former, present linkVisitor, first bool) {
@@ -21,8 +22,8 @@ func (r *rotation) add(former, present linkVisitor, first bool) {
 	r.visitor = append(r.visitor, strings.Clone(present.visitor))
 }
 
-// before adds the former hash of each visitor that the table has only under the present hash, so
-// that they do not count again. It runs before the clicks are counted.
+// before runs before the clicks are counted. If the table has a visitor only under the present
+// hash, it adds the former hash, so that the visitor does not count again.
 func (r *rotation) before(s *sqlbatch.Batch) {
 	if len(r.link) == 0 {
 		return

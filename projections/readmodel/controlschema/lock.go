@@ -17,7 +17,7 @@ import (
 const (
 	// schemaLock is the key of the advisory lock of Schema.Locked: the bytes of "linkledg".
 	schemaLock int64 = 0x6c696e6b6c656467
-	// lockPoll is the pause between two attempts to take it.
+	// lockPoll is the pause between two attempts to take that lock.
 	lockPoll = 50 * time.Millisecond
 )
 
@@ -35,9 +35,9 @@ var lockSettings = map[string]string{
 // Locked calls change while no other process changes schemas of the database. It waits for the lock
 // until ctx ends, and reports who holds it.
 //
-// The lock belongs to a transaction, which ends with the connection of the holder also behind a
-// pooler: a pooler ends the transaction of a client that is gone, but may keep its connection to
-// PostgreSQL, with the locks of that.
+// The lock belongs to a transaction, because a pooler ends the transaction of a client that is
+// gone. The pooler may keep the connection to PostgreSQL, and a lock of the connection would stay
+// with it.
 func (s *Schema) Locked(ctx context.Context, change func(context.Context) error) (err error) {
 	cfg := s.pool.Config().ConnConfig
 	connection.Set(cfg, lockSettings)
@@ -69,8 +69,9 @@ func (s *Schema) Locked(ctx context.Context, change func(context.Context) error)
 	return nil
 }
 
-// takeSchemaLock takes the lock in a transaction, which stays open. It asks again and again: a
-// statement that waits in PostgreSQL for the lock would get it even if this process has ended.
+// takeSchemaLock takes the lock in a transaction, which stays open. It asks again and again,
+// because a statement that waits in PostgreSQL for the lock would get it even if this process has
+// ended.
 func takeSchemaLock(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		tx, err := conn.Begin(ctx)

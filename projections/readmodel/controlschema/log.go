@@ -10,7 +10,8 @@ import (
 )
 
 // Log returns the id of the log that the read models are built from. The first call with an id
-// stores it. The zero id stores nothing, and is returned if no id is stored.
+// stores that id. A call with the zero id stores nothing. Log returns the zero id if none is
+// stored.
 func (s *Schema) Log(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	if id != uuid.Nil {
 		if _, err := s.db.NewRaw(

@@ -24,8 +24,8 @@ var ErrNewer = errors.New("the database belongs to a newer version of Linkledger
 var ErrNotUpgraded = errors.New("the database lacks changes of this version of Linkledger: start " +
 	"its service")
 
-// adoptMigrations creates the list of the applied migrations. Versions before 0.2 have it in the
-// table migrations.
+// adoptMigrations creates the list of the applied migrations. If a version before 0.2 has its list
+// in the table migrations, adoptMigrations copies that list.
 const adoptMigrations = `
 	CREATE SCHEMA IF NOT EXISTS linkledger;
 	CREATE TABLE IF NOT EXISTS linkledger.applied_migrations (
@@ -41,7 +41,7 @@ const adoptMigrations = `
 		END IF;
 	END $$`
 
-// migration is a change of the schema linkledger, which is made once.
+// migration is a change of the schema linkledger that is made once.
 type migration struct {
 	name       string // digits that give the order
 	statements string
@@ -66,10 +66,9 @@ func (s *Schema) all() ([]migration, error) {
 	return all, nil
 }
 
-// Migrate updates the schema linkledger. It MUST be called within Locked. It may be killed at any
-// point and called again: a migration and the note that it is applied are one transaction.
-//
-// The caller MUST have called CheckVersion.
+// Migrate updates the schema linkledger. It MUST be called within Locked, and after CheckVersion.
+// It may be killed at any point and called again, because a migration and the note that it is
+// applied are one transaction.
 func (s *Schema) Migrate(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, adoptMigrations); err != nil {
 		return fmt.Errorf("list the migrations: %w", err)

@@ -10,16 +10,16 @@ import (
 	"linkledger/projections/connection"
 )
 
-// Vacant is an SQL condition on a row of the table generations: no process keeps it up to date. The
-// lease of its owner has run out, or the owner no longer holds its presence lock.
+// Vacant is an SQL condition on a row of the table generations: no process keeps the generation up
+// to date. The lease of its owner has run out, or the owner no longer holds its presence lock.
 //
-// With a lease alone it would take seconds to notice that an owner was killed. PostgreSQL releases
+// With a lease alone, it would take seconds to notice that an owner was killed. PostgreSQL releases
 // the presence lock as soon as the owner's connection ends, and the kernel ends the connections of
-// a killed process. The lease is still necessary for an owner that is suspended or cut off: its
-// connection lives, but it renews nothing.
+// a killed process. The lease is still necessary for an owner that is suspended or cut off. The
+// connection of such an owner lives, but the owner does not renew the lease.
 //
 // The view pg_locks shows the two keys of such a lock as classid and objid, and 2 as objsubid.
-// PostgreSQL reads it once for all rows, because the inner query does not refer to them.
+// PostgreSQL reads the view once for all rows, because the inner query does not refer to the rows.
 const Vacant = `(lease_until < clock_timestamp() OR
 	hashtext(owner)::bigint & 4294967295 <> ALL (ARRAY(
 	SELECT objid::bigint FROM pg_locks

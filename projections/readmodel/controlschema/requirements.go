@@ -1,6 +1,6 @@
 package controlschema
 
-// What a database and its server must have before the schemas are made.
+// This file checks what a database and its server must have before the schemas are made.
 
 import (
 	"context"

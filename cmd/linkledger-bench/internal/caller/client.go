@@ -17,7 +17,7 @@ import (
 // answerTimeout bounds every single answer.
 const answerTimeout = 30 * time.Second
 
-// clickPoll is the pause between two looks at the clicks.
+// clickPoll is the pause between two reads of the clicks.
 const clickPoll = 200 * time.Millisecond
 
 // Client calls the API over as many connections as there are workers.
@@ -62,7 +62,7 @@ func (c *Client) Call(
 	if answer, err = io.ReadAll(response.Body); err != nil {
 		return nil, err
 	}
-	// all codes of errors begin so
+	// the code of every error begins with 1
 	if response.StatusCode != http.StatusOK || bytes.Contains(answer, []byte(`"code":1`)) {
 		return nil, fmt.Errorf("%s %s: %d %.300s", method, path, response.StatusCode, answer)
 	}
@@ -81,7 +81,7 @@ func (c *Client) URLs(
 	return answer.URLs, json.Unmarshal(encoded, &answer)
 }
 
-// Account is as the program prints it.
+// Account is an account as linkledger account create prints it.
 type Account struct {
 	ID  string `json:"id"`
 	Key string `json:"api_key"`
@@ -89,8 +89,8 @@ type Account struct {
 	Username string `json:"-"`
 }
 
-// AwaitClicks waits until the account's links have so many clicks. Any other number in the end is
-// an error.
+// AwaitClicks waits until the links of the account have want clicks in total. It returns an error
+// if they have more, or have fewer after countTimeout.
 func (c *Client) AwaitClicks(ctx context.Context, want int64) (counted int64, err error) {
 	late := time.NewTimer(countTimeout)
 	defer late.Stop()
@@ -138,7 +138,7 @@ func (c *Client) clicks(ctx context.Context) (total int64, err error) {
 }
 
 const (
-	// countTimeout bounds the wait until all clicks are counted: what went to the spool comes
-	// later.
+	// countTimeout bounds the wait until all clicks are counted. Clicks that went to the spool are
+	// counted later than others.
 	countTimeout = time.Minute
 )

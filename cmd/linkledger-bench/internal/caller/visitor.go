@@ -30,7 +30,7 @@ type visitor struct {
 	visits  int
 }
 
-// DialVisitors connects so many visitors of links.
+// DialVisitors opens number connections, one for each visitor of the links with the hashes.
 func DialVisitors(
 	ctx context.Context, base string, hashes []string, number int,
 ) (*Visitors, error) {
@@ -70,7 +70,7 @@ func (v *Visitors) VisitAll(ctx context.Context) error {
 	return all.Wait()
 }
 
-// Visit follows one of the links, each as often as the others.
+// Visit follows one of the links. Over time it follows each link as often as the others.
 func (v *Visitors) Visit(_ context.Context, worker int) error {
 	one := v.all[worker]
 	one.visits++
@@ -92,7 +92,7 @@ func (v *Visitors) Visit(_ context.Context, worker int) error {
 	return nil
 }
 
-// readRedirect reads an answer without a body.
+// readRedirect reads a response without a body. It returns an error unless the status is 302.
 func readRedirect(answers *bufio.Reader) error {
 	status, err := answers.ReadSlice('\n')
 	if err != nil {

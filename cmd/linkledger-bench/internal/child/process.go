@@ -1,5 +1,5 @@
-// Package child runs a process that is measured, or measured against, and reads how much memory it
-// takes.
+// Package child runs the measured program or its control as a process, and reads how much memory
+// the process takes.
 package child
 
 import (
@@ -20,13 +20,13 @@ import (
 const (
 	// startTimeout bounds the start of a process, which may have a whole log to catch up with.
 	startTimeout = 30 * time.Minute
-	// stopTimeout bounds its end.
+	// stopTimeout bounds the end of a process.
 	stopTimeout = time.Minute
-	// tailLines is how much of its output is shown when it fails.
+	// tailLines is how many lines of output are shown if a process fails.
 	tailLines = 20
 )
 
-// Process is a process that is measured, or measured against.
+// Process is a running process of the measured program or its control.
 type Process struct {
 	Command  *exec.Cmd
 	Greeting string        // all that it printed until it was ready
@@ -45,7 +45,7 @@ func Start(ctx context.Context, ready, program string, args ...string) (*Process
 	c := &Process{ended: make(chan struct{})}
 	//nolint:gosec // the program that is asked for
 	c.Command = exec.CommandContext(context.WithoutCancel(ctx), program, args...)
-	// The log is filled before its database exists, so services find links and no keys.
+	// The log is filled before its database exists, so services find links but no encryption keys.
 	c.Command.Env = append(c.Command.Environ(), "LINKLEDGER_NEW_KEYS=true")
 	c.Command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started, greeted := make(chan error, 1), make(chan string, 1)
@@ -65,8 +65,8 @@ func Start(ctx context.Context, ready, program string, args ...string) (*Process
 	}
 }
 
-// run keeps its thread to itself, because the kernel sends the parent-death signal when the thread
-// that forked ends.
+// run runs the process from a thread of its own, because the kernel sends the parent-death signal
+// when the thread that forked ends.
 func (c *Process) run(ready string, started chan<- error, greeted chan<- string) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -110,7 +110,7 @@ func (c *Process) failure() error {
 	return fmt.Errorf("%w\n%s", c.err, strings.Join(c.tail, "\n"))
 }
 
-// Stop ends the process as Ctrl-C does, and demands that it ends well.
+// Stop ends the process as Ctrl-C does. It returns an error if the process fails.
 func (c *Process) Stop() error {
 	_ = c.Command.Process.Signal(os.Interrupt) // an error means that it has ended
 	late := time.AfterFunc(stopTimeout, func() { _ = c.Command.Process.Kill() })
@@ -130,10 +130,11 @@ func (c *Process) proc(name string) string {
 // Resident returns the memory that the process has now, in MB.
 func (c *Process) Resident() (float64, error) { return c.memory("VmRSS:") }
 
-// Peak returns the most memory that the process has had, in MB, ever or since ForgetPeak.
+// Peak returns the most memory that the process has had since its start or the last ForgetPeak, in
+// MB.
 func (c *Process) Peak() (float64, error) { return c.memory("VmHWM:") }
 
-// ForgetPeak begins a new peak.
+// ForgetPeak makes Peak measure from now on.
 func (c *Process) ForgetPeak() error {
 	return os.WriteFile(c.proc("clear_refs"), []byte("5"), 0) // see proc(5)
 }

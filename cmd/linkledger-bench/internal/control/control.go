@@ -1,5 +1,5 @@
-// Package control serves the protocols of the program without doing its work: what is measured
-// takes turns with it. It MUST NOT import the program.
+// Package control serves the protocols of the program without doing its work. Measurements compare
+// the program with it. Package control MUST NOT import the program.
 package control
 
 import (
@@ -55,8 +55,8 @@ func Serve(ctx context.Context, stdout io.Writer) error {
 	return errors.Join(err, serving.Wait())
 }
 
-// bareRoutes is the control: the same requests without Linkledger's work. It redirects to a
-// constant and echoes what is posted.
+// bareRoutes answers the requests of the measurements without Linkledger's work: it redirects every
+// path to a constant URL, and echoes what is posted.
 func bareRoutes() http.Handler {
 	router := bunrouter.New()
 	router.GET("/:hash", func(w http.ResponseWriter, _ bunrouter.Request) error {
@@ -72,7 +72,7 @@ func bareRoutes() http.Handler {
 	return router
 }
 
-// bareStore answers appends without storing anything. It measures what an append costs without a
+// bareStore answers appends without storing anything. It shows what an append costs without a
 // store.
 type bareStore struct {
 	streams.UnimplementedStreamsServer

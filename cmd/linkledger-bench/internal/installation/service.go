@@ -1,5 +1,5 @@
-// Package installation runs the program that is measured: everything on a log of many links, or the
-// event store alone, and a slow network in front of it.
+// Package installation runs the program that is measured: either linkledger dev on a log of many
+// links, or the event store alone. It can put a slow network in front of the event store.
 package installation
 
 import (
@@ -36,11 +36,11 @@ type Service struct {
 	Base   string         // URL
 	Lister caller.Account // has many links
 	Client caller.Account // creates its own
-	// Creators are as many other accounts as Size.Accounts, each once for each of its keys; if
-	// there is one account, only Client.
+	// Creators are the accounts that create links: Size.Accounts accounts, each listed once per
+	// key. If Size.Accounts is 1, the only one is Client.
 	Creators []caller.Account
 	Owner    caller.Account // of the links that are visited in an outage
-	Last     uint64         // commit position of the last of the many
+	Last     uint64         // commit position of the last event before the start
 	where
 	Store *eventstore.Store
 	db    *readmodel.DB
@@ -60,18 +60,18 @@ type where struct {
 }
 
 const (
-	// settleTimeout bounds the wait for the links.
+	// settleTimeout bounds the wait for the projections.
 	settleTimeout = 5 * time.Minute
-	// writers is how many append the links at a time.
+	// writers is the number of concurrent appends of links.
 	writers = 64
-	// settlePoll is the pause between two looks at what the program is to get done.
+	// settlePoll is the pause between two checks of the projections.
 	settlePoll = 200 * time.Millisecond
 )
 
 var baseLine = regexp.MustCompile(`(?m)^  API +(\S+)/v3$`)
 
-// Start creates a log of many links and runs everything on it. It starts the program twice, so that
-// the memory of the second process has nothing of catching up.
+// Start creates a log of many links and runs linkledger dev on it. It starts the program twice, so
+// that the second process, which is measured, takes no memory to catch up with the log.
 func Start(ctx context.Context, program, folder string, size Size) (*Service, error) {
 	s := &Service{Folder: folder}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -102,7 +102,7 @@ func Start(ctx context.Context, program, folder string, size Size) (*Service, er
 	if err := s.settle(ctx, func(p status.Overview) bool { return p.LagEvents > 0 }); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
-	// PostgreSQL would clean up after the filling at any time, also within a turn.
+	// Otherwise PostgreSQL might clean up after the filling during a turn.
 	if _, err := s.db.Pool.Exec(ctx, "VACUUM (ANALYZE)"); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
@@ -132,11 +132,11 @@ func (s *Service) Stop() error {
 	return errors.Join(s.db.Close(), s.Process.Stop())
 }
 
-// Settle waits until the links have all that is in the log. The dimensions take a tenth of the time
-// at most, in all turns alike, so Settle does not wait for them.
+// Settle waits until the projection of links has applied the whole log. It does not wait for the
+// projection of dimensions, which takes a tenth of the time at most, in all turns alike.
 func (s *Service) Settle(ctx context.Context) error { return s.settle(ctx, lagging) }
 
-// settle waits until no projection lags.
+// settle waits until behind returns false for each projection.
 func (s *Service) settle(ctx context.Context, behind func(status.Overview) bool) error {
 	ctx, cancel := context.WithTimeoutCause(
 		ctx, settleTimeout, fmt.Errorf("projections lag for %s", settleTimeout),
@@ -213,8 +213,8 @@ func (s *Service) fill(ctx context.Context, program string, size Size) (err erro
 	return err
 }
 
-// creators returns the writes that open accounts with several keys, and the accounts, each once for
-// each of its keys.
+// creators returns the accounts and the writes that open them with several keys. Each account is
+// returned once per key.
 func creators(size Size) (writes []eventstore.Write, all []caller.Account) {
 	for n := range size.Accounts {
 		account := caller.Account{

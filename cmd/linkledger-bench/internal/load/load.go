@@ -14,7 +14,7 @@ import (
 	"linkledger/cmd/linkledger-bench/internal/report"
 )
 
-// Call does one thing that is measured, on the connection of a worker.
+// Call makes one call that is measured, on the connection of a worker.
 type Call func(ctx context.Context, worker int) error
 
 // Sample has the latencies of calls.
@@ -23,8 +23,9 @@ type Sample struct {
 	latencies []time.Duration // one per call
 }
 
-// Load lets all workers call, each one call after the other, for the duration, and adds their
-// latencies. It waits for calls in flight at the end. The first error stops all workers.
+// Load lets all workers make calls for the duration, and adds the latencies of the calls. Each
+// worker makes one call after the other. Load waits for calls in flight at the end. The first error
+// stops all workers.
 func (s *Sample) Load(ctx context.Context, workers int, duration time.Duration, do Call) error {
 	met := make([][]time.Duration, workers)
 	all, ctx := errgroup.WithContext(ctx)
@@ -48,7 +49,7 @@ func (s *Sample) Load(ctx context.Context, workers int, duration time.Duration, 
 	return err
 }
 
-// Figures returns the figures of a sample. Each call counts as that many units.
+// Figures returns the figures of a sample. each is the number of units that one call counts as.
 func (s *Sample) Figures(each int) report.Figures {
 	slices.Sort(s.latencies)
 	percentile := func(p int) float64 {
@@ -64,7 +65,7 @@ func (s *Sample) Figures(each int) report.Figures {
 type Comparison struct {
 	Name, Unit    string
 	Control       string // what the control is
-	Workers, Each int    // each call counts as so many
+	Workers, Each int    // Each is the number of units that one call counts as
 	Ours, Bare    Call
 	Server        *child.Process // the process whose memory is measured
 	// Settle waits for work that a turn leaves behind, so that it does not slow down the next one.

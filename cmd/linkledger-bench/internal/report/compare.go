@@ -8,12 +8,12 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// noise is how far the ratios of two reports may lie apart for no reason: a shared machine gives as
-// much between hours.
+// noise is how much the ratios of two reports may differ although the program has not changed. On a
+// shared machine they differ by as much from one hour to another.
 const noise = 0.2
 
-// PrintChanges prints how the ratios to the controls have changed since an older report. Rates are
-// not compared: they tell as much of the machine as of the program.
+// PrintChanges prints how the ratios to the controls have changed since an older report. It does
+// not compare rates, because they depend on the machine as much as on the program.
 func PrintChanges(w io.Writer, before, after *Report) error {
 	t := newTable(3, 4, 5, 6, 7)
 	t.AppendHeader(
@@ -62,7 +62,7 @@ func PrintChanges(w io.Writer, before, after *Report) error {
 	return err
 }
 
-// key is what a measurement has in common with the same in another report.
+// key identifies a measurement. The same measurement in another report has the same key.
 func (r *Result) key() [2]string { return [2]string{r.Name, r.Control.Name} }
 
 func verdict(change float64) string {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Machine describes where was measured.
+// Machine describes the machine and the programs of a measurement.
 type Machine struct {
 	Processor string  `json:"processor"`
 	Cores     int     `json:"cores"`
 	MemoryGB  float64 `json:"memory_gb"`
 	Kernel    string  `json:"kernel"`
-	Load      string  `json:"load"` // averages of 1, 5 and 15 minutes when it began
-	// median of 4 KiB appended and synced, on the disk of the data
+	Load      string  `json:"load"` // averages of 1, 5 and 15 minutes, when the measurement began
+	// median time to append and sync 4 KiB, on the disk of the data
 	SyncMS     float64 `json:"sync_ms"`
 	Go         string  `json:"go"`
 	PostgreSQL string  `json:"postgresql"`
@@ -39,8 +39,8 @@ func (m Machine) software() string {
 	return fmt.Sprintf("linkledger %s, %s, PostgreSQL %s", m.Program, m.Go, m.PostgreSQL)
 }
 
-// Describe reads what /proc tells, and tries the disk that a folder lies on. What is not told stays
-// empty.
+// Describe describes this machine. It reads /proc, and measures the disk that folder lies on.
+// Fields that /proc does not have stay empty.
 func Describe(folder string) (Machine, error) {
 	m := Machine{
 		Cores: runtime.NumCPU(), Go: runtime.Version(),
@@ -60,11 +60,11 @@ func Describe(folder string) (Machine, error) {
 }
 
 func procLine(name string) string {
-	content, _ := os.ReadFile(filepath.Join("/proc", name)) // a description goes without it
+	content, _ := os.ReadFile(filepath.Join("/proc", name)) // the field stays empty
 	return strings.TrimSpace(string(content))
 }
 
-// procField returns what stands behind a name and a colon.
+// procField returns the text that follows a name and a colon in a file of /proc.
 func procField(file, name string) string {
 	for line := range strings.Lines(procLine(file)) {
 		if field, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(field) == name {

@@ -24,8 +24,8 @@ type Report struct {
 	Results []Result  `json:"results"`
 }
 
-// Figures of one side. Rates are per second, percentiles in milliseconds, and zero where no single
-// calls are made.
+// Figures are the figures of one side. Rates are per second, and percentiles in milliseconds. A
+// percentile is zero if the measurement makes no single calls.
 type Figures struct {
 	Rate float64 `json:"rate"`
 	P50  float64 `json:"p50_ms,omitempty"`
@@ -51,20 +51,20 @@ type Control struct {
 	Figures
 }
 
-// pair is one run.
+// pair has the figures of one run.
 type pair struct {
 	Ours    Figures `json:"ours"`
 	Control Figures `json:"control"`
 }
 
 // Clicks compares the redirects that were answered, warm-up included, with the clicks that the API
-// tells afterwards.
+// reports afterwards.
 type Clicks struct {
 	Answered int64 `json:"answered"`
 	Recorded int64 `json:"recorded"`
 }
 
-// Add takes in a run.
+// Add adds a run and updates the medians.
 func (r *Result) Add(ours, bare Figures) {
 	r.Runs = append(r.Runs, pair{Ours: ours, Control: bare})
 	r.Figures = median(r.Runs, func(p pair) Figures { return p.Ours })
@@ -80,7 +80,7 @@ func median(runs []pair, side func(pair) Figures) Figures {
 	}
 }
 
-// middle is the median of something of each run.
+// middle returns the median of one value of each run. The function of returns the value of a run.
 func middle(runs []pair, of func(pair) float64) float64 {
 	values := make([]float64, len(runs))
 	for i, run := range runs {
@@ -111,8 +111,8 @@ func (r *Report) Print(w io.Writer) error {
 			count(result.PeakMB),
 		})
 	}
-	if _, err := fmt.Fprintf(w, "%s\n%s\nEach is the median of %d. Before the first request the "+
-		"program took %s MB.\n",
+	if _, err := fmt.Fprintf(w, "%s\n%s\nEach figure is the median of %d runs. Before its first "+
+		"request the program took %s MB.\n",
 		r.Machine, t.Render(), r.Runs, count(r.IdleMB)); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (r *Report) Print(w io.Writer) error {
 	return nil
 }
 
-// newTable returns a table with numbers in certain columns, counted from 1.
+// newTable returns a table. The columns in numbers, counted from 1, are aligned to the right.
 func newTable(numbers ...int) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)

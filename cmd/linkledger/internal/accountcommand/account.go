@@ -1,5 +1,5 @@
 // Package accountcommand has the commands about accounts, the persons who sign in, and their
-// sessions: their flags and their calls. It MUST NOT do more.
+// sessions. It only defines their flags and calls other packages. It MUST NOT do more.
 package accountcommand
 
 import (
@@ -157,7 +157,7 @@ type accountEdit struct {
 	Expires  *string `help:"${expires}" placeholder:"DATE"`
 }
 
-// Run changes the plan or the last day of an account. It refuses to change neither.
+// Run changes the plan or the last day of an account. It returns an error if neither is given.
 func (c *accountEdit) Run(ctx context.Context, p *command.Process) error {
 	if c.Plan == nil && c.Expires == nil {
 		return usage.Errorf("nothing to change: give --plan or --expires")

@@ -17,8 +17,8 @@ var HelpTexts = config.HelpTexts{
 	"tags": "Tag expression of the links that the key sees, creates and changes, such as +news. " +
 		"By default all links.",
 	"networks": "Networks that the key may be used from, such as 192.0.2.0/24. By default all.",
-	"session_key": "Id of the API key of the account that the session is for. By default the " +
-		"oldest that may do everything.",
+	"session_key": "Id of the account's API key that the session is for. By default the " +
+		"account's oldest key that may do everything.",
 	"session_operator": "Sign in as an operator of the installation.",
 	"session_list":     "List the sessions of operators, and the sessions without an account.",
 	"link_base":        command.LinkBase,

@@ -1,5 +1,5 @@
-// Package auditcommand has the commands that read the log for auditors and restore links from it:
-// their flags and their calls. It MUST NOT do more.
+// Package auditcommand has the commands that read the log for auditors and restore links from it.
+// It only defines their flags and calls other packages. It MUST NOT do more.
 package auditcommand
 
 import (
@@ -121,7 +121,7 @@ func (c *auditImportCheck) Run(p *command.Process) error {
 	return auditor.CheckExport(c.File, p.Stdout)
 }
 
-// instant is a time on the command line: RFC 3339, or a day for its beginning in UTC.
+// instant is a time on the command line: RFC 3339, or a day, which means its beginning in UTC.
 type instant struct{ time.Time }
 
 // UnmarshalText implements encoding.TextUnmarshaler.

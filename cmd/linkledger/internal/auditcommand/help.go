@@ -19,7 +19,7 @@ var HelpTexts = config.HelpTexts{
 	"account": "User name or id of an account. Only its links are shown.",
 	"clicks": "Show each click instead of one count a day. This reads the log from the first " +
 		"claim of the hash on.",
-	"by":      "Print only what a key or a person did: the id or name of one.",
+	"by":      "Id or name of a key or a person. Only what that key or person did is printed.",
 	"at_time": "Time in RFC 3339, or a day, which means its beginning in UTC.",
 	"revision": "Revision of an event in the link's stream, as audit history shows it. The link " +
 		"becomes as it was right after that event. By default a deleted link is restored.",

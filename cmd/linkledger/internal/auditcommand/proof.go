@@ -51,7 +51,7 @@ type auditProve struct {
 	Since      []string `help:"${since}" placeholder:"FILE" type:"existingfile"`
 }
 
-// Run prints the proofs of the events of a link, and that the log continues older heads.
+// Run prints the proofs of the events of a link, and the proof that the log continues older heads.
 func (c *auditProve) Run(ctx context.Context, p *command.Process) error {
 	return attestation.Prove(ctx, command.Operator(&c.Installation, p), attestation.ProofRequest{
 		Hash: c.Hash, Checkpoint: c.Checkpoint, Since: c.Since, SigningKey: c.SigningKey,

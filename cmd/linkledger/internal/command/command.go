@@ -7,7 +7,7 @@ import (
 	"linkledger/internal/installation"
 )
 
-// Process is what a command gets from its process.
+// Process gives a command the console, the environment and the version of the program.
 type Process struct {
 	console.Console
 
@@ -35,5 +35,5 @@ func Operator(i *installation.Installation, p *Process) installation.Operator {
 }
 
 // LinkBase is the help text of the flag that names where the links of the output lead.
-const LinkBase = "Scheme and host of the service, as serve --base-url has it. By default that " +
-	"of the dev that runs on --data."
+const LinkBase = "Scheme and host of the service, as in serve --base-url. By default the scheme " +
+	"and host of the dev that runs on --data."

@@ -11,11 +11,11 @@ var HelpTexts = config.HelpTexts{
 		"row by row.",
 	"rebuild_command": "Build the next generation beside the one that serves, and switch readers " +
 		"to it.",
-	"judging_agents": "Judge all recorded clicks anew, by the words of the program with the " +
-		"changes of this file, as with --agents of serve. Builds links and dimensions, or --all. " +
-		"Not from the environment.",
-	"built_in_agents": "Judge all recorded clicks anew, by the words of the program alone. Not " +
-		"from the environment.",
+	"judging_agents": "Judge all recorded clicks again, by the words of the program with the " +
+		"changes of this file, as with serve --agents. Without --all, links and dimensions are " +
+		"built. This flag cannot be set in the environment.",
+	"built_in_agents": "Judge all recorded clicks again, only by the words of the program. This " +
+		"flag cannot be set in the environment.",
 	"connections": "Largest number of PostgreSQL connections that all builds hold together, 8 to " +
 		"100.",
 }

@@ -1,5 +1,5 @@
-// Package projectionscommand has the commands that show and operate the projections: their flags
-// and their calls. It MUST NOT do more.
+// Package projectionscommand has the commands that show and operate the projections. It only
+// defines their flags and calls other packages. It MUST NOT do more.
 package projectionscommand
 
 import (
@@ -74,7 +74,8 @@ type someProjections struct {
 	All  bool   `help:"All projections."`
 }
 
-// names returns the one selected projection, or nil for all. It refuses neither and both.
+// names returns the selected projection, or nil for all. It returns an error unless either a name
+// or --all is given.
 func (c *someProjections) names() ([]string, error) {
 	switch {
 	case c.All == (c.Name != ""):
@@ -152,9 +153,9 @@ func (c *projectionsPrune) Run(ctx context.Context, p *command.Process) error {
 type projectionsDeadLetters struct {
 	List      deadLettersList      `cmd:"" default:"withargs" help:"List dead letters (default)."`
 	Retry     deadLettersRetry     `cmd:"" help:"Apply dead letters in log order."`
-	Discard   deadLettersDiscard   `cmd:"" help:"Give up the first of each stream, apply the rest."`
+	Discard   deadLettersDiscard   `cmd:"" help:"Discard the first of each stream, apply the rest."`
 	Discarded deadLettersDiscarded `cmd:"" help:"List discarded events."`
-	Restore   deadLettersRestore   `cmd:"" help:"Take a discard back, for the next rebuild."`
+	Restore   deadLettersRestore   `cmd:"" help:"Undo discards, for the next rebuild."`
 }
 
 type deadLettersList struct {
@@ -191,7 +192,8 @@ type deadLettersDiscard struct {
 	letterFlags
 }
 
-// Run gives up the first of the selected dead letters, and applies what follows them.
+// Run discards the first selected dead letter of each stream, and applies the dead letters that
+// follow it.
 func (c *deadLettersDiscard) Run(ctx context.Context, p *command.Process) error {
 	return maintenance.DiscardDeadLetters(ctx, c.By(p), c.selection())
 }
@@ -210,7 +212,7 @@ type deadLettersRestore struct {
 	letterFlags
 }
 
-// Run takes back that the selected events were discarded.
+// Run undoes the discard of the selected events. The next rebuild applies them.
 func (c *deadLettersRestore) Run(ctx context.Context, p *command.Process) error {
 	return maintenance.RestoreDiscarded(ctx, c.By(p), c.selection())
 }

@@ -30,7 +30,7 @@ var script []byte
 // Refused is the name of the page that shows a refusal alone.
 const Refused = "refused"
 
-// sitePath is the file of a part with the navigation.
+// sitePath is the file with the navigation. One of the parts has it.
 const sitePath = "templates/site.html"
 
 // Part is the templates of some pages.

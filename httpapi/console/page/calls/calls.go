@@ -28,7 +28,7 @@ type Call struct {
 	Form string
 }
 
-// Curl returns the call as a command.
+// Curl returns the call as a command that runs curl. base is the base URL of the API.
 func (c Call) Curl(base string) string {
 	command := `curl -u "$ACCOUNT:$API_KEY"`
 	if c.Form != "" {
@@ -59,7 +59,8 @@ type RefusedError struct {
 // Error implements error.
 func (r *RefusedError) Error() string { return r.Text }
 
-// AsRefusal returns the refusal that an error is: of a call, or of the page itself.
+// AsRefusal returns an error as a refusal, either of a call or of the page itself. It returns false
+// if the error is no refusal.
 func AsRefusal(err error) (*RefusedError, bool) {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return refused, true
@@ -85,8 +86,8 @@ type Caller struct {
 	Calls  []Call        // that the page has made
 	Behind time.Duration // how old the oldest change is that the page may lack; 0: it lacks none
 
-	// Named begins the keys of idempotency, so that calls that are made anew with the same name are
-	// done once. Empty: the calls have no keys.
+	// Named is the beginning of the idempotency keys of the calls. If calls are repeated with the
+	// same Named, they are done once. If Named is empty, the calls have no keys.
 	Named string
 
 	api           http.Handler
@@ -138,14 +139,14 @@ func (m *Caller) Get(path string, query url.Values, into any) error {
 	return m.Call(http.MethodGet, path, nil, into)
 }
 
-// Call makes a call of the API with the session of the browser, and stores its answer in into
-// unless that is nil. It fails with a *RefusedError.
+// Call makes a call of the API with the session of the browser. If into is not nil, it stores the
+// answer there. If the API refuses the call, or fails, the error is a *RefusedError.
 func (m *Caller) Call(method, path string, body, into any) error {
 	made := Call{Method: method, Path: path}
 	if body != nil {
 		var encoded strings.Builder
 		encoder := json.NewEncoder(&encoded)
-		encoder.SetEscapeHTML(false) // of the body and of the curl command, which the page escapes
+		encoder.SetEscapeHTML(false) // the page escapes the body and the curl command
 		if err := encoder.Encode(body); err != nil {
 			return fmt.Errorf("encode a call: %w", err)
 		}
@@ -216,8 +217,8 @@ type recorder struct {
 	body   bytes.Buffer
 }
 
-// Unwrap returns the writer of the page, for http.ResponseController: a call that takes long gives
-// its page as much time.
+// Unwrap returns the writer of the page, for http.ResponseController. A call that extends its time
+// to write thus extends the time of its page.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.page }
 
 // Header implements http.ResponseWriter.

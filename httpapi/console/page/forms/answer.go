@@ -22,22 +22,24 @@ const (
 	Kept = time.Hour
 	// SecretKept is how long an answer with a secret is kept.
 	SecretKept = 10 * time.Minute
-	// answerLease is how long a process that has stopped keeps a form from being sent again. Calls
-	// that take longer are named, so that the API does them once.
+	// answerLease is how long a claim of an answer lasts. If the process that made the claim has
+	// stopped, the form can be sent again after this time. If the action takes longer, the form may
+	// be carried out twice. Its calls then have the same idempotency keys, so the API does them
+	// once.
 	answerLease = time.Minute
 	// answerStored is how long the storing of an answer may take.
 	answerStored = 5 * time.Second
 )
 
-// Answer is the answer of a form. It is kept for the next page, which can be opened again, and for
-// a repetition of the same form.
+// Answer is the answer of a form. It is kept for the page that shows it, which can be opened again,
+// and for a second request with the same form.
 type Answer struct {
 	Who    string          // only this caller sees it; empty: all who know its name
 	To     string          // path of the page that shows it
 	Path   string          // to which the form was sent
 	Form   url.Values      // what was typed; nil: it is not shown again
 	Notice string          // what was done
-	Undo   []string        // batches
+	Undo   []string        // see page.Page
 	Rest   []string        // see page.Page
 	Status int             // of a refusal; 0: it is none
 	Why    string          // of a refusal
@@ -50,7 +52,7 @@ func (a *Answer) Shown() bool {
 	return a.Notice != "" || a.Status != 0 || len(a.Told) > 0 || a.Form != nil
 }
 
-// Location returns where the browser is led.
+// Location returns the address to which the browser is redirected. name is the name of the answer.
 func (a *Answer) Location(name string) string {
 	if !a.Shown() {
 		return a.To
@@ -78,9 +80,9 @@ type Answers struct{ *session.Sessions }
 // claimPause is the pause between two looks for the answer of the same form.
 const claimPause = 100 * time.Millisecond
 
-// Claim claims the answer of a form for who has sent it. It waits while another request with the
-// same form makes it, until ctx ends. Without an error it returns the answer of the other request,
-// or that the answer is claimed, or neither if the time is over.
+// Claim claims the answer of a form for the caller who has sent the form. While another request
+// with the same form makes the answer, Claim waits. It returns true if it has claimed the answer,
+// or the answer of the other request. If ctx ends first, it returns nil and false.
 func (s Answers) Claim(ctx context.Context, name, who string) (*Answer, bool, error) {
 	looks := time.NewTicker(claimPause)
 	defer looks.Stop()

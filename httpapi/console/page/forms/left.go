@@ -28,7 +28,7 @@ type Left struct {
 }
 
 // Leave keeps the refusal and the typed fields of a form in a cookie. It is for forms without a
-// session: with a cookie they cannot fill the database. base is the base URL of the service.
+// session, which thus cannot fill the database. base is the base URL of the service.
 func (l Left) Leave(w http.ResponseWriter, r *http.Request, base shortlink.Base) {
 	encoded, err := json.Marshal(l)
 	if err != nil || len(encoded) > 2000 { // impossible for the form of the sign-in

@@ -31,9 +31,9 @@ const (
 )
 
 const (
-	// maxForm bounds the body of a form that is answered, in bytes.
+	// maxForm bounds the body of a form that is carried out, in bytes.
 	maxForm = 1 << 20
-	// maxRead bounds the part of a longer form that is read, to show it again.
+	// maxRead bounds the part of a longer form that is read, so that its fields can be shown again.
 	maxRead = 4 << 20
 )
 

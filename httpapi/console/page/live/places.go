@@ -10,9 +10,9 @@ import (
 	"linkledger/httpapi/contract"
 )
 
-// The most pages that are watched at the same time, because each costs the calls of its page at
-// every look. A session, a person or key, and an account have a part of the places each, so that
-// none takes all.
+// The most pages that are watched at the same time. They are bounded because each repeats the calls
+// of its page every few seconds. The smaller bounds keep one session, person, key or account from
+// taking all places.
 const (
 	maxWatched   = 64 // on this node
 	maxOfAccount = 32
@@ -20,7 +20,8 @@ const (
 	maxOfSession = 8
 )
 
-// place is a bound of watched pages and whose it is.
+// place is a bound of the pages that are watched. of says whose pages it bounds; empty means all
+// pages of the node.
 type place struct {
 	most int
 	of   string
@@ -52,8 +53,8 @@ func placesOf(s *contract.CurrentSession) []place {
 	return all
 }
 
-// join takes the places of a page that a session watches, or refuses. The caller MUST call leave
-// with them.
+// join takes a place of each bound for a page that a session watches, or refuses. The caller MUST
+// give the places back with leave.
 func (p *places) join(s *contract.CurrentSession) ([]place, error) {
 	all := placesOf(s)
 	p.mu.Lock()

@@ -17,11 +17,13 @@ import (
 )
 
 const (
-	// lookInterval is the pause between two looks of a page that is watched.
+	// lookInterval is how often a page that is watched is made anew.
 	lookInterval = 2 * time.Second
-	// lookTimeout bounds a look, and then the time in which the browser receives it.
+	// lookTimeout bounds how long it takes to make the page once, and also how long it takes to
+	// send the part to the browser.
 	lookTimeout = 10 * time.Second
-	// maxWatch is how long a page is watched. Browsers begin anew by themselves.
+	// maxWatch is how long one request watches a page. Browsers then send another request by
+	// themselves.
 	maxWatch = 10 * time.Minute
 	// watchRoute is the route of watched pages in the metrics. Their requests take minutes.
 	watchRoute = "watch"
@@ -30,12 +32,12 @@ const (
 // Watched is a page that a browser watches.
 type Watched struct {
 	Begin func() // sets the headers of the answer
-	// Look makes the part that changes, for the session of the browser. The context of the request
-	// bounds it.
+	// Look makes the part of the page that changes. It also returns the session of the browser.
+	// The context of the request bounds Look.
 	Look func() (*contract.CurrentSession, []byte, error)
 }
 
-// Watchers send the parts of pages. It is safe for concurrent use.
+// Watchers sends the parts of watched pages. It is safe for concurrent use.
 type Watchers struct {
 	logger  *slog.Logger
 	places  places
@@ -50,8 +52,9 @@ func New(logger *slog.Logger) *Watchers {
 	}
 }
 
-// Watch sends the part of a page that changes each time it differs from the part that was sent
-// last. It ends with the session, the browser or the service, or after maxWatch.
+// Watch sends the part of a page that changes, each time that the part differs from the one sent
+// last. It returns when the session or the service ends, when the browser leaves, or after
+// maxWatch.
 //
 // The format is server-sent events (HTML Living Standard, section 9.2).
 func (s *Watchers) Watch(c *request.Context, of Watched) error {
@@ -63,8 +66,8 @@ func (s *Watchers) Watch(c *request.Context, of Watched) error {
 	looks := time.NewTicker(lookInterval)
 	defer looks.Stop()
 	out := http.NewResponseController(c.ResponseWriter)
-	// The server would take the end of the time for reading a request for the end of the browser.
-	// A writer without deadlines returns an error, and needs no other one.
+	// Without this, the server would take the end of the time for reading a request as a disconnect
+	// of the browser. A writer without deadlines returns an error, which does not matter.
 	_ = out.SetReadDeadline(time.Time{})
 	c.Route = watchRoute
 	var sent []byte
@@ -105,8 +108,8 @@ func (s *Watchers) Watch(c *request.Context, of Watched) error {
 	}
 }
 
-// end ends a stream because of an error. A refusal, for example because the session has ended, ends
-// it for good. After any other error the browser tries again.
+// end ends a stream because of an error. After a refusal, for example because the session has
+// ended, the browser does not try again. After any other error it does.
 func (s *Watchers) end(
 	c *request.Context, of Watched, out *http.ResponseController, err error,
 ) error {
@@ -143,12 +146,12 @@ func eventOf(text []byte) string {
 	return event.String()
 }
 
-// beat is sent when nothing has changed. It shows proxies and the server that the client is there,
-// and shows the browser that the stream still runs: if a proxy held the stream back, the page would
-// look unchanged.
+// beat is sent when nothing has changed. It shows proxies that the connection is in use, finds out
+// whether the browser is still there, and shows the browser that the stream still runs. Without it,
+// a page whose stream a proxy holds back would look unchanged.
 const beat = "event: beat\ndata:\n\n"
 
-// send sends a part of the stream, and its head before the first one.
+// send sends a part of the stream. It sends the headers before the first part.
 func (w Watched) send(c *request.Context, out *http.ResponseController, text string) error {
 	if c.Status == 0 {
 		w.Begin()

@@ -1,4 +1,4 @@
-// Package pager leads from one page of a list to the next. It knows no list.
+// Package pager makes the links from one page of a list to the next. It knows no list.
 package pager
 
 import (
@@ -12,7 +12,7 @@ import (
 // Size is how many entries a page of a list shows.
 const Size = 50
 
-// Pager leads to the neighbours of a page of a list.
+// Pager has the links from a page of a list to its neighbors.
 type Pager struct {
 	First, Last         int    // numbers of the entries, from 1
 	Previous, Following string // addresses; empty: none
@@ -38,7 +38,7 @@ func LastPage(path string, query url.Values, at contract.Page) string {
 	return address(path, query, int((at.TotalCount-1)/Size*Size))
 }
 
-// address returns the address of the page that begins with an entry, from 0.
+// address returns the address of the page that begins at an offset, which counts from 0.
 func address(path string, query url.Values, offset int) string {
 	to := maps.Clone(query)
 	if to == nil {

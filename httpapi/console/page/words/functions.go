@@ -44,8 +44,8 @@ func NumberElement(n int64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<data value="%d">%s</data>`, n, Number(n)))
 }
 
-// number is NumberElement for an int64 or a *int64. A nil one, which the reader may not see, is a
-// dash.
+// number is NumberElement for an int64 or a *int64. A nil pointer is a number that the reader may
+// not see. It becomes a dash.
 func number(n any) template.HTML {
 	switch n := n.(type) {
 	case int64:
@@ -58,10 +58,10 @@ func number(n any) template.HTML {
 	return "–"
 }
 
-// stamp is a time as people read it, with the exact one.
+// stamp is a time: Text for people, and Exact for programs.
 type stamp struct{ Text, Exact string }
 
-// moment returns a time. A nil or zero one is empty.
+// moment returns the stamp of a time, which is empty if the time is nil or zero.
 func moment(at any) stamp {
 	var moment time.Time
 	switch at := at.(type) {
@@ -85,7 +85,8 @@ func moment(at any) stamp {
 	return stamp{moment.Format("2 Jan 2006, 15:04") + " UTC", moment.Format(time.RFC3339Nano)}
 }
 
-// local returns a moment as fields for times take it, in UTC, or "" if the text is none.
+// local returns an RFC 3339 time as inputs for times in forms take it, in UTC. It returns "" if the
+// text is no such time.
 func local(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -94,7 +95,7 @@ func local(text string) string {
 	return at.UTC().Format("2006-01-02T15:04:05")
 }
 
-// value returns a value of a change for people.
+// value returns a value of a changed field, in JSON, as a text for people.
 func value(raw json.RawMessage) string {
 	var decoded any
 	if err := json.Unmarshal(raw, &decoded); err != nil {

@@ -4,7 +4,7 @@ package words
 
 import "linkledger/httpapi/contract"
 
-// actorOf returns who caused an event, made a call or has signed in: of is a contract.Actor, a
+// actorOf returns who caused an event, made a call or has signed in. of is a contract.Actor, a
 // contract.Activity or a contract.Session.
 func actorOf(of any) contract.Actor {
 	switch of := of.(type) {

@@ -40,7 +40,7 @@ var scopes = map[string]string{
 	"members": "change members", "members:read": "see members",
 }
 
-// Scope says what a scope allows. It returns the name of a scope that this version does not know.
+// Scope says what a scope allows. For a scope that this version does not know, it returns the name.
 func Scope(name string) string {
 	if word, ok := scopes[name]; ok {
 		return word
@@ -48,7 +48,7 @@ func Scope(name string) string {
 	return name
 }
 
-// scopeWords says what scopes allow. No scopes stand for everything.
+// scopeWords says what scopes allow. An empty list allows everything.
 func scopeWords(names []string) string {
 	if len(names) == 0 {
 		return "everything"
@@ -131,7 +131,7 @@ var sentences = map[string]string{
 const lacks = "The caller lacks the scope "
 
 // named matches the names of fields in the refusals of the API, with the item that has them. It
-// also matches quoted texts, which are typed and not to be replaced.
+// also matches quoted texts: people have typed them, so they are not replaced.
 var named = regexp.MustCompile(
 	`"[^"]*"|\b(?:urls\[\d+\]\.)?(long_url|custom_hash|email_stats|expiration_date|max_clicks|` +
 		`order_by|total_clicks|claimed_by)\b|\burls\[\d+\]\.`,
@@ -188,8 +188,8 @@ type cutText struct {
 	Whole string
 }
 
-// endPart is which part of a text that is cut in the middle is its end: the beginning names the
-// site, the end the page.
+// endPart divides the length of a text that is cut in the middle: a third is from the end of the
+// text. The beginning of an address names the site, and the end names the page.
 const endPart = 3
 
 // cut cuts a text in the middle if it has more than most code points.

@@ -16,7 +16,7 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Commands runs the commands of a root.
+// Commands runs the commands of a root struct for kong.
 type Commands struct {
 	t     testing.TB
 	root  func() any
@@ -24,7 +24,8 @@ type Commands struct {
 	flags []string
 }
 
-// New returns the commands of a root, a pointer to a struct for kong. Without an installation they reach none.
+// New returns the commands of the struct for kong to which root returns a pointer. If on is nil,
+// the commands have no installation.
 func New(t testing.TB, root func() any, texts config.HelpTexts, on *installationtest.Installation) *Commands {
 	t.Helper()
 	c := &Commands{t: t, root: root, texts: texts}
@@ -37,7 +38,8 @@ func New(t testing.TB, root func() any, texts config.HelpTexts, on *installation
 	return c
 }
 
-// Run runs a command with arguments that are separated by blanks, and then more. It returns what the command prints.
+// Run runs a command with the arguments in args, which are separated by blanks, and then more. It
+// returns what the command prints.
 func (c *Commands) Run(args string, more ...string) (output string, err error) {
 	c.t.Helper()
 	var out bytes.Buffer
@@ -69,7 +71,7 @@ func (c *Commands) Prints(args string, parts ...string) string {
 	return out
 }
 
-// Refuses runs a command, and checks that its error is one of usage and has a text.
+// Refuses runs a command, and checks that it fails with a usage error that contains text.
 func (c *Commands) Refuses(args, text string) {
 	c.t.Helper()
 	if _, err := c.Run(args); err == nil || !usage.Is(err) || !strings.Contains(err.Error(), text) {
