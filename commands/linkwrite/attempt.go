@@ -100,7 +100,8 @@ func (a *Attempt) releaseAfter(ctx context.Context, hash string, url domain.Link
 	err := a.links.hashes.Release(ctx, a.request, hash, url.ID, url.SpentRevision(hash))
 	if err != nil {
 		a.links.logger.WarnContext(
-			ctx, "hash not released, it stays claimed until its account uses it again",
+			ctx, "hash not released: the link that left it still claims it, but its account can "+
+				"use it again",
 			slog.String("hash", hash), slog.String("url", url.ID), slog.Any("error", err))
 	}
 }

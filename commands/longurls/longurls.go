@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	// CreationTimeout is how long a command waits for the concurrent creation of a link that the
-	// command could return. A shorter wait is safe: if another link takes the place of the late
-	// one, the late creation fails, and its command returns the link that took its place.
+	// CreationTimeout is how long a command waits for a link that another command is creating, and
+	// that it could return. Giving up too early does no harm. If the waiting command then puts its
+	// own link in that place, the other creation fails when it comes, and the other command returns
+	// the link that it finds there.
 	CreationTimeout = 2 * time.Second
 	// creationPoll is the time between two looks for that link. eventstore.MaxAttempts intervals
 	// MUST be longer than CreationTimeout.

@@ -161,8 +161,10 @@ func (f *folder) openSocket() error {
 			return err
 		}
 		if !open {
-			return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
-				"choose another temporary folder with TMPDIR, or a data folder with a shorter path",
+			return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s. The "+
+				"socket has to be there, because the path of the data folder is too long for a "+
+				"socket: choose another temporary folder with TMPDIR, or a data folder with a "+
+				"shorter path",
 				f.owner.Name, filepath.Dir(temp))
 		}
 		return f.owner.Chown(temp)

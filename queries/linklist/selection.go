@@ -24,9 +24,9 @@ type Selection struct {
 	read     int // links of selected that were read
 }
 
-// Select makes a selection of the owner's live links. It does not contain links that are created
-// afterwards. A link that changes before its portion is read must still match then. Select returns
-// an *UnknownTagError if the account does not have a tag of the expression.
+// Select makes a selection of the owner's live links that match an expression. Links that are
+// created afterwards are not in it. Next leaves out links that no longer match when it reads their
+// portion. Select returns an *UnknownTagError if the account does not have a tag of the expression.
 func (r *Reader) Select(
 	ctx context.Context, of Owner, expr *tagexpr.Expr,
 ) (*Selection, error) {
