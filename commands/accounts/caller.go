@@ -33,8 +33,7 @@ func (a *Account) caller(r domain.Request) (events.KeyTerms, error) {
 	return events.KeyTerms{}, domain.Refuse(domain.AccessDenied, "The call has no caller")
 }
 
-// mayCall returns what the caller may do now. It refuses with AccessDenied if the caller lacks a
-// needed scope.
+// mayCall returns what the caller may do now. It refuses with AccessDenied if a scope is missing.
 func (a *Account) mayCall(r domain.Request, needed access.Scopes) (events.KeyTerms, error) {
 	own, err := a.caller(r)
 	if err == nil && !access.ScopesOf(own.Scopes).Have(needed) {

@@ -15,8 +15,8 @@ var ErrNothingSealed = errors.New(
 )
 
 // Erase erases an account forever and deletes the key of its notes. The links stay. If Erase is
-// interrupted before it deletes the key, a repeat deletes the key. Erase refuses with
-// AccountNotFound. Without keys, it fails with ErrNothingSealed.
+// interrupted, a repeat deletes the key. Erase refuses with AccountNotFound. Without keys, it fails
+// with ErrNothingSealed.
 func (s *Accounts) Erase(ctx context.Context, r domain.Request, username string) (Outcome, error) {
 	if s.keys == nil {
 		return Outcome{}, ErrNothingSealed

@@ -48,8 +48,7 @@ func (a *Account) MayLose(r domain.Request, label string) error {
 	)
 }
 
-// excluding returns the id and the name of the key if the key works and excludes a label. Otherwise
-// it returns nil.
+// excluding returns the id and name of the key if it works and excludes a label, else nil.
 func (k *Key) excluding(label string) []string {
 	if !k.RevokedAt.IsZero() || !slices.ContainsFunc(
 		access.Excluded(k.KeyTerms, events.KeyTerms{}), func(other string) bool {

@@ -8,9 +8,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// SetGroupRole gives a person the role that a group has in an account. It does not replace a role
-// that someone gave to the person directly. It refuses with InvalidValue if the account has too
-// many members.
+// SetGroupRole gives a person the role that a group has in an account. A direct role stays. It
+// refuses with InvalidValue if the account has too many members.
 func (s *Accounts) SetGroupRole(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (eventstore.Position, error) {
@@ -24,8 +23,7 @@ func (s *Accounts) SetGroupRole(
 	return outcome.Position, err
 }
 
-// EndGroupRole ends the membership in an account that a person has through a group. It does not end
-// a membership that someone gave directly.
+// EndGroupRole ends the membership that a person has through a group. A direct membership stays.
 func (s *Accounts) EndGroupRole(
 	ctx context.Context, r domain.Request, account, user string,
 ) (eventstore.Position, error) {

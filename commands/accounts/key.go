@@ -42,8 +42,7 @@ func (a *Account) key(id string) *Key {
 	return nil
 }
 
-// KeyName returns the name of a key, also of a revoked one. The name is empty if there is no such
-// key.
+// KeyName returns the name of a key, also of a revoked one; empty: there is no such key.
 func (a *Account) KeyName(id string) string {
 	if k := a.key(id); k != nil {
 		return k.Name

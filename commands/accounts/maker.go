@@ -1,7 +1,6 @@
 package accounts
 
-// This file finds the person who made a key. What persons may not do for themselves, their keys may
-// not do for them either.
+// This file finds who made a key. What persons may not do, their keys may not do for them either.
 
 import (
 	"encoding/json"

@@ -16,8 +16,7 @@ const MaxMembers = 1000
 type Member struct {
 	User string // id
 	Role access.Role
-	// Group is the issuer's group that gives the person the role. It is empty if a caller gave the
-	// role directly.
+	// Group is the issuer's group that gives the person the role; empty: a caller gave it directly.
 	Group string
 }
 

@@ -42,9 +42,8 @@ func (s *Accounts) SetMember(
 }
 
 var errOwnRole = domain.Refuse(
-	domain.AccessDenied, "A person who has no role in the account, or has one through a group, "+
-		"cannot give themselves a direct role, not even with a key that they made: ask another "+
-		"owner",
+	domain.AccessDenied, "A person without a role in the account, or with one through a group, "+
+		"cannot take a direct role, also not by a key that they made: ask another owner",
 )
 
 // RemoveMember ends the membership of a person in an account. A caller can only remove a member who

@@ -85,8 +85,7 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 	return AsOf{}, gone
 }
 
-// asOf folds the events of a link and of its tags, in the order of the log, and returns the state
-// at a time.
+// asOf folds the events of a link and of its tags, in log order, and returns the state at a time.
 func asOf(ctx context.Context, all []streams.RecordedEvent, at time.Time) (AsOf, error) {
 	var state AsOf
 	fold, kept := newLinkFold(), true

@@ -53,8 +53,7 @@ type Entry struct {
 	Revision eventstore.Revision `json:"revision"`
 	ID       uuid.UUID           `json:"id"`
 	Type     string              `json:"type"`
-	// Time is when the event store recorded the event. For a click, it is when the click was
-	// answered.
+	// Time is when the event store recorded the event; for a click, when it was answered.
 	Time    time.Time `json:"time"`
 	Link    string    `json:"link"` // id of the link it is about
 	Actor   Actor     `json:"actor"`
@@ -88,8 +87,7 @@ type ActorKind string
 const (
 	ByAccount  ActorKind = "account"
 	ByOperator ActorKind = "operator" // of the service
-	// ByForeign is an account other than the one that asks. All other fields of the Actor are
-	// empty.
+	// ByForeign is an account other than the one that asks. The Actor's other fields are empty.
 	ByForeign ActorKind = "foreign"
 	ByVisitor ActorKind = "visitor" // who followed the link
 )

@@ -1,7 +1,6 @@
 package page
 
-// This file carries out each form once, however often it is sent. It then redirects to a page that
-// shows the answer.
+// This file carries out each form once, however often it is sent, and redirects to its answer.
 
 import (
 	"net/http"
@@ -20,8 +19,7 @@ import (
 )
 
 // Action returns the handler of a form that needs a sign-in. do carries out the form and calls
-// Finish. back is the path of the page with the form. It may have names of parameters, such as
-// :hash.
+// Finish. back is the path of the page with the form, also with parameters such as :hash.
 //
 // The answer is always a redirect, so that the next page can be opened again. A form that is sent
 // twice is done once, and the second request gets the answer of the first. If the form is refused
@@ -90,8 +88,7 @@ var errUnderWay = &calls.RefusedError{
 		"and sending it again does nothing twice",
 }
 
-// answer answers a form after its action. err is the error of the action, or nil if the action is
-// done.
+// answer answers a form after its action. err is the error of the action; nil: the action is done.
 func (s *Pages) answer(p *Page, err error) {
 	refused, ok := calls.AsRefusal(err)
 	if ok && refused.Code == apierror.CodeInvalidKey { // the session has ended meanwhile
@@ -129,8 +126,7 @@ func (s *Pages) unresumed(p *Page, err error) error {
 			return nil
 		}
 		p.Named = p.requestName()
-		// An earlier request with the same form, which is still under way, may have ended the
-		// session itself.
+		// A request with the same form that is under way may have ended the session itself.
 		former, claimed, err := s.answers.Claim(p.C.Context(), p.Named, who)
 		switch {
 		case err != nil:
@@ -149,8 +145,7 @@ func (s *Pages) unresumed(p *Page, err error) error {
 	return nil
 }
 
-// fail answers a form after a fault of the service. The answer has the fields of the form, so that
-// they can be sent again.
+// fail answers a form after a fault of the service, with the fields of the form to be sent again.
 func (s *Pages) fail(p *Page, err error) {
 	refused, ok := calls.AsRefusal(err)
 	if !ok {

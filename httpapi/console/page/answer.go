@@ -16,8 +16,7 @@ import (
 // maxKeptCalls bounds the calls that an answer has, in bytes.
 const maxKeptCalls = 4096
 
-// answerOf returns the answer of an action. refused is the refusal of the action, or nil if the
-// action is done.
+// answerOf returns the answer of an action. refused is its refusal; nil: the action is done.
 func (p *Page) answerOf(refused *calls.RefusedError) (*forms.Answer, error) {
 	a := &forms.Answer{
 		Who: p.who(), Path: p.Path(), Notice: p.Notice, Undo: p.Undo, Rest: p.Rest, To: p.Redirect,
@@ -55,8 +54,7 @@ func (s *Pages) keep(p *Page, name string, a *forms.Answer, open bool) error {
 	return s.answers.Keep(p.C.Context(), name, a, open, kept)
 }
 
-// Recall adds to the page the answer that its address names, unless the answer is of another
-// caller.
+// Recall adds to the page the answer that its address names, unless it is of another caller.
 func (p *Page) Recall() error {
 	name := p.Query().Get(forms.Parameter)
 	if name == "" || p.Watched || p.C.Request.Method == http.MethodPost {
@@ -82,8 +80,7 @@ func (p *Page) Typed(path string) url.Values {
 	return p.answer.Form
 }
 
-// Hear stores in into the value that the action before this page has left in Told. It reports
-// whether there is one.
+// Hear stores in into what the previous action has left in Told. It reports whether there is any.
 func (p *Page) Hear(into any) bool {
 	if p.answer == nil || len(p.answer.Told) == 0 {
 		return false
@@ -91,8 +88,7 @@ func (p *Page) Hear(into any) bool {
 	return json.Unmarshal(p.answer.Told, into) == nil
 }
 
-// Unshown returns the typed fields of a refused form, by name, if the page does not have that form
-// any more.
+// Unshown returns the typed fields of a refused form, by name, if the page no longer has the form.
 func (p *Page) Unshown() (fields []forms.Input) {
 	if p.answer == nil || p.typedShown || p.answer.Status == 0 {
 		return nil

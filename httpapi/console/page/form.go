@@ -84,8 +84,7 @@ func (p *Page) Back() string {
 	return p.back
 }
 
-// requestName returns the name of the answer of a form. Requests with the same fields have the same
-// name.
+// requestName returns the name of the answer of a form. The same fields give the same name.
 func (p *Page) requestName() string {
 	random := p.Form.Get(forms.FieldRequest)
 	if random == "" {
