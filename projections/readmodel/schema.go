@@ -22,13 +22,13 @@ const Channel = "linkledger"
 // Changed marks a notification that lists changed keys.
 const Changed = "changed "
 
-// Everything, in a list of changed keys, stands for all keys of a projection.
+// Everything in a list of changed keys stands for all keys of a projection.
 const Everything = "*"
 
-// SetAside, in a list of changed keys, stands for events that have been set aside.
+// SetAside in a list of changed keys stands for events that have been set aside.
 const SetAside = "!"
 
-// Uncached, in a list of changed keys, stands for changes of rows that readers do not cache. Clicks
+// Uncached in a list of changed keys stands for changes of rows that readers do not cache. Clicks
 // are not announced at all.
 const Uncached = "."
 
