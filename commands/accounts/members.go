@@ -42,7 +42,7 @@ func (s *Accounts) SetMember(
 }
 
 var errOwnRole = domain.Refuse(
-	domain.AccessDenied, "A person without a role in the account, or with one through a group, "+
+	domain.AccessDenied, "A person without a role in the account, or with a role by a group, "+
 		"cannot take a direct role, also not by a key that they made: ask another owner",
 )
 

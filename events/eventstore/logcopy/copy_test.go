@@ -269,7 +269,7 @@ func TestCheck(t *testing.T) {
 	}
 	interleave(t, source, 1)
 	if _, err := check(); !errors.Is(err, logcopy.ErrIncomplete) ||
-		!strings.Contains(err.Error(), fmt.Sprintf("after %d events", copied.Events)) {
+		!strings.Contains(err.Error(), fmt.Sprintf("it has %d events", copied.Events)) {
 		t.Errorf("an earlier copy: %v", err)
 	}
 	mustCopy(t, source, target)
