@@ -46,8 +46,8 @@ func (p *Prover) Head(ctx context.Context) (Head, error) { return Sign(ctx, p.cf
 
 // Selection is the events to prove: a page of a history.
 type Selection struct {
-	// LeftOut counts the events of the page that others have caused. The account sees that they
-	// happened, but not the events themselves.
+	// LeftOut counts the events of the page that other accounts or operators have caused. The
+	// account that asks sees that they happened, but not the events themselves.
 	LeftOut int
 	Total   int // entries of the whole history
 

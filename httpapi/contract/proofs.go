@@ -27,7 +27,7 @@ type ProofAnswer struct {
 type Proof struct {
 	File    string `json:"file"`     // as linkledger audit verify-proof takes it
 	Events  int    `json:"events"`   // number of events that the file proves
-	LeftOut int    `json:"left_out"` // events of the page that others have caused
+	LeftOut int    `json:"left_out"` // events of the page that other accounts or operators caused
 	Head    Head   `json:"head"`
 }
 

@@ -1,7 +1,7 @@
 // Package fastpath serves the plainest requests at the least cost: a GET for a short path over
 // HTTP/1.1, without a body and without a header that changes the protocol. At the first request
-// that is not eligible, the connection goes to net/http, with all bytes received so far, and stays
-// there.
+// that is not eligible, the connection goes to net/http, with the received bytes that are not
+// answered yet, and stays there.
 //
 // A visit of a short link needs a few microseconds of processor time, and then waits until its
 // click is durable. net/http spends several times that on work that such a request never needs:

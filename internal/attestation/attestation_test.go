@@ -208,7 +208,7 @@ func TestAlteredTree(t *testing.T) {
 	i.Create(installationtest.Link("one"))
 	heads := write(t, i.Run(checkpoint(key.private)).Has())
 	i.Exec("UPDATE tree_g1.tree_tiles SET hashes = overlay(hashes placing sha256('x') from 33)")
-	i.Run(verify(key.public, heads)).Fails("the tree in PostgreSQL was altered from position", "projections rebuild tree repairs it")
+	i.Run(verify(key.public, heads)).Fails("the tree in PostgreSQL was altered from position", "run linkledger projections rebuild tree")
 	i.Run(verify("")).Fails("log and tree differ from position")
 }
 

@@ -236,8 +236,8 @@ func explainAlteration(a *proof.Alteration) error {
 		return nil
 	case a.Of == proof.AlteredTree:
 		return fmt.Errorf(
-			"the tree in PostgreSQL was altered from %s on; the log is as a signed head says: "+
-				"linkledger projections rebuild tree repairs it",
+			"the tree in PostgreSQL was altered from %s on, but a signed head confirms the log. "+
+				"To repair the tree, run linkledger projections rebuild tree",
 			placeText(a.First),
 		)
 	case a.Of == proof.Either:

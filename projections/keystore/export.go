@@ -73,8 +73,9 @@ func (k *Keys) Load(ctx context.Context, from *keyfile.Copy) (keyfile.Restored, 
 	if err != nil {
 		return keyfile.Restored{}, err
 	}
-	// The token says which database was exported. A database with the same system identifier and
-	// OID needs it to serve: see adoption.Decide.
+	// The table adoptions has the token of the exported database. If the database that is loaded
+	// has the system identifier and OID of the one that the log names, it is refused without this
+	// token: see adoption.Decide.
 	if from.Has(adoptions) {
 		rows, err := from.Read(adoptions)
 		if err != nil {

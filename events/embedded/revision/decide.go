@@ -23,8 +23,8 @@ type WrongError struct {
 	Current  int64 // record.NoEvents if the stream has no events
 }
 
-// Error returns the message of EventStoreDB for a deletion. An append reports the error in its
-// response.
+// Error returns the message with which EventStoreDB refuses a deletion. Only deletions need the
+// message: the response to an append has fields for this error.
 func (e *WrongError) Error() string {
 	return fmt.Sprintf(
 		"Delete failed due to WrongExpectedVersion. "+

@@ -30,7 +30,7 @@ var HelpTexts = config.HelpTexts{
 	"export_resume": "File of an interrupted export to continue. The file itself says what it " +
 		"exports.",
 	"key_name": "Name of the key, which appears in heads, such as the host of the short links.",
-	"signing_key": "Private key that signs heads, from audit key. Give it as a file, by " +
+	"signing_key": "Private key that signs heads, made by: audit key. Give it as a file, by " +
 		"LINKLEDGER_SIGNING_KEY_FILE.",
 	"proven_hash": "Hash of a link. The events of all links that ever used it are proved, " +
 		"without clicks.",

@@ -27,7 +27,7 @@ type signing struct {
 
 // trusted has the flag of the public key that verifies heads.
 type trusted struct {
-	PublicKey string `help:"Public key of the heads, as audit key prints it." placeholder:"KEY"`
+	PublicKey string `help:"Public key of the heads, printed by: audit key." placeholder:"KEY"`
 }
 
 // auditCheckpoint prints the signed head of the log.
