@@ -34,7 +34,7 @@ type CreateURL struct {
 // URLsOutcome has one outcome for each item of a batch, in the order of the items.
 type URLsOutcome struct {
 	Items []linkwrite.Outcome
-	Tags  eventstore.Position // last position of the account's tags, if the batch used tags
+	Tags  eventstore.Position // of the last event of the account's tags; zero: none, or not read
 }
 
 // CreateURLs creates links concurrently. An item that fails does not affect the others. If two
@@ -164,8 +164,7 @@ func (h *Handler) tryCreateURL(
 		return earlier, err
 	}
 	created, err := h.create(ctx, r, link, item, tags, reservation)
-	// A concurrent repeat of the command may have created the link, as the last one that the plan
-	// allows.
+	// A concurrent repeat of the command may have created the link, and so have used up the plan.
 	if r.Repeated && linkquota.IsRefused(err) {
 		if _, earlier, missing := h.newURL(ctx, r, item.CustomHash); missing == nil &&
 			earlier.URL.ID != "" {
@@ -251,9 +250,9 @@ func (h *Handler) derivedURL(
 		if len(loaded.Events) == 0 {
 			return link, linkwrite.Outcome{}, nil
 		}
-		// If the stream has no link, its only event is an abandoned creation. The stream of a
-		// generated hash may also have the link of another command. In both cases, the next id is
-		// tried.
+		// If the stream lacks the link of this command, the next id is tried. Such a stream has an
+		// abandoned creation. The stream of a generated hash may instead have the link of another
+		// command, or claims of the hash as a custom hash.
 		url := domain.FoldLink(loaded.Events)
 		if url.ID != "" && (!link.generated ||
 			loaded.Has(r.Creating(link.hash, url.CreatedAt).Command, link.stream())) {

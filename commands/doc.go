@@ -11,8 +11,8 @@
 //     hash needs only one append, because its link is created in the hash's stream, and the
 //     creation is the claim.
 //   - If a claim has no link after hashes.ClaimTimeout, another link may take over the hash. Before
-//     that, ClaimAbandoned is appended to the stream of the late link. If the append of the late
-//     link still comes, it fails, so a hash never has two owners.
+//     that, ClaimAbandoned is appended to the stream of the link that made the claim. So if the
+//     late append of that link still comes, it fails, and a hash never has two owners.
 //   - Event ids derive from the id of the command. So the event store recognizes a command that is
 //     repeated after an unknown outcome.
 package commands

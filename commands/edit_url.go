@@ -139,9 +139,9 @@ func TagInstructions(instructions []string) (attach, detach []string) {
 }
 
 // linkChange returns the change that an edit makes. The account MUST have the tags that the edit
-// attaches. If the account lacks a tag to detach, linkChange refuses with TagNotFound. If the
-// caller has a bound, it ignores the missing tag instead, so that the caller cannot find out which
-// tags other links have.
+// attaches. If the account lacks a tag to detach, linkChange refuses with TagNotFound. For a caller
+// with a bound, linkChange ignores the missing tag instead, so that the caller cannot find out
+// which tags other links have.
 func (h *Handler) linkChange(
 	r domain.Request, edit EditURL, tags domain.Tags,
 ) (domain.LinkChange, error) {

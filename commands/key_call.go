@@ -39,7 +39,7 @@ func (h *Handler) KeyCall(
 	if !errors.Is(err, eventstore.ErrWrongRevision) {
 		return err
 	}
-	// If the event cannot be decoded, another call has used the key.
+	// A first event that cannot be decoded counts as an event of another call.
 	loaded, err := h.streams.LoadReadable(ctx, stream)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// TagOutcome is a tag after a command, and the last position of the account's tags in the log.
+// TagOutcome is a tag after a command, and the position of the last event of the account's tags.
 type TagOutcome struct {
 	Tag      domain.Tag
 	Position eventstore.Position

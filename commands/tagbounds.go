@@ -10,7 +10,7 @@ import (
 // withinTagBound refuses a change that attaches tags if the link would then have more than
 // MaxLinkTags tags. Tags that the account has deleted stay in the stream of the link, but do not
 // count. If the link exceeds MaxLinkTags only with deleted tags, the returned change also detaches
-// those. tags are the tags of the account as loaded shortly before.
+// the deleted tags. tags are the tags of the account as loaded shortly before.
 func (h *Handler) withinTagBound(
 	ctx context.Context, u domain.Link, c domain.LinkChange, tags domain.Tags,
 ) (domain.LinkChange, error) {
@@ -18,8 +18,8 @@ func (h *Handler) withinTagBound(
 	if len(attach) == 0 || len(u.Tags)+len(attach)-len(detach) <= domain.MaxLinkTags {
 		return c, nil
 	}
-	// tags may lack tags that were created since they were loaded, so the link has at least this
-	// number.
+	// tags lacks tags that were created after it was loaded. They count as deleted here, so the
+	// link would have at least this number of tags.
 	if _, least := u.WithoutDeleted(c, tags); least > domain.MaxLinkTags {
 		return domain.LinkChange{}, domain.ErrTooManyTags(least)
 	}

@@ -19,13 +19,13 @@ var varying = map[string]bool{
 	"projection": true, "topic": true, "owner": true,
 }
 
-// Handler is a slog.Handler that does not repeat the line of a cause for every call that meets it.
-// It logs a line when a cause begins, one a minute while the cause lasts, and one when it has
-// ended.
+// Handler is a slog.Handler that does not log the same failure again for every call. It finds the
+// cause of each warning and error that has the attribute "error". It logs a line when a cause
+// begins, one a minute while the cause lasts, and one when it has ended. The last one is left out
+// if the cause had a single line. Lines without a cause are logged unchanged.
 //
-// This applies to warnings and errors with the attribute "error". Two such lines have the same
-// cause if their messages, errors and other attributes are equal. Numbers, times, and attributes
-// that name the call, account or projection may differ. All other lines are logged unchanged.
+// Two lines have the same cause if their messages, errors and other attributes are equal. Numbers,
+// times, and attributes that name the call, account or projection may differ.
 type Handler struct {
 	next   slog.Handler
 	causes *causes
@@ -36,13 +36,14 @@ type causes struct {
 	known map[string]*cause
 }
 
-// cause is a cause that has been logged. It is logged again once an interval while it lasts.
+// cause is a cause whose first line has been logged. It is logged again once an interval while it
+// lasts.
 type cause struct {
 	next   slog.Handler
 	latest slog.Record
 	began  time.Time
-	times  int // all lines
-	missed int // lines since the last interval that were not logged
+	times  int // lines so far, logged or not
+	missed int // lines in the current interval, none of which was logged
 }
 
 // NewHandler returns a Handler that passes lines to next.
@@ -73,8 +74,8 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// met counts a line. It reports whether the cause of the line is already known, so that the line is
-// not logged.
+// met counts a line. It returns true if the cause of the line is already known, and the caller then
+// does not log the line.
 func (c *causes) met(key string, next slog.Handler, r slog.Record) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,8 +19,8 @@ type Log struct {
 
 	mu     sync.Mutex
 	began  time.Time // zero: the condition does not hold
-	logged time.Time
-	missed int // reports since logged that wrote no line
+	logged time.Time // when the last line was written
+	missed int       // reports since then that wrote no line
 }
 
 // New returns a Log. begin is the message while the condition holds. over is the message when the
@@ -30,8 +30,8 @@ func New(logger *slog.Logger, begin, over string) *Log {
 }
 
 // Report takes the result of a check of the condition. err is the cause of the condition, or nil if
-// the condition does not hold. Report may be called after every check, because it limits the lines.
-// attributes are added to the lines.
+// the condition does not hold. Report may be called after every check, because it logs a condition
+// that lasts only once a minute. attributes are added to the lines.
 func (l *Log) Report(ctx context.Context, err error, attributes ...slog.Attr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

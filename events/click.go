@@ -30,7 +30,7 @@ type Click struct {
 	Referrer string `json:"referrer,omitempty"` // host of the referring page
 	Browser  string `json:"browser,omitempty"`  // name without version, from a fixed list
 	// OS is a name without version, from a fixed list. A click of a robot has an OS only if its
-	// user agent would pass for a person's if the words of robots did not count.
+	// user agent, without the words of robots in it, would pass for a person's.
 	OS      string `json:"os,omitempty"`
 	Device  string `json:"device,omitempty"`  // desktop, mobile or tablet
 	Country string `json:"country,omitempty"` // ISO 3166-1 alpha-2 code

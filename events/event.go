@@ -19,7 +19,7 @@ const (
 // event. EventStoreDB defines the JSON names with a dollar sign. Its tools use them to follow
 // chains of causes.
 type Metadata struct {
-	CorrelationID string `json:"$correlationId,omitempty"` // the first request of the chain
+	CorrelationID string `json:"$correlationId,omitempty"` // id of the first request of the chain
 	// CausationID is the id of the event or request that directly caused this event.
 	CausationID string `json:"$causationId,omitempty"`
 	Account     string `json:"account,omitempty"` // id of the acting account; empty for an operator
@@ -32,10 +32,10 @@ type Metadata struct {
 	Address   string `json:"address,omitempty"`
 	RequestID string `json:"request,omitempty"`
 	BatchID   string `json:"batch,omitempty"` // shared by all events of one API call
-	// Undoes is the batch that this call undoes.
+	// Undoes is the id of the batch that this call undoes, or empty.
 	Undoes string `json:"undoes,omitempty"`
-	// UndoesKey is an API key. This call undoes the changes that were made with the key since
-	// UndoesSince.
+	// UndoesKey is the id of an API key, or empty. This call undoes the changes that were made with
+	// the key since UndoesSince.
 	UndoesKey   string    `json:"undoes_key,omitempty"`
 	UndoesSince time.Time `json:"undoes_since,omitzero"`
 	// TraceParent is the W3C trace context of the append, or empty if it was not traced.

@@ -3,7 +3,7 @@ package events
 import "time"
 
 // StreamHash prefixes the stream of one hash: hash-<hash>. The first append expects that the stream
-// does not exist. This gives a hash one owner without a query to a read model.
+// does not exist, so only one link can claim a hash, without a query to a read model.
 const StreamHash = "hash-"
 
 // HashClaimed reserves a hash for a link that is about to be created, renamed or restored. A link
@@ -19,7 +19,8 @@ type HashClaimed struct {
 // EventType implements Event.
 func (HashClaimed) EventType() string { return "hash.claimed.v1" }
 
-// HashReleased ends a claim. Only the account that held the hash may claim it again.
+// HashReleased ends the claim of a link on a hash. Only the account of that link may claim the hash
+// again.
 type HashReleased struct {
 	Hash    string    `json:"hash"`
 	URLID   string    `json:"url_id"`

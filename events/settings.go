@@ -107,8 +107,8 @@ func (s *Settings) Apply(c SettingsChange) {
 	}
 }
 
-// From returns the change without the settings that current already has. changed reports whether
-// any setting remains.
+// From returns the change without the settings whose new value is the value in current. changed
+// reports whether any setting remains.
 func (c SettingsChange) From(current Settings) (difference SettingsChange, changed bool) {
 	for _, setting := range AllSettings {
 		changed = setting.clearUnchanged(&c, &current) || changed

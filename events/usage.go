@@ -6,7 +6,7 @@ import "time"
 const StreamUsage = "usage-"
 
 // CallsMetered adds the API calls of an account that one node answered in about one second. If
-// calls of a later day are already recorded, the calls count in the month only.
+// calls of a later day are already recorded, the calls of this event count in the month only.
 type CallsMetered struct {
 	Calls      int64     `json:"calls"`       // added by this event
 	Day        string    `json:"day"`         // YYYY-MM-DD, UTC

@@ -79,9 +79,9 @@ func Prepare(ctx context.Context, db *readmodel.DB) error {
 	return generation.Prepare(ctx, db, Names())
 }
 
-// CheckNoLinks returns keystore.ErrMissing if the log has links already. These were written with
-// keys that the database lacks. A service MUST call CheckNoLinks before it creates the schema of
-// keys, unless an operator gives up the keys of an earlier database.
+// CheckNoLinks returns keystore.ErrMissing if the log has links already, because these were written
+// with keys that the database lacks. A service MUST call CheckNoLinks before it creates the schema
+// of keys, unless an operator gives up the keys of an earlier database.
 func CheckNoLinks(ctx context.Context, store *eventstore.Store) error {
 	links := projection.Streams(events.StreamURL, events.StreamHash)
 	found, err := store.Backlog(ctx, eventstore.Position{}, links, 1)
@@ -103,7 +103,8 @@ func CreateWithoutKeys(ctx context.Context, db *readmodel.DB, store *eventstore.
 	})
 }
 
-// RestoreKeys creates the schema of keys from its copy, as keystore.Keys.Restore does.
+// RestoreKeys creates the schema of keys from its copy if the database lacks it, as
+// keystore.Keys.Restore does. done is true if it did so.
 func RestoreKeys(
 	ctx context.Context, db *readmodel.DB,
 ) (restored keyfile.Restored, done bool, err error) {
@@ -145,7 +146,8 @@ func EstimateRebuild(
 	return rebuild.EstimateBuild(ctx, db, store, p)
 }
 
-// Rollback switches readers back to the previous generation, as rebuild.Rollback does.
+// Rollback switches readers back to the previous generation and returns its number, as
+// rebuild.Rollback does.
 func Rollback(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 ) (int, error) {
@@ -156,7 +158,8 @@ func Rollback(
 	return rebuild.Rollback(ctx, db, store, p)
 }
 
-// Prune removes the generations of a projection that do not serve, as rebuild.Prune does.
+// Prune removes the generations of a projection that do not serve and returns how many there were,
+// as rebuild.Prune does.
 func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	if _, err := All().Named(name); err != nil {
 		return 0, err
@@ -200,7 +203,7 @@ func DeadLetters(
 	return deadletter.List(ctx, db, name)
 }
 
-// Followers returns the names of the projections that follow an event.
+// Followers returns the names of the projections whose filters match an event.
 func Followers(r eventstore.Recorded) []string {
 	var names []string
 	for _, p := range All() {
@@ -211,7 +214,8 @@ func Followers(r eventstore.Recorded) []string {
 	return names
 }
 
-// RetryDeadLetters applies the dead letters of a projection, as deadletter.Retry does.
+// RetryDeadLetters applies the dead letters of a projection, as deadletter.Retry does, and returns
+// how many it has applied. The empty stream stands for all streams.
 func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
 	p, err := All().Named(name)
 	if err != nil {
@@ -235,7 +239,7 @@ func DiscardDeadLetters(
 }
 
 // DiscardedEvents returns the events that a projection has given up, as deadletter.ListDiscarded
-// does.
+// does. An empty name stands for all projections.
 func DiscardedEvents(
 	ctx context.Context, db *readmodel.DB, name string,
 ) ([]deadletter.DiscardedEvent, error) {
@@ -254,8 +258,8 @@ func checkName(name string) error {
 	return err
 }
 
-// RestoreDiscarded undoes DiscardDeadLetters, as deadletter.Restore does: the next rebuild applies
-// the events again.
+// RestoreDiscarded undoes DiscardDeadLetters, as deadletter.Restore does, and returns the number of
+// the restored events. The next rebuild applies them again.
 func RestoreDiscarded(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
 	if _, err := All().Named(name); err != nil {
 		return 0, err

@@ -16,7 +16,7 @@ type Activity struct {
 	Batch    uuid.UUID `bun:"batch"`
 	Position int64     `bun:"position"` // commit position of its first event
 	At       time.Time `bun:"at"`       // of its first event, by the clock of the event store
-	LastAt   time.Time `bun:"last_at"`
+	LastAt   time.Time `bun:"last_at"`  // of its last event, by the same clock
 	Key      string    `bun:"key_id"`
 	KeyName  string    `bun:"key_name"` // also of a revoked key; empty: it has none
 	User     uuid.UUID `bun:"user_id"`  // the person who called; zero: none
@@ -31,7 +31,7 @@ type Activity struct {
 	Tags     int       `bun:"tags"`    // changes of tags
 	Account  int       `bun:"account"` // changes of the account and its keys
 	// Undoes is the call that this call undoes, or zero. UndoesKey is the key whose changes this
-	// call undoes, or empty. It undoes those since UndoesSince.
+	// call undoes, or empty. This call undoes the changes of that key since UndoesSince.
 	Undoes      uuid.UUID  `bun:"undoes"`
 	UndoesKey   string     `bun:"undoes_key"`
 	UndoesSince *time.Time `bun:"undoes_since"`

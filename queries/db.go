@@ -29,7 +29,8 @@ func Measured(ctx context.Context, allowed time.Duration) context.Context {
 	return connection.Measured(ctx, allowed)
 }
 
-// Spent is connection.Spent.
+// Spent adds took to the time of the queries of a request, as connection.Spent does. took is how
+// long the request has waited for other requests of its caller.
 func Spent(ctx context.Context, took time.Duration) { connection.Spent(ctx, took) }
 
 // Overran reports whether the queries of a request, whose context is from Measured, ask for more

@@ -22,11 +22,11 @@ type DeletedLink struct {
 }
 
 // DeletedLinks returns a page of the links of an account that are deleted, the latest first, and
-// how many there are.
+// the number of links on all pages.
 func (q *DB) DeletedLinks(
 	ctx context.Context, account uuid.UUID, offset, limit int,
 ) (links []DeletedLink, total int64, err error) {
-	// The tally saves PostgreSQL from counting the rows.
+	// The table of tallies has the number, so PostgreSQL need not count the rows.
 	err = q.db.NewRaw(`SELECT deletions - restorations FROM linkledger.link_tallies
 		WHERE account_id = ?`, account).Scan(ctx, &total)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

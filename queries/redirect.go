@@ -29,7 +29,7 @@ type Redirect struct {
 	Accounts Checkpoint `bun:"embed:accounts_"`
 }
 
-// Checkpoint is the position up to which a read model has the log.
+// Checkpoint is the position of the log up to which a read model has applied the events.
 type Checkpoint struct {
 	Commit  uint64 `bun:"commit"`
 	Prepare uint64 `bun:"prepare"`

@@ -12,7 +12,8 @@ import (
 const (
 	// MaxName is the largest length of a name, in bytes.
 	MaxName = 32
-	// maxDigits is the maximum number of digits in a name. More digits are a counter.
+	// maxDigits is the maximum number of digits in a name. A name with more digits probably has a
+	// counter.
 	maxDigits = 4
 )
 
@@ -54,7 +55,8 @@ func Name(agent string) string {
 	return name.String()
 }
 
-// uncommented replaces text in brackets with blanks. An unclosed bracket extends to the end.
+// uncommented returns the first MaxLength bytes of an agent, with blanks in place of text in
+// brackets. An unclosed bracket extends to the end.
 func uncommented(agent string) string {
 	text := []byte(agent[:min(len(agent), MaxLength)])
 	depth := 0
@@ -76,8 +78,9 @@ func uncommented(agent string) string {
 
 func isSeparator(r rune) bool { return r <= ' ' || strings.ContainsRune(`;,|"`, r) }
 
-// unversioned returns the name of a product without the version. It returns nothing if no name is
-// left or if the product has characters that names do not have, such as a mail address.
+// unversioned returns the name of a product without the version. It returns an empty string if no
+// name is left, or if the product has characters that names do not have, such as those of a mail
+// address.
 func unversioned(product string) string {
 	for i := range len(product) {
 		b := product[i]
@@ -114,8 +117,9 @@ func countDigits(text string) (n int) {
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 // Program returns the name that a click keeps of an agent. This is the Name of the agent, or
-// nothing if the table gives the name another verdict than the whole agent. robot is the verdict
-// for the agent. human reports whether the click records that LooksHuman is true for the agent.
+// an empty string if the table gives the name another verdict than the whole agent. robot is the
+// verdict for the agent. human reports whether the click records that LooksHuman is true for the
+// agent.
 func (t *Table) Program(agent string, robot, human bool) string {
 	name := Name(agent)
 	if t.Rejudge(name, robot, human) != robot {
@@ -126,8 +130,8 @@ func (t *Table) Program(agent string, robot, human bool) string {
 
 // Rejudge reports whether the sender of a recorded click is a robot by the words of the table.
 // program is what Program returned for the click, and robot and human are the arguments of that
-// call. A click without a program keeps its verdict. If the program has no word of robots or
-// people, the sender is a robot only if robot is true and human is false.
+// call. A click without a program keeps its verdict. If the program has no word of the sections
+// robots and people, the sender is a robot only if robot is true and human is false.
 func (t *Table) Rejudge(program string, robot, human bool) bool {
 	if program == "" {
 		return robot

@@ -5,11 +5,11 @@ import "strings"
 const (
 	// MaxLength is how many bytes of an agent are read.
 	MaxLength = 512
-	// maxSpans is how many words of people are looked at in one agent.
+	// maxSpans is how many words of the section people are looked at in one agent.
 	maxSpans = 32
 )
 
-// verdict is what the words of robots and of people say of an agent.
+// verdict is what the words of the sections robots and people say of an agent.
 type verdict int
 
 const (
@@ -19,9 +19,10 @@ const (
 )
 
 // IsRobot reports whether an agent belongs to a program that fetches addresses by itself, and not
-// to a person. An agent with a word of robots is a robot's, unless the word stands within a longer
-// word of people, such as bot in Cubot. Any other agent is a person's if it has a word of people,
-// or the system and the engine of a browser. All remaining agents are robots'.
+// to a person. An agent with a word of the section robots is a robot's, unless the word stands
+// within a longer word of the section people, such as bot in Cubot. Any other agent is a person's
+// if it has a word of the section people, or the system and the engine of a browser. All remaining
+// agents are robots'.
 func (t *Table) IsRobot(agent string) bool {
 	agent = lower(agent)
 	switch t.judge(agent) {
@@ -34,13 +35,14 @@ func (t *Table) IsRobot(agent string) bool {
 	}
 }
 
-// LooksHuman reports whether an agent would be a person's if the table had no words of robots.
+// LooksHuman reports whether an agent would be a person's if the section robots of the table
+// were empty.
 func (t *Table) LooksHuman(agent string) bool {
 	agent = lower(agent)
 	return t.people.has(agent) || t.isBrowser(agent)
 }
 
-// judge returns what the words of robots and of people say of a text in lower case.
+// judge returns what the words of the sections robots and people say of a text in lower case.
 func (t *Table) judge(text string) verdict {
 	var found [maxSpans]span
 	human := found[:0]

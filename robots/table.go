@@ -16,7 +16,8 @@ const (
 	maxShort = 20     // words of one byte in a section
 )
 
-// The sections of a table.
+// The sections of a table. The words of the first two mark the agents of people and of robots. The
+// other two have the names of the operating systems and of the engines of browsers.
 const (
 	ofPeople  = "people"
 	ofRobots  = "robots"

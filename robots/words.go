@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// maxGap is for words with a * inside. The text after the * must end within maxGap bytes after the
-// text before the *.
+// maxGap bounds how far apart the two texts of a word with a * inside may be. The second text ends
+// at most maxGap bytes after the end of the first one.
 const maxGap = 64
 
 // word is an entry of a table, in lower case.
@@ -55,11 +55,11 @@ func (w word) match(agent string, from int) (end int, ok bool) {
 
 // words finds the entries of one section in an agent.
 type words struct {
-	// heads has, for each pair of bytes, the index in groups of the words that begin with the pair.
-	// The highest bit of each byte is ignored. Comparing each word at each place of an agent would
-	// take too long.
+	// heads has, for each pair of bytes, the index in groups of the words that begin with the pair,
+	// or 0 if no word does. The highest bit of each byte is ignored. Without heads, find would
+	// compare every word at each offset of an agent, which takes too long.
 	heads  [1 << 14]uint16
-	groups [][]word // the first one is empty
+	groups [][]word // groups[0] is empty
 	short  []word   // words of one byte
 }
 
@@ -72,7 +72,7 @@ func newWords(entries []word) *words {
 		}
 		group := &w.heads[head(of.text)]
 		if *group == 0 {
-			*group = uint16(len(w.groups)) //nolint:gosec // there are fewer heads
+			*group = uint16(len(w.groups)) //nolint:gosec // at most one group for each head
 			w.groups = append(w.groups, nil)
 		}
 		w.groups[*group] = append(w.groups[*group], of)

@@ -23,8 +23,8 @@ const (
 	before                       // day
 	not                          // left
 	and                          // left, right
-	xor
-	or
+	xor                          // left, right
+	or                           // left, right
 )
 
 type node struct {

@@ -4,7 +4,7 @@ import "time"
 
 // Folder computes a value of an expression from the values of its parts.
 type Folder[T any] struct {
-	Tag, Flag     func(name string) T // a flag is one of the names of Flags
+	Tag, Flag     func(name string) T // name is a label or a flag
 	After, Before func(day time.Time) T
 	Not           func(of T) T
 	And, Or, Xor  func(left, right T) T
@@ -56,8 +56,8 @@ func (e *Expr) Matches(s Subject) bool {
 	})
 }
 
-// And returns an expression for the subjects that match both left and right. A nil expression
-// matches every subject.
+// And returns an expression for the subjects that match both left and right. A nil left or right
+// matches every subject. And returns nil if both are nil.
 func And(left, right *Expr) *Expr {
 	switch {
 	case left == nil:

@@ -80,7 +80,8 @@ var levels = []struct {
 
 const loosest = 0
 
-// binary parses operands with the binary operators of one level between them.
+// binary parses operands with the operators in levels[level] between them. An operand may have the
+// operators of the later levels in it.
 func (p *parser) binary(level int) (*node, error) {
 	if level == len(levels) {
 		return p.unary()

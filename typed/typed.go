@@ -51,7 +51,7 @@ var directions = map[rune]string{
 }
 
 // Direction returns the first character in a text that sets the direction of writing, and its
-// Unicode name. The name is empty if there is no such character.
+// Unicode name. The name is empty and r is 0 if there is no such character.
 func Direction(text string) (name string, r rune) {
 	if IsASCII(text) {
 		return "", 0

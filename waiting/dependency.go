@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// doubt is how long an answer may take before Run tries the dependency.
+	// doubt is how long an answer may take before Run calls DependencyConfig.Try.
 	doubt = time.Second
-	// tryTimeout bounds one try, and tryPause is the pause between two tries.
+	// tryTimeout bounds one call of Try, and tryPause is the pause between two calls.
 	tryTimeout = time.Second
 	tryPause   = 250 * time.Millisecond
 )
@@ -35,15 +35,15 @@ type DependencyConfig struct {
 	// Try sends a request to the dependency over a connection of its own. It MUST return nil for
 	// any answer, even a refusal.
 	Try func(context.Context) error
-	// End ends the calls that wait for the dependency. Lost returns the reason to these calls.
+	// End ends the calls that wait for the dependency. These calls can get the reason from Lost.
 	End    func()
 	Logger *slog.Logger
 }
 
 // Dependency knows whether a dependency answers. Calls report to it with Asked and Answered. If
 // calls wait for a second without any answer, Run tries the dependency. If the tries get no answer
-// either, the dependency is lost until a try gets one. So neither a suspended process nor a slow
-// answer counts as an outage.
+// either, the dependency is lost until a try gets one. It is not lost if only a single answer is
+// slow or this process was suspended, because a try then gets an answer.
 //
 // A Dependency is safe for concurrent use. Without Run it is never lost.
 type Dependency struct {
@@ -51,7 +51,7 @@ type Dependency struct {
 	begun time.Time
 	asked atomic.Int64 // time from begun to the first call after the last answer; 0: no such call
 	lost  atomic.Pointer[LostError]
-	there atomic.Pointer[presence] // the current one, or the last one while lost
+	there atomic.Pointer[presence] // the current one, or the last one while d is lost
 }
 
 // presence is a period in which the dependency is not lost.
@@ -122,7 +122,8 @@ func (d *Dependency) late() time.Duration {
 	return time.Since(d.begun) - time.Duration(asked)
 }
 
-// Run tries the dependency while an answer is late, until ctx ends.
+// Run tries the dependency while an answer is late or the dependency is lost, until ctx ends. After
+// Run the dependency is not lost.
 func (d *Dependency) Run(ctx context.Context) {
 	log := condition.New(d.cfg.Logger, "a dependency does not answer: calls that need it fail",
 		"the dependency answers again")

@@ -54,7 +54,8 @@ func Say(ctx context.Context, what string, why error) {
 }
 
 // During calls do. If do takes longer than Patience, During reports that the call waits for the
-// dependency what. why returns the reason. why may be nil, and may return nil.
+// dependency what. why returns the reason. If why is nil or returns nil, the reason is ErrNoAnswer.
+// During returns the error of do.
 func During(
 	ctx context.Context, what string, why, do func(context.Context) error,
 ) error {

@@ -46,8 +46,8 @@ func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.
 	return results, nil
 }
 
-// settleBoth returns a function that waits until neither the program nor the former one has work
-// left.
+// settleBoth returns a function that waits until neither the measured program nor the former
+// program has work left.
 func (b *bench) settleBoth(s *installation.Service) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return errors.Join(s.Settle(ctx), b.former.Settle(ctx))

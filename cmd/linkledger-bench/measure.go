@@ -156,8 +156,8 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	if r.Machine.Program, r.Machine.PostgreSQL, err = s.Versions(ctx); err != nil {
 		return err
 	}
-	// The rebuild comes first, so that it has no links of other measurements. After it, PostgreSQL
-	// also has statistics for the tables.
+	// The rebuild comes first, so that it does not rebuild links that other measurements create.
+	// After it, PostgreSQL also has statistics for the tables.
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *installation.Service) ([]report.Result, error)

@@ -29,15 +29,17 @@ const (
 	outageLinks    = 100
 	// networkDelay is the delay to the event store in each direction.
 	networkDelay = 5 * time.Millisecond
-	// outageSlice is the time between two checks whether the spool has drained.
+	// outageSlice is the time between two checks whether the spool, where clicks wait on disk, has
+	// drained.
 	outageSlice = 100 * time.Millisecond
-	// drainTimeout bounds the drain after one outage.
+	// drainTimeout bounds the time in which the spool drains after one outage.
 	drainTimeout = 10 * time.Minute
 	// bareAppend is the size of one append of the control in bytes.
 	bareAppend = 256 << 10
 )
 
-// node is a service with the redirect role only. The network delays its event store.
+// node is a service with the redirect role only. Its calls to the event store go through an
+// installation.Network, which delays them.
 type node struct {
 	*child.Process
 
@@ -129,7 +131,7 @@ type outage struct {
 	visitors *caller.Visitors
 }
 
-// run adds one outage to both results.
+// run measures one outage and adds its figures to both results.
 func (o *outage) run(ctx context.Context, drained, meanwhile *report.Result) error {
 	bare, err := o.appendBare(ctx)
 	if err != nil {

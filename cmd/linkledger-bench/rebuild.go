@@ -20,8 +20,8 @@ import (
 )
 
 // rebuild measures the operator command that rebuilds the links, from its start until the new
-// generation serves. One control receives the same events and ignores them. The other copies as
-// many rows into a table without indexes.
+// generation serves. One control receives the same events and ignores them. The other control
+// copies as many rows into a table without indexes.
 func (b *bench) rebuild(
 	ctx context.Context, s *installation.Service,
 ) (results []report.Result, err error) {
@@ -66,7 +66,8 @@ func rate(n int64, do func() error) (report.Figures, error) {
 	return report.Figures{Rate: float64(n) / time.Since(start).Seconds()}, err
 }
 
-// rebuildLinks runs the command, and prunes the previous generation.
+// rebuildLinks runs the operator command that rebuilds the links, and prunes the previous
+// generation.
 func (b *bench) rebuildLinks(ctx context.Context, s *installation.Service, r *report.Result) error {
 	rebuild := installation.ProgramCommand(
 		ctx, b.program, "projections", "rebuild", projections.Links, "--data", s.Folder,

@@ -18,7 +18,7 @@ const (
 )
 
 // redirects measures redirects of one link and of many links. It fails if an answer is no redirect,
-// or if the API afterwards reports another number of clicks.
+// or if the API afterwards reports more or fewer clicks than there were redirects.
 func (b *bench) redirects(ctx context.Context, s *installation.Service) ([]report.Result, error) {
 	owner := caller.New(s.Base, 1, s.Client)
 	defer owner.Close()

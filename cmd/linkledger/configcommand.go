@@ -47,7 +47,8 @@ func (c *configCommand) Run(p *command.Process) error {
 	return check(call.Selected().Target.Addr().Interface())
 }
 
-// check validates the flags of a command, with its own method if it has one.
+// check validates the flags of a command: by the method check of the command if it has one, and
+// otherwise by the rules in the tags of its fields.
 func check(command any) error {
 	if strict, ok := command.(interface{ check() error }); ok {
 		return strict.check()

@@ -29,7 +29,8 @@ type eventstoreCommand struct {
 const defaultEvents = "./data/events"
 
 // makeDefaultFolder creates the parent of folder if folder is the default one. It creates no other
-// parent: if a disk is not mounted, the data must not be written to its mount point.
+// parent, because a parent may be missing only because its disk is not mounted. The data would then
+// be written to another disk.
 func makeDefaultFolder(folder, byDefault string) error {
 	if folder != byDefault {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"linkledger/internal/usage"
 )
 
-// storeFolder has the flags of a command on the data folder of an event store, running or not.
+// storeFolder has the flags of a command on the data folder of an event store, which may be running
+// or not.
 type storeFolder struct {
 	Dir  string `arg:"" help:"${store_folder}"`
 	JSON bool   `help:"Print JSON."`
 }
 
-// eventstoreStat shows counts and positions.
 type eventstoreStat struct{ storeFolder }
 
 // Run prints the counts and positions of the store.
@@ -30,7 +30,6 @@ func (c *eventstoreStat) Run(ctx context.Context, p *command.Process) error {
 	return console.Pairs(p.Stdout, c.JSON, stat, stat.Rows())
 }
 
-// eventstoreCheck verifies a store.
 type eventstoreCheck struct{ storeFolder }
 
 // Run prints what the check finds. It fails if the check finds a problem.
@@ -68,7 +67,6 @@ func (c *eventstoreCheck) Run(ctx context.Context, p *command.Process) error {
 	return nil
 }
 
-// eventstoreBackup copies a store.
 type eventstoreBackup struct {
 	storeFolder
 	To string `arg:"" help:"${backup_to}"`

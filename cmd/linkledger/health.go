@@ -8,8 +8,8 @@ import (
 	"linkledger/internal/config"
 )
 
-// healthCommand asks a service on this machine whether it is ready. The image has no other HTTP
-// client for its health check.
+// healthCommand asks a service on this machine whether it is ready. The health check of the
+// container image runs it, because the image has no other HTTP client.
 type healthCommand struct {
 	AdminListen string `help:"${admin_listen}" default:"127.0.0.1:8081" validate:"address"`
 	Live        bool   `help:"Ask whether the process runs, not whether it is ready."`

@@ -115,15 +115,15 @@ func lookup(environ []string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-// service is a command that serves others until it is asked to end.
+// service is a command that serves clients until it is asked to end.
 type service interface{ serves() }
 
 func (*devCommand) serves()      {}
 func (*serveCommand) serves()    {}
 func (*eventstoreServe) serves() {}
 
-// outlast makes the process continue when its outputs cannot be written. flush writes what is
-// queued.
+// outlast makes the process continue when its outputs cannot be written. flush writes the output
+// that is still queued.
 func outlast(p *command.Process, stdout, stderr io.Writer) (flush func()) {
 	out, log := daemon.NewOutput(stdout), daemon.NewOutput(stderr)
 	p.Console = console.New(out, log)

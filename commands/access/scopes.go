@@ -17,7 +17,7 @@ const (
 	TagsWrite                      // create, rename and delete tags
 	HistoryRead                    // read the history of hashes
 	Keys                           // add, change and revoke keys
-	Members                        // add, change and remove members, end sessions of others
+	Members                        // add, change and remove members, end sessions of other persons
 	KeysRead                       // list keys
 	MembersRead                    // list members and sessions
 	none                           // the end of the list
@@ -59,7 +59,7 @@ func scopeOf(name string) (Scopes, bool) {
 	return 0, false
 }
 
-// Have reports whether the set contains all of the others.
+// Have reports whether the set contains all kinds of calls in others.
 func (s Scopes) Have(others Scopes) bool { return s&others == others }
 
 // Names returns the names of the set, in a fixed order.

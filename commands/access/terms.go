@@ -110,8 +110,8 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(address, address.BitLen()), true
 }
 
-// AllowFrom reports whether a key with these networks may be used from an address. A stored network
-// that cannot be parsed allows nothing.
+// AllowFrom reports whether a key with these networks may be used from an address. If networks is
+// empty, every address is allowed. A stored network that cannot be parsed allows nothing.
 func AllowFrom(networks []string, address string) bool {
 	if len(networks) == 0 {
 		return true
@@ -132,7 +132,7 @@ func Over(lastDay string, now time.Time) bool {
 // Within reports whether a key with the terms has no rights that a key with the other terms lacks.
 func Within(terms, other events.KeyTerms) bool {
 	return ScopesOf(other.Scopes).Have(ScopesOf(terms.Scopes)) &&
-		// An empty list also means the scopes of later versions.
+		// An empty list includes the scopes of later versions, so no other list has them all.
 		(len(terms.Scopes) > 0 || len(other.Scopes) == 0) &&
 		(other.Tags == "" || terms.Tags == other.Tags) &&
 		networksWithin(terms.Networks, other.Networks) &&

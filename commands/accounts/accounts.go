@@ -21,8 +21,8 @@ type Accounts struct {
 	keys    streams.SealingKeys // nil: no note is sealed
 
 	whole loader
-	// ending skips events that cannot be decoded. It is for commands that only end rights, which
-	// MUST work whatever these events say.
+	// ending skips events that cannot be decoded. It is for commands that only end rights, so
+	// that they work whatever these events say.
 	ending loader
 }
 
@@ -36,7 +36,7 @@ func New(streams *streams.Streams, keys streams.SealingKeys) *Accounts {
 // Outcome is an account after a command.
 type Outcome struct {
 	Account  Account
-	Key      string // the new API key, where the command made one; it is stored nowhere
+	Key      string // the new API key, which is stored nowhere; empty: the command made none
 	Position eventstore.Position
 }
 
@@ -63,7 +63,7 @@ func (s *Accounts) Open(
 		Account: id, Username: username, Plan: plan, KeyID: key.ID, KeyHash: key.Hash,
 		At: s.streams.Now(),
 	}
-	r.Command = uuid.New() // each call makes another key, so none is a repeat of another
+	r.Command = uuid.New() // each call makes another key, so no call is a repeat of another
 	appended, err := s.streams.Append(ctx, r, events.StreamAccount+id, eventstore.NoStream, opened)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
 		return Outcome{}, taken
@@ -201,10 +201,10 @@ func (s *Accounts) Edit(
 	)
 }
 
-// loader reads a stream.
 type loader func(ctx context.Context, stream string) (streams.History, error)
 
-// foldLoaded folds the stream of an account as far as its events can be decoded.
+// foldLoaded folds the stream of an account as far as its events can be decoded. The result has the
+// id even if the opening of the account cannot be decoded.
 func foldLoaded(id string, loaded streams.History) Account {
 	account := fold(loaded.Events)
 	account.nameMakers(loaded)

@@ -8,8 +8,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// SetGroupRole gives a person the role that a group has in an account. A direct role stays. It
-// refuses with InvalidValue if the account has too many members.
+// SetGroupRole gives a person the role that a group has in an account. A direct role stays.
+// SetGroupRole refuses with InvalidValue if the account has too many members.
 func (s *Accounts) SetGroupRole(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (eventstore.Position, error) {

@@ -17,7 +17,7 @@ import (
 // KeyOutcome is an API key after a command.
 type KeyOutcome struct {
 	Key      Key
-	Secret   string // the key itself, if the command added it; it is stored nowhere
+	Secret   string // the key itself, which is stored nowhere; empty: this call added no key
 	Position eventstore.Position
 }
 
@@ -48,7 +48,7 @@ func (s *Accounts) AddKey(
 		return KeyOutcome{}, err
 	}
 	ctx = permit.Without(ctx)                                    // to complete the addition
-	if err := s.holdTags(ctx, r, account, leftOut); err != nil { // the key is withheld
+	if err := s.holdTags(ctx, r, account, leftOut); err != nil { // nobody gets the key
 		r.Command, r.Repeated = uuid.New(), false
 		_, revoking := s.RevokeKey(ctx, r, account, key.ID)
 		return KeyOutcome{}, cmp.Or(revoking, err)
@@ -96,8 +96,8 @@ func (s *Accounts) ChangeKey(
 		// The change may have taken rights from its own caller, so holdTags runs without a permit.
 		err = s.holdTags(permit.Without(ctx), r, account, leftOut)
 	}
-	// After an error, the key may be changed but its tags not held. If a tag then loses its label,
-	// the bound of the key matches nothing.
+	// If holdTags fails, the key is changed, but a concurrent command may rename or delete one of
+	// the excluded tags. Then the bound of the key matches nothing.
 	return outcome, err
 }
 

@@ -10,10 +10,10 @@ import (
 )
 
 // SetMember gives a person a role in an account. The person MUST exist. A caller can only give a
-// role that may do no more than the caller, and only change a member who may do no more. A person
-// who has no role, or has a role through a group, cannot give themselves a direct role, not even
-// with a key that they made: another caller must give it. An operator without a role is excepted.
-// SetMember refuses with InvalidValue, AccessDenied and AccountGone.
+// role, or change a member, that may do no more than the caller. A person who has no role, or has a
+// role through a group, cannot give themselves a direct role, not even with a key that they made:
+// another caller must give it. An operator without a role is excepted. SetMember refuses with
+// InvalidValue, AccessDenied and AccountGone.
 func (s *Accounts) SetMember(
 	ctx context.Context, r domain.Request, account string, m Member,
 ) (eventstore.Position, error) {

@@ -82,7 +82,7 @@ func (l *Links) Find(ctx context.Context, hash string) (Link, error) {
 	return link, err
 }
 
-// begin waits for the turn of a look-up.
+// begin waits for the turn of a look-up, or returns ErrBusy. end ends that look-up.
 func (l *Links) begin(ctx context.Context) (end func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()

@@ -25,8 +25,8 @@ type AsOfQuery struct {
 type AsOf struct {
 	Link   domain.Link
 	Labels []string  // of its tags at that time
-	Since  time.Time // time of the last change
-	Until  time.Time // time of the next change; zero: none
+	Since  time.Time // time of the last change up to then
+	Until  time.Time // time of the first change after that; zero: none
 }
 
 // LinkAsOf returns the link that had a hash at a time, as its stream says. It refuses with

@@ -181,7 +181,6 @@ func (l *LinkLife) apply(e events.Event) {
 	}
 }
 
-// endTenure ends the present tenure.
 func (l *LinkLife) endTenure(at time.Time) {
 	if last := len(l.Tenures) - 1; last >= 0 {
 		l.Tenures[last].Until = at

@@ -29,7 +29,7 @@ func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) 
 		) error {
 			for _, r := range batch {
 				clicks, err := clicksOn(links, r)
-				// The event is of another program. It must not hide the history.
+				// Another program wrote the event, so Replay logs it and goes on.
 				if err != nil {
 					a.logger.WarnContext(
 						ctx, "unreadable event of clicks skipped: run linkledger audit verify",
@@ -56,7 +56,7 @@ type merger struct {
 	visit func(Entry) error
 }
 
-// clicks visits the clicks of one event, after the entries before it.
+// clicks visits the clicks of the event at a position, after the entries before that position.
 func (r *merger) clicks(at eventstore.Position, clicks []Entry) error {
 	if len(clicks) == 0 {
 		return nil

@@ -127,8 +127,8 @@ func byStream(bodies [][]byte) (map[string][][]pendingAppend, error) {
 }
 
 // deliver joins spooled appends, which follow each other in one stream, into one append. diverted
-// is how many of them went to a new stream instead, because another writer has written to their
-// stream or deleted it.
+// is how many of them another writer has interfered with: they went to a new stream, because the
+// writer has written to their stream or deleted it, or the writer has deleted events before them.
 func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverted int, err error) {
 	err = c.appendJoined(ctx, writes)
 	switch {

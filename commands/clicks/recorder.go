@@ -163,8 +163,8 @@ func (c *Recorder) Record(ctx context.Context, click Click) error {
 	}
 }
 
-// join adds the click to the pending group. It returns false if that group is full: the caller must
-// wait for it and join the next.
+// join adds the click to the pending group. It returns false if that group is full. Then the caller
+// waits until g is done, and joins the next group.
 func (c *Recorder) join(ctx context.Context, click Click) (g *group, joined bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -256,5 +256,5 @@ func (c *Recorder) writeGroup(g *group) {
 	}
 }
 
-// Position returns the commit position of the clicks recorded last.
+// Position returns the commit position of the clicks recorded last; 0: none since the start.
 func (c *Recorder) Position() uint64 { return c.position.Load() }

@@ -68,7 +68,7 @@ func readSite(address string) (site, error) {
 	return site{host, port}, nil
 }
 
-// splitPort splits off the port. It returns an empty port for 80 and 443.
+// splitPort splits off the port. The port is empty if there is none, or if it is 80 or 443.
 func splitPort(authority string) (host, port string, err error) {
 	colon := strings.LastIndexByte(authority, ':')
 	if colon < 0 || strings.HasSuffix(authority, "]") {
@@ -225,7 +225,8 @@ func canonicalIP(address netip.Addr) netip.Addr {
 	return address.Unmap()
 }
 
-// isIPv4Number reports whether a host with this last part must be an IPv4 address.
+// isIPv4Number reports whether browsers read a host with this last part as an IPv4 address. If such
+// a host is no address, browsers refuse it.
 func isIPv4Number(part string) bool {
 	if part == "" || part[0] < '0' || part[0] > '9' {
 		return false

@@ -24,7 +24,7 @@ type Link struct {
 	// Erased is not nil if the note was erased. Note is events.Erased then, and Erased
 	// distinguishes it from other erased notes.
 	Erased *events.Sealed
-	claim  events.Revision       // of the hash the link lives under
+	claim  events.Revision       // revision of the claim of Hash
 	Spent  map[string]spentClaim // by hash: the last claim that no longer counts
 }
 
@@ -68,7 +68,8 @@ func (u Link) Clone() Link {
 // Live reports whether the link was created and is not deleted.
 func (u Link) Live() bool { return u.ID != "" && !u.Deleted }
 
-// SpentRevision returns the revision up to which the link's claims of a hash no longer count.
+// SpentRevision returns the revision up to which the link's claims of a hash no longer count. It
+// returns events.NoStream if all of them count.
 func (u Link) SpentRevision(hash string) events.Revision {
 	if s, ok := u.Spent[hash]; ok {
 		return s.Revision
@@ -138,7 +139,7 @@ func revision(stored uint64) events.Revision {
 // the hash before the change is made. Nil fields change nothing.
 type LinkChange struct {
 	Hash     *string
-	Claim    events.Revision // of hash
+	Claim    events.Revision // revision of the claim of Hash
 	LongURL  *string
 	Note     *string
 	Settings events.SettingsChange

@@ -16,8 +16,8 @@ func ErrHashGivenAway(hash string) error {
 	}
 }
 
-// Restore returns the events that give the link the state was. claim is the revision of the claim
-// of was.Hash. If the link is live and has that hash, claim is not used.
+// Restore returns the events that give the link the state of was. claim is the revision of the
+// claim of was.Hash. If the link is live and has that hash, claim is not used.
 func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Event {
 	var changes []events.Event
 	if u.Deleted {

@@ -71,8 +71,8 @@ func (r Request) Metadata() events.Metadata {
 }
 
 // Creating returns the request to create a link with a hash at a time. Its command id depends on
-// the hash and the time. So if two repeats of a command run concurrently, their appends differ: one
-// fails, and finds the link of the other.
+// the hash and the time. So if two repeats of a command run concurrently, their appends differ. The
+// slower append fails, and the repeat that made it finds the link of the faster one.
 func (r Request) Creating(hash string, at time.Time) Request {
 	r.Command = uuid.NewSHA1(r.Command, fmt.Append(nil, hash, " ", at.UnixMicro()))
 	return r
@@ -85,8 +85,8 @@ type Undone struct {
 	Key   string
 	Since time.Time // by the clock of the event store
 
-	// If SkipChanged is true, the undo leaves fields that others have changed since as they are,
-	// and takes back the rest. Otherwise such fields cause a refusal.
+	// If SkipChanged is true, the undo leaves fields as they are that other calls have changed
+	// since, and takes back the rest. Otherwise such fields cause a refusal.
 	SkipChanged bool
 }
 

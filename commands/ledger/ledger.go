@@ -22,9 +22,9 @@ const (
 )
 
 // Serve decides on requests about one counter, and answers the requests that it has decided. Serve
-// is called again with the other requests after a pause, or once another request arrives. If it
-// returns eventstore.ErrWrongRevision, it is called again at once. Any other error is the answer to
-// all requests without an answer. Calls about one counter do not overlap.
+// is called again with the unanswered requests after a pause, or once another request arrives. If
+// it returns eventstore.ErrWrongRevision, it is called again at once. Any other error is the answer
+// to all unanswered requests. Calls about one counter do not overlap.
 type Serve[R request] func(ctx context.Context, requests []R) error
 
 // request is a struct that embeds Reply.
@@ -39,7 +39,8 @@ type Reply struct {
 
 func (r *Reply) reply() *Reply { return r }
 
-// Answer ends the wait of the caller. Only a Serve may call it, once.
+// Answer ends the wait of the caller with the answer err. Outside this package, only a Serve may
+// call it, and only once for each request.
 func (r *Reply) Answer(err error) {
 	r.answered, r.err = true, err
 	close(r.done)

@@ -152,9 +152,9 @@ const (
 	outcomeFailed                 // the link cannot be created any more
 )
 
-// outcomeOf returns the outcome of a pending link from the events of its stream. An open link that
-// is older than ClaimTimeout must be abandoned by an event in its stream before its reservation is
-// given back.
+// outcomeOf returns the outcome of a pending link from the events of its stream. If a link
+// is still open after ClaimTimeout, round.resolve abandons it by an event in its stream, and only
+// then its reservation is given back.
 func outcomeOf(p events.PendingLink, account string, history []events.Event) outcome {
 	if len(history) == 0 {
 		return outcomeOpen

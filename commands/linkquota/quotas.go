@@ -35,7 +35,7 @@ type Config struct {
 // served.
 //
 // If the creation of a link fails, its reservation is given back at once. If a node was killed
-// between the reservation and the creation, the next node that finds no reservation left looks for
+// between the reservation and the creation, the next node that finds the plan used up looks for
 // the link. After ClaimTimeout, that node abandons the link in the link's own stream, so that a
 // late creation fails, and gives the reservation back. The read model, which counts the deleted
 // links, may be behind. So a request waits for the read model before it is refused. The read model

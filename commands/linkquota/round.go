@@ -208,7 +208,7 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 	}
 	found := outcomeOf(p, r.id, history)
 	if undecoded != nil {
-		if found != outcomeCreated { // the link may have been created, so it keeps its place
+		if found != outcomeCreated { // the link may have been created, so its reservation stays
 			found = outcomeOpen
 		}
 		return found, nil
@@ -232,7 +232,7 @@ func (r *round) resolve(ctx context.Context, p events.PendingLink, now time.Time
 // refuse refuses links that certainly get no reservation or have waited for readModelTimeout.
 func (r *round) refuse(ctx context.Context, short []*request) error {
 	before := r.quota.withExisting(r.existing, r.now())
-	// One answer is enough for all requests, because it is newer than their heads of the log.
+	// One query is enough for all requests, because their heads of the log were read before it.
 	readModelLags := sync.OnceValues(func() (bool, error) {
 		missing, err := r.Store.Backlog(
 			ctx, r.existing.position(),

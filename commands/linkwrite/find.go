@@ -66,9 +66,9 @@ func (a *Attempt) UnderHash(
 }
 
 // found returns a loaded link if the account of the caller has it, the caller may see it, and
-// either meant accepts it or this command has an event in its stream. err is the error of loading
-// the link. If err leaves the state of the link unknown, only the account of the link gets the
-// error.
+// either meant accepts it or this command has an event in its stream. Otherwise it returns missing.
+// err is the error of loading the link. If err leaves the state of the link unknown, callers of
+// other accounts and callers with a bound get missing instead.
 func (a *Attempt) found(
 	ctx context.Context, read Reading, id string, loaded streams.History, err, missing error,
 	meant func(domain.Link) bool,

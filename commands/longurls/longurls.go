@@ -21,12 +21,12 @@ import (
 
 const (
 	// CreationTimeout is how long a command waits for a link that another command is creating, and
-	// that it could return. Giving up too early does no harm. If the waiting command then puts its
-	// own link in that place, the other creation fails when it comes, and the other command returns
-	// the link that it finds there.
+	// that it could return. Giving up too early does no harm. Claim lets the waiting command create
+	// its own link, but first makes the creation by the other command fail. The other command then
+	// returns the link of the command that waited. Under returns hashes.ErrTaken.
 	CreationTimeout = 2 * time.Second
-	// creationPoll is the time between two looks for that link. eventstore.MaxAttempts intervals
-	// MUST be longer than CreationTimeout.
+	// creationPoll is the time between two looks for that link. Each look by Under costs an attempt
+	// of the command, so eventstore.MaxAttempts intervals MUST be longer than CreationTimeout.
 	creationPoll = 25 * time.Millisecond
 )
 

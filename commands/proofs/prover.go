@@ -17,7 +17,7 @@ type Config struct {
 	Tree  Tree
 	Audit *audit.Reader
 	Store *eventstore.Store
-	Key   string // signs heads
+	Key   string // private key that signs heads of the log
 }
 
 // Prover proves to an account which events of its links the log has. It is safe for concurrent use.
@@ -88,7 +88,8 @@ func (p *Prover) Select(ctx context.Context, of audit.HistoryQuery) (Selection, 
 // ErrLags means that the stored tree does not have all events of a selection yet.
 var ErrLags = errors.New("the tree of the log does not have the events yet")
 
-// Write writes a file of proofs of a selection and returns the head that it rests on.
+// Write writes a file of proofs of a selection and returns the head that it rests on. It fails with
+// ErrLags if the head does not have all events of the selection.
 func (p *Prover) Write(ctx context.Context, to io.Writer, s Selection) (Head, error) {
 	head, err := p.Head(ctx)
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *Restorer) linksUnder(
 		return nil, err
 	}
 	links := hashes.LastClaimants(claims.Events, r.Account)
-	if err != nil && (len(links) > 0 || r.Operator) { // to other accounts the hash is unknown
+	if err != nil && (len(links) > 0 || r.Operator) { // other accounts never had the hash
 		return nil, err
 	}
 	var lives []streams.History
@@ -166,8 +166,8 @@ func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	return url, nil
 }
 
-// restoreTo appends the events that give a link the state was, followed by further events. attempt
-// belongs to the request.
+// restoreTo appends the events that give a link the state of was, followed by further events.
+// attempt is an attempt of the request r.
 func (s *Restorer) restoreTo(
 	ctx context.Context, r domain.Request, attempt *linkwrite.Attempt, url domain.Link,
 	loaded streams.History, was domain.Link, further ...events.Event,

@@ -19,7 +19,7 @@ import (
 // under their hashes. Fields and tags get their earlier values, and the clicks before a stats reset
 // count again.
 //
-// Undo refuses a link with URLChanged and the names of the fields if others have changed these
+// Undo refuses a link with URLChanged and the names of the fields if other calls have changed these
 // fields since, unless r.Undoes skips them. A field that already has its earlier value needs no
 // event, so Undo may be repeated. It also refuses as commands.Handler.DeleteURLs and RestoreURL do.
 func (s *Restorer) Undo(ctx context.Context, r domain.Request, ids []string) []linkwrite.Outcome {

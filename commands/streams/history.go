@@ -31,8 +31,8 @@ func (h History) Err() error {
 	return h.Undecoded[0]
 }
 
-// Last returns the events after the last event that cannot be decoded. Facts in these events hold
-// regardless of the undecoded event.
+// Last returns the events after the last event that cannot be decoded. What these events say holds,
+// whatever the undecoded events say.
 func (h History) Last() []events.Event {
 	if len(h.Undecoded) == 0 {
 		return h.Events

@@ -11,8 +11,8 @@ import (
 // Logged has the events of streams from the log, by stream, oldest first.
 type Logged map[string][]eventstore.Recorded
 
-// Missing returns, for each stream, the revisions before the last event that the log does not have.
-// They are ranges: each has its first and its last revision.
+// Missing returns, for each stream with missing events, the revisions before its last event that
+// the log lacks. They are ranges: each has its first and its last revision.
 func (l Logged) Missing() map[string][][2]eventstore.Revision {
 	missing := make(map[string][][2]eventstore.Revision)
 	for stream, recorded := range l {
@@ -49,7 +49,8 @@ func (s *Streams) ReadFromLog(ctx context.Context, wanted map[string]bool, into 
 	})
 }
 
-// WithLogged returns Streams that reads these streams instead of the streams of the event store.
+// WithLogged returns Streams that reads the events in logged instead of the streams of the event
+// store.
 func (s *Streams) WithLogged(logged Logged) *Streams {
 	from := *s
 	from.logged = logged

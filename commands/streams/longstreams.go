@@ -44,7 +44,7 @@ func newLongStreams(store *eventstore.Store) *longStreams {
 	})}
 }
 
-// load returns all events of a stream, with sealed notes.
+// load returns all events of a stream, with their personal data sealed.
 func (l *longStreams) load(ctx context.Context, stream string) (History, error) {
 	if kept, ok := l.cache.GetIfPresent(stream); ok {
 		loaded, same, err := l.loadNew(ctx, stream, kept)
@@ -111,7 +111,7 @@ func (k *cachedStream) addAt(index int, further History) bool {
 	return true
 }
 
-// add caches events without their bodies.
+// add caches events without their encoded bodies.
 func (k *cachedStream) add(further History) {
 	size := 0
 	for i, r := range further.Recorded {

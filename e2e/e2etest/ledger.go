@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// CrashRounds is how often long tests kill a process. For some outages they use a third of it.
+// CrashRounds is how often each long test kills a process. The tests of outages cause a third as
+// many outages.
 var CrashRounds = flag.Int(
 	"crash-rounds", 2,
 	"how often TestCrash and TestTakeOver kill a process; TestOutages and TestTakeOver have a "+

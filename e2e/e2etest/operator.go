@@ -67,7 +67,7 @@ type ListedPerson struct {
 	Mail    string `json:"mail"`
 }
 
-// ListedMember is a row of account members.
+// ListedMember is a row of account member list.
 type ListedMember struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`

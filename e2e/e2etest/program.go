@@ -32,7 +32,7 @@ import (
 	"linkledger/internal/programtest"
 )
 
-// Program is the real binary, built once.
+// Program is the path of the real program, which Run builds once.
 var Program string
 
 // Exit codes of the program.
@@ -48,7 +48,8 @@ const DemoUser = "demo"
 var folder string
 
 // Run builds the program, unless make test has built it, and runs the tests. It returns the exit
-// code. With -short it runs no tests, because all of them start processes.
+// code. With -short it runs no tests, because all of them start processes. If the test binary was
+// started under the name curl, Run acts as curl instead, for Shell.
 func Run(m *testing.M) int {
 	if filepath.Base(os.Args[0]) == "curl" {
 		if err := curl(os.Args[1:], os.Stdout); err != nil {
@@ -89,7 +90,8 @@ type Dev struct {
 var greetingLine = regexp.MustCompile(`(?m)^  (API|health|API key)  +(\S+)$`)
 
 // StartDev starts the real program on a folder and waits for its greeting. A new folder gets a copy
-// of one empty PostgreSQL cluster, because initdb takes three quarters of the time of a first start.
+// of one empty PostgreSQL cluster, because initdb takes three quarters of the time of a first
+// start.
 func StartDev(t *testing.T, folder string, flags ...string) *Dev {
 	t.Helper()
 	if _, err := os.Stat(folder); os.IsNotExist(err) {
@@ -98,8 +100,8 @@ func StartDev(t *testing.T, folder string, flags ...string) *Dev {
 	return StartDevProgram(t, Program, folder, flags...)
 }
 
-// RemoveAll removes the data folder of a process that was killed. Its PostgreSQL ends by itself,
-// and may write until then.
+// RemoveAll removes the data folder of a process that was killed. It retries, because the
+// PostgreSQL of that process ends by itself and may write until then.
 func RemoveAll(t *testing.T, folder string) {
 	t.Helper()
 	late := time.After(StartTimeout)
@@ -300,8 +302,8 @@ func Visit(ctx context.Context, base, hash, agent string) (bool, error) {
 	return status == http.StatusFound, err
 }
 
-// VisitStatus follows a short link and returns the status of the response. Each agent is another
-// visitor.
+// VisitStatus follows a short link and returns the status of the response. Requests with different
+// agents count as different visitors.
 func VisitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/"+hash, nil)
 	if err != nil {
@@ -317,7 +319,7 @@ func VisitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 }
 
 // WantOneLine checks that a program ended with exit code 2 and printed one line, which contains
-// want.
+// want. Lines that slowStart matches do not count.
 func WantOneLine(t *testing.T, out []byte, err error, want string) {
 	t.Helper()
 	ended, ok := errors.AsType[*exec.ExitError](err)

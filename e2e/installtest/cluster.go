@@ -26,7 +26,8 @@ type Cluster struct {
 // StartCluster starts an installation with two services.
 func StartCluster(t *testing.T, flags ...string) *Cluster {
 	t.Helper()
-	// A busy machine may take more than a second to show a write, and more than 50 ms to store a click.
+	// These limits are longer than the defaults, because a busy machine may take more than a second
+	// to show a write, and more than 50 ms to store a click.
 	flags = append(flags, "--wait-timeout=8s", "--click-patience=5s")
 	c := &Cluster{Installation: Install(t, flags...)}
 	public, admin := FreeAddress(t), FreeAddress(t)
@@ -97,7 +98,7 @@ func EndInUse(
 				}
 				at := ended.Load()
 				switch {
-				case err != nil || code != 0: // a call that meets the end may be refused for each link
+				case err != nil || code != 0: // the end may refuse each link of a call
 					refusals++
 					continue
 				case at != nil && began.After(*at):

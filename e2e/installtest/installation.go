@@ -1,5 +1,5 @@
-// Package installtest gives tests an installation: the service, its event store and its database, each as a
-// process of its own.
+// Package installtest gives tests an installation: the service, its event store and its database,
+// each as a process of its own.
 package installtest
 
 import (
@@ -132,7 +132,7 @@ func Install(t *testing.T, flags ...string) *Installation {
 	return InstallProgram(t, e2etest.Program, flags...)
 }
 
-// InstallProgram starts all parts, with another build of the service.
+// InstallProgram is Install with another build of the service.
 func InstallProgram(t *testing.T, service string, flags ...string) *Installation {
 	t.Helper()
 	i := &Installation{
@@ -172,7 +172,7 @@ func (i *Installation) OpenAccountBy(backends ...string) {
 	i.Key = account.APIKey
 }
 
-// StartStore starts the event store and waits until it is ready.
+// StartStore starts the event store. It does not wait until the event store is ready.
 func (i *Installation) StartStore() {
 	i.T.Helper()
 	i.Store = StartChild(
@@ -207,13 +207,14 @@ func (i *Installation) StopDatabase() {
 	}
 }
 
-// StartService starts the service and waits until it is ready.
+// StartService starts the service as Serve does, and sets Service.
 func (i *Installation) StartService() {
 	i.T.Helper()
 	i.Service = i.Serve(i.Base, i.Admin, "spool", i.Flags...)
 }
 
-// Serve starts a service with its own addresses and spool.
+// Serve starts a service with its own addresses and spool, and waits until its health check says
+// that it runs. The service may not be ready yet.
 func (i *Installation) Serve(base, admin, spool string, flags ...string) *Child {
 	i.T.Helper()
 	args := []string{
@@ -287,14 +288,15 @@ func (i *Installation) Visit(links int) *Crowd {
 	return c
 }
 
-// AwaitRedirects waits until 200 more visitors have been redirected.
+// AwaitRedirects waits until 200 more visits have been redirected.
 func (i *Installation) AwaitRedirects(c *Crowd) {
 	i.T.Helper()
 	want := c.Answered.Load() + 200
 	i.Eventually("visitors are redirected", func() bool { return c.Answered.Load() >= want })
 }
 
-// Clicks returns the sum of the clicks in the read models, or -1 if the call fails.
+// Clicks returns the sum of the clicks in the read models, of up to 50 links of the account, or -1
+// if the call fails.
 func (i *Installation) Clicks() int64 {
 	answer, err := e2etest.Call(i.T.Context(), i.Base, i.Key, "GET", "/urls?limit=50", "")
 	if err != nil {

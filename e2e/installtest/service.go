@@ -71,7 +71,7 @@ func (l *Lines) Await(parts ...string) string {
 	}
 }
 
-// NotStarted returns an installation without running services. Its database exists.
+// NotStarted returns an installation of which only the database runs.
 func NotStarted(t *testing.T) *Installation {
 	t.Helper()
 	i := &Installation{
@@ -128,7 +128,8 @@ func Readiness(t *testing.T, admin string) map[string]string {
 	return parts
 }
 
-// Metric returns the value of a metric, by its name and labels, or -1 if the service does not respond.
+// Metric returns the value of a metric, by its name and labels, or -1 if the service does not
+// respond or is still starting.
 func (i *Installation) Metric(name string) float64 {
 	i.T.Helper()
 	response, err := http.Get(i.Admin + "/metrics")

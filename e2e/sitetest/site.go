@@ -43,7 +43,7 @@ type Site struct {
 	Nodes  []*installtest.Node
 	Ways   []*http.Client // to the nodes, without cookies
 	Asking *sync.Mutex    // the issuer signs in one person at a time
-	Opened *atomic.Uint32 // browsers
+	Opened *atomic.Uint32 // number of browsers so far
 }
 
 // Browser keeps cookies. Each browser has an address of its own, because sign-ins are throttled by

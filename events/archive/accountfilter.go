@@ -11,8 +11,9 @@ import (
 )
 
 // accountFilter selects the events of one account, its tags, its links with their hashes, and its
-// use of limits. It MUST be given the log from the start, because only the creation of a link names
-// the account. It selects no clicks, because one event has clicks of many accounts.
+// use of limits. It MUST be given the log from the start, because the creation of a link names the
+// account and most later events of the link do not. It selects no clicks, because one event has
+// clicks of many accounts.
 type accountFilter struct {
 	account string
 	links   map[uuid.UUID]struct{}
@@ -38,8 +39,8 @@ func (o *accountFilter) matches(r eventstore.Recorded) (bool, error) {
 	return false, nil
 }
 
-// matchesLink reports whether an event belongs to a link of the account. Only the creation of a
-// link names the account.
+// matchesLink reports whether an event belongs to a link of the account. It remembers the links of
+// the account from their creation on, because most later events do not name the account.
 func (o *accountFilter) matchesLink(id string, r eventstore.Recorded) (bool, error) {
 	link, err := uuid.Parse(id)
 	if err != nil {

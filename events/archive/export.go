@@ -84,7 +84,7 @@ func (e *Export) Run(ctx context.Context, progress Progress) (Manifest, error) {
 	wanted := e.selection()
 	after := e.summary.Last
 	if e.header.Account != "" {
-		after = Position{} // read all, because only the creation of a link names its account
+		after = Position{} // read all, because the creation of a link names its account
 	}
 	from, upTo := eventstore.Position(after), eventstore.Position(e.header.Head)
 	err := e.store.ReadLog(ctx, from, upTo, func(batch []eventstore.Recorded) error {

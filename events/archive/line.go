@@ -11,7 +11,7 @@ import (
 	"linkledger/events/proof/leaf"
 )
 
-// Position is a place in the log.
+// Position is the position of an event in the log of all streams.
 type Position struct {
 	Commit  uint64 `json:"commit"`
 	Prepare uint64 `json:"prepare"`
@@ -21,7 +21,6 @@ func (p Position) after(q Position) bool {
 	return eventstore.Position(p).After(eventstore.Position(q))
 }
 
-// columns are the names of the csv columns.
 const columns = "commit,prepare,stream,revision,id,type,time," +
 	"metadata,metadata_base64,data,data_base64"
 

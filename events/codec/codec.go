@@ -110,8 +110,8 @@ func EncodePart(name string, value any) ([]byte, error) {
 
 // Decode returns the event of a stored body as a struct value, never a pointer. The strings of the
 // event may share the memory of body, so the caller MUST NOT change body afterwards. Decode
-// replaces NUL in texts with U+FFFD, because PostgreSQL cannot store NUL. Versions up to v0.1.0
-// accepted NUL. Decode returns ErrUnknownType if this program does not know eventType.
+// replaces NUL in texts with U+FFFD, because versions up to v0.1.0 accepted NUL and PostgreSQL
+// cannot store it. Decode returns ErrUnknownType if this program does not know eventType.
 func Decode(eventType string, body []byte) (events.Event, error) {
 	dec, ok := decoders[eventType]
 	if !ok {

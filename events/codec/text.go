@@ -62,9 +62,10 @@ func withoutNUL(body []byte) []byte {
 	return clean
 }
 
-// hasOddText reports whether the output of encoding/json has a text that events.IsText refuses.
-// encoding/json escapes C0 controls, and writes \ufffd for an invalid byte, but not for U+FFFD
-// itself. It does not escape DEL and C1 controls.
+// hasOddText reports whether the output of encoding/json has a text that events.IsText refuses. It
+// looks for DEL and C1 controls as they are, because encoding/json does not escape them. It looks
+// for the escapes of C0 controls, and for \ufffd, which encoding/json writes for an invalid byte
+// but not for U+FFFD itself.
 func hasOddText(body []byte) bool {
 	const del, c1 = 0x7f, 0xc2 // U+0080 to U+009F begin with the byte C2
 	if bytes.IndexByte(body, del) >= 0 {

@@ -22,13 +22,15 @@
 // were acknowledged before stay readable.
 //
 // Pebble shows a batch to readers before its sync has finished. Every read is
-// therefore capped at the durable head, so that no reader sees an event that a crash could erase.
+// therefore capped at the durable head, which is the position of the last synced event. So no
+// reader sees an event that a crash could erase.
 //
 // # Positions
 //
 // The position of an event behaves like a byte offset in a log. The difference between the
-// positions of two neighbors is the encoded size of the first one, so positions are not dense. The
-// position of the first event is above zero. Commit position and prepare position are always equal.
+// positions of two successive events is the encoded size of the first one, so positions are not
+// dense. The position of the first event is above zero. Commit position and prepare position are
+// always equal.
 //
 // # Subscriptions
 //

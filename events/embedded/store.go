@@ -25,8 +25,8 @@ import (
 	"linkledger/events/embedded/writes"
 )
 
-// LargestAppendSize is the upper bound of Config.MaxAppendSize in bytes. It is half of the largest
-// message.
+// LargestAppendSize is the upper bound of Config.MaxAppendSize in bytes. It is about half of
+// maxMessage.
 const LargestAppendSize = 8 << 20
 
 // ErrClosed is returned by a store that is closing or closed.
@@ -97,8 +97,9 @@ type Stat struct {
 }
 
 // Open opens the store in cfg.Dir, or creates one. It returns disk.ErrLocked if the folder is
-// already open, disk.ErrFormat if a newer version has written it, and disk.ErrForeign if it holds
-// other files. In these cases nothing in the folder is changed.
+// already open, disk.ErrFormat if a newer version has written it, disk.ErrForeign if it holds other
+// files, and disk.ErrFull if the disk has too little free space. In these cases nothing in the
+// folder is changed.
 func Open(cfg Config) (*Store, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("open event store: %w", err)

@@ -4,8 +4,9 @@
 //
 // The official client (v4.2.0) is closed permanently by one failed discovery, blocks callers
 // regardless of their contexts, leaks a connection with every reconnect, and does not resubscribe.
-// If a supervisor gives the client to one caller at a time, streams load at half the speed of one
-// connection that all callers share. Only the client's parser of connection strings is used:
+// A supervisor that gives the client to one caller at a time is no way out: streams then load at
+// half the speed of one connection that all callers share. This package therefore uses only the
+// client's parser of connection strings, and makes its own calls:
 //
 //   - Appends go over one BatchAppend call, which the Go client does not use and the clients for
 //     other languages use for every write. An append whose outcome is unknown is sent again with

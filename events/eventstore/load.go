@@ -13,8 +13,8 @@ import (
 const loadPage = 500
 
 // Load returns all events of a stream, oldest first. It returns no events if the stream was never
-// written. To tell such a stream from a deleted one, Load reads a second time. It returns ErrCut if
-// events are missing.
+// written, and ErrCut if events are missing. If it finds no events, it makes a second read, which
+// tells a stream that was never written from a deleted one.
 func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	all, err := s.LoadToAppend(ctx, stream)
 	if err == nil && len(all) == 0 {
@@ -23,8 +23,8 @@ func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	return all, err
 }
 
-// LoadToAppend is Load for callers that append only if the stream is empty. It saves the second
-// read, because that append returns ErrCut if the stream was deleted.
+// LoadToAppend is Load for callers that append only if the stream is empty. It makes no second
+// read, because the append of the caller returns ErrCut if the stream was deleted.
 func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, error) {
 	var all []Recorded
 	for {
@@ -83,8 +83,9 @@ func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 	return page[0], nil
 }
 
-// checkNeverWritten returns ErrCut if a stream that does not exist was deleted. A read does not
-// distinguish the two, but a deletion leaves metadata.
+// checkNeverWritten returns ErrCut if a stream without readable events was deleted, and nil if it
+// was never written. A read of the stream does not tell one from the other, but a deletion leaves
+// metadata.
 func (s *Store) checkNeverWritten(ctx context.Context, stream string) error {
 	page, err := s.read(ctx, wire.LastOf(metadata.StreamOf(stream)))
 	switch {

@@ -4,7 +4,7 @@ import "linkledger/events/eventstore/eventlog"
 
 // These aliases re-export package eventlog, which the packages below the Store also import.
 type (
-	// Position is a place in the log of all streams.
+	// Position is the position of an event in the log of all streams.
 	Position = eventlog.Position
 	// Revision is the number of an event in its stream.
 	Revision = eventlog.Revision

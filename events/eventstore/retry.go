@@ -8,7 +8,7 @@ import (
 
 // MaxAttempts is how often a command is attempted. An attempt is lost only if another command
 // succeeds on the same stream. A command that has enough time therefore fails with ErrBusy only
-// after so many others have succeeded.
+// after as many other commands have succeeded.
 const MaxAttempts = 100
 
 // contended is how many lost attempts show that a command runs out of time because of other
@@ -16,7 +16,8 @@ const MaxAttempts = 100
 const contended = 3
 
 // Retry repeats an attempt while it returns ErrWrongRevision, at most MaxAttempts times. It returns
-// ErrBusy if all attempts fail, or if the deadline of the caller passes after several have failed.
+// ErrBusy if all attempts fail, or if the deadline of the caller passes after at least three
+// attempts (contended) have failed.
 func Retry[T any](attempt func() (T, error)) (T, error) {
 	var none T
 	for lost := range MaxAttempts {

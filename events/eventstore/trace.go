@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxLinks is the maximum number of traces that the span of a batch of events links to.
+// maxLinks is the maximum number of append spans that the span of a batch of events links to.
 const maxLinks = 64
 
 // appendTraced appends within a span, whose context it stores in the metadata of the events.
@@ -51,7 +51,7 @@ const (
 	traceLength = 32 + 1 + 16 // trace id, hyphen and span id in hex
 )
 
-// TraceLinks returns links to the traces in which the events were appended: each trace once, and at
+// TraceLinks returns links to the spans in which the events were appended: each span once, and at
 // most maxLinks.
 func TraceLinks(recorded []Recorded) []trace.Link {
 	var links []trace.Link

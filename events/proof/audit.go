@@ -41,17 +41,17 @@ type Suspect string
 const (
 	Log         Suspect = "log"
 	AlteredTree Suspect = "tree"        // in PostgreSQL; a signed head confirms the log
-	Either      Suspect = "log or tree" // no signed head covers the place
+	Either      Suspect = "log or tree" // no signed head covers the event
 )
 
 // Alteration describes where the log or the stored tree was altered.
 type Alteration struct {
 	Of Suspect
-	// First and Last bound the first event that does not match. They are equal if that event is
-	// known exactly.
+	// The first altered event is one of the events from First to Last. They are equal if that event
+	// is known exactly.
 	First Place
 	Last  Place
-	// Head is the first head that does not match, or nil if all match.
+	// Head is the first signed head that does not match the log, or nil if all match.
 	Head *Head
 	// Missing is how many events of Head the log lacks at its end. It is 0 if the log lacks none,
 	// or if an earlier event is known not to match. A log that was restored from an older backup
@@ -64,7 +64,7 @@ type Alteration struct {
 	// happens if an older backup was restored and then written to. Forks is true only if First is
 	// known exactly.
 	Forks bool
-	// Agreed is the last event before First that matches; nil: none, or not known.
+	// Agreed is the event before First, on which log and tree agree; nil: none, or not known.
 	Agreed *Place
 	// DeniedBy is a head that matches the log and has at least as many events as Head, or nil if
 	// there is none. If it is set, the log was altered before DeniedBy was signed, or one of the
@@ -231,7 +231,8 @@ func (a *Audit) alteration() *Alteration {
 	return found
 }
 
-// alterationBefore returns the alteration that explains the first head that does not match.
+// alterationBefore returns the alteration that explains why the head at the index unfit does not
+// match the log. All heads before it match.
 func (a *Audit) alterationBefore(unfit int) *Alteration {
 	head := &a.log.heads[unfit]
 	sound := int64(0) // number of events that the previous head confirms

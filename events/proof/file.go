@@ -18,8 +18,8 @@ import (
 // base64, is far shorter.
 const maxLine = 64 << 20
 
-// ErrUnproven means that a file does not prove its claims. The error names the place and the
-// reason.
+// ErrUnproven means that a file does not prove its claims. The error names the line or event, and
+// the reason.
 var ErrUnproven = errors.New("the proof does not hold")
 
 // Writer writes a file of proofs that are verified with one head.
@@ -68,8 +68,8 @@ func (w *Writer) write(line any) error {
 func (w *Writer) Close() error { return w.out.Flush() }
 
 // Since writes a proof that the tree of the head extends the tree of an older head. The proof shows
-// that no event of the older tree was altered in between. Since returns ErrUnproven if the tree
-// does not extend the older one, or an error of the tree.
+// that no event of the older tree was altered since the older head was signed. Since returns
+// ErrUnproven if the tree does not extend the older one, or an error of the tree.
 func (w *Writer) Since(older Head) error {
 	if older.N > w.head.N {
 		return fmt.Errorf(

@@ -72,9 +72,9 @@ func headText(origin string, tree tlog.Tree) string {
 	return fmt.Sprintf("%s\n%d\n%s\n", origin, tree.N, tree.Hash)
 }
 
-// Heads parses the concatenated heads of a file. Each MUST be signed with the key. Heads ignores
-// extension lines of other formats and the signatures of other keys. It returns ErrUnsigned or
-// ErrNoKey.
+// Heads parses the concatenated heads of a file. It ignores extension lines of other formats and
+// the signatures of other keys. It returns ErrUnsigned if there is no head or one is not signed
+// with the key, and ErrNoKey if public is not a public key.
 func Heads(text []byte, public string) ([]Head, error) {
 	verifier, err := note.NewVerifier(public)
 	if err != nil {

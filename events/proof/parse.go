@@ -14,8 +14,8 @@ import (
 	"linkledger/events/proof/leaf"
 )
 
-// unmarshalCanonical decodes a line into v. The line MUST be exactly what json.Marshal writes for
-// the result. Otherwise the error is leaf.ErrNotCanonical.
+// unmarshalCanonical decodes a line into v. It returns leaf.ErrNotCanonical if json.Marshal would
+// not write exactly this line for the result.
 func unmarshalCanonical(line []byte, v any) error {
 	if err := json.Unmarshal(line, v); err != nil {
 		return err
@@ -27,8 +27,8 @@ func unmarshalCanonical(line []byte, v any) error {
 	return err
 }
 
-// readLines calls visit with each line of a file, without its line end. Each line MUST have a line
-// end.
+// readLines calls visit with each line of a file, without its line end, and returns how many lines
+// it read. It returns ErrUnproven if the last line has no line end.
 func readLines(file io.Reader, visit func(number int, line []byte) error) (read int, err error) {
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, maxLine)

@@ -9,23 +9,23 @@ import (
 	"linkledger/robots"
 )
 
-// List has the table that is in use: the program's own table with the changes of a file. Run reads
-// the file again when it has changed. List is safe for concurrent use.
+// List has the table of robots that is in use: the built-in table, with the changes that a file
+// makes to it. Run reads the file again when it has changed. List is safe for concurrent use.
 type List struct {
 	path  string
-	file  *watchedfile.File // touched by Run only; nil: the table of the program does not change
+	file  *watchedfile.File // touched by Run only; nil: the built-in table is in use
 	table atomic.Pointer[robots.Table]
 }
 
-// NewList returns a list with the table of the program.
+// NewList returns a list with the built-in table.
 func NewList() *List {
 	l := new(List)
 	l.table.Store(robots.BuiltIn())
 	return l
 }
 
-// ReadList returns a list with the changes of a file. It returns an error if the file cannot be
-// used.
+// ReadList returns a list with the built-in table and the changes that a file makes to it. It
+// returns an error if the file cannot be used.
 func ReadList(path string, logger *slog.Logger) (*List, error) {
 	l := &List{path: path}
 	file, err := watchedfile.Open(watchedfile.Config{

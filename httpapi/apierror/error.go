@@ -19,7 +19,7 @@ type Error struct {
 	Code    Code
 	Details string // what the client has to correct
 	Status  int    // 0: Code.Status()
-	// RetryAfter is how long the client has to wait before it repeats the call; 0: the default.
+	// RetryAfter is how long the client has to wait before it repeats the call; 0: 1 s.
 	RetryAfter time.Duration
 }
 

@@ -18,7 +18,7 @@ type Failure struct {
 	Fields  []string // settings of the URL that caused the refusal
 	Status  int
 
-	RetryAfter time.Duration // 0: the default
+	RetryAfter time.Duration // 0: 1 s
 }
 
 // Refusal returns the failure for an error that is a refusal, and false for every other error.

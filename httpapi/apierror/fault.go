@@ -112,7 +112,7 @@ func (u unavailableError) Unwrap() error { return u.err }
 func (unavailableError) Is(target error) bool { return target == errOutage }
 
 // Unavailable marks an error of a query as an outage, so that the client gets a 503. It returns err
-// unchanged if something was not found, or if err is nil.
+// unchanged if err is nil, or if err says that what the query asks for does not exist.
 func Unavailable(err error) error {
 	if _, known := errors.AsType[*linklist.UnknownTagError](err); known || err == nil ||
 		errors.Is(err, queries.ErrNotFound) {
@@ -127,9 +127,9 @@ func Late(details string) error {
 	return &Error{Code: CodeUnknown, Details: details, Status: http.StatusServiceUnavailable}
 }
 
-// unknownState returns the failure of a call that depends on an undecodable event. A newer version
-// or another program has written the event. Nothing that depends on the event was changed. Only an
-// operator can help. Until then, calls that do not depend on the event work.
+// unknownState returns the failure of a call that depends on an undecodable event, which a newer
+// version or another program has written. The call has changed nothing that depends on the event.
+// Calls that depend on it fail until an operator helps. All other calls work.
 func unknownState(err *commands.DecodeError) Failure {
 	of := "the account"
 	switch {
@@ -152,8 +152,8 @@ func unknownState(err *commands.DecodeError) Failure {
 	}
 }
 
-// TooMany refuses a call because its caller has too many of the same kind at once. details name the
-// kind, and retryAfter says when to repeat the call.
+// TooMany refuses a call because it takes too long, or because its caller has too many calls of the
+// same kind at once. details tell the client which, and retryAfter says when to repeat the call.
 func TooMany(details string, retryAfter time.Duration) error {
 	return &Error{Code: CodeCallLimit, Details: details, RetryAfter: retryAfter}
 }

@@ -27,9 +27,10 @@ const (
 	HeaderKey  = "X-Tinycc-Key"
 )
 
-// credentials returns the user name and the API key of a request. HTTP Basic has precedence over
-// the two headers. The user name from one is never combined with the key from the other. Characters
-// that pasting adds around a user name or a key are removed.
+// credentials returns the user name and the API key of a request. Both come from HTTP Basic if the
+// request has it, and else from HeaderUser and HeaderKey. It returns false if the request has
+// neither HTTP Basic nor both headers. Characters that pasting adds around a user name or a key are
+// removed.
 func credentials(r *http.Request) (username, key string, ok bool) {
 	if username, key, ok = r.BasicAuth(); ok {
 		return typed.Trim(username), typed.Trim(key), true
@@ -53,10 +54,10 @@ type Authenticator struct{ cfg Config }
 func New(cfg Config) *Authenticator { return &Authenticator{cfg: cfg} }
 
 // Authenticate sets c.Account and c.Key by user name and API key. If the request lacks them, it
-// uses the session of the browser. If the login is refused, it returns an error. The key is
-// compared before the throttle is consulted, so other clients behind the same address cannot lock
-// out a client with the correct key. The throttle limits only how often a failure states its
-// reason.
+// uses the session of the browser. If the login is refused, it returns an error. Failed logins are
+// throttled by address, but only after the key was compared. So other clients behind the same
+// address cannot lock out a client with the correct key. The throttle limits only how often a
+// failure states its reason.
 func (a *Authenticator) Authenticate(c *request.Context) error {
 	username, key, ok := credentials(c.Request)
 	if !ok && a.cfg.Sessions.Has(c.Request) {

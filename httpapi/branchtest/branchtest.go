@@ -23,8 +23,8 @@ import (
 // branches are the branches of all watched templates.
 type branches struct {
 	mu    sync.Mutex
-	taken map[string]bool                  // by the place of the branch
-	marks map[condition]*parse.CommandNode // the call of branch in each condition
+	taken map[string]bool                  // by the place of the branch; false: not taken yet
+	marks map[condition]*parse.CommandNode // the call of {{branch}} that mark added
 }
 
 // condition identifies a condition of a template by its console, its file and its place in the
@@ -50,7 +50,8 @@ func Watch(t testing.TB, console string, pages map[string]*template.Template) {
 	}
 }
 
-// take records the branch that a value chooses, and returns the value.
+// take is the template function {{branch}}. It records which branch the value of a condition
+// chooses, and returns the value.
 func (b *branches) take(place string, value any) any {
 	truth, _ := template.IsTrue(value)
 	b.mu.Lock()
@@ -99,7 +100,7 @@ func Missed(folder string) (missed []string, err error) {
 	taken := make(map[string]bool)
 	for _, file := range files {
 		if tested, err := url.PathUnescape(filepath.Base(file)); err != nil || !isFolder(tested) {
-			continue // of a package that is gone
+			continue // the folder of the package no longer exists
 		}
 		encoded, err := os.ReadFile(file)
 		if err != nil {
@@ -150,22 +151,22 @@ func (b *branches) walk(t testing.TB, console string, tree *parse.Tree, node par
 	}
 }
 
-// know notes a branch. A template that both consoles share is walked twice, so the branch may be
-// taken already.
+// know records that a branch exists. A template that both consoles share is walked twice, so a test
+// may have taken the branch before the second walk. The branch then stays taken.
 func (b *branches) know(branch string) {
 	if !b.taken[branch] {
 		b.taken[branch] = false
 	}
 }
 
-// mark adds a call of branch to a condition.
+// mark adds a call of {{branch}} to a condition.
 func (b *branches) mark(
 	t testing.TB, console string, tree *parse.Tree, node parse.Node, pipe *parse.PipeNode, both bool,
 ) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// All stacks have the same templates, so another stack may have made the call already.
+	// All stacks have the same templates, so Watch may have made this call for another stack.
 	key := condition{console, tree.ParseName, node.Position()}
 	if known, ok := b.marks[key]; ok {
 		pipe.Cmds = append(pipe.Cmds, known)

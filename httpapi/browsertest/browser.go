@@ -152,10 +152,10 @@ func NewBrowser(t testing.TB, handler http.Handler) *Browser {
 	return &Browser{t, handler, make(map[string]*http.Cookie)}
 }
 
-// Copy returns another browser with the same cookies.
+// Copy returns another browser with a copy of the cookies.
 func (b *Browser) Copy() *Browser { return &Browser{b.T, b.Handler, maps.Clone(b.Cookies)} }
 
-// On returns the browser at another node, with the same cookies.
+// On returns the browser at another node. The two share their cookies from then on.
 func (b *Browser) On(node http.Handler) *Browser { return &Browser{b.T, node, b.Cookies} }
 
 // Call sends a request with the cookies of the browser, and keeps the cookies of the answer.

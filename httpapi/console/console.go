@@ -35,7 +35,7 @@ type Config struct {
 	OpenID    string // path at which people sign in at their issuer; empty: only keys sign in
 	Operators string // scheme://host[:port] of the console of operators
 	Base      shortlink.Base
-	// Shown waits for a short time until the read model with a name has the writes up to a
+	// Shown waits for a short time until the read model with a name has the writes up to a commit
 	// position. It reports whether the read model has them. If Shown is nil, read models always
 	// count as complete.
 	Shown  func(ctx context.Context, readModel string, position uint64) bool

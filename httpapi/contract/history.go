@@ -12,12 +12,12 @@ type HistoryAnswer struct {
 	Page    Page    `json:"page"` // of the events
 }
 
-// History is the events of a hash and of the account's links that ever had it.
+// History is the events of a hash, and of those links of the account that ever had the hash.
 type History struct {
 	Hash      string         `json:"hash"`
 	MoreLinks int            `json:"more_links"` // earlier links that are left out
 	Events    []HistoryEvent `json:"events"`
-	Links     []LinkLife     `json:"links"` // in the order in which they first claimed the hash
+	Links     []LinkLife     `json:"links"` // in the order in which they first got the hash
 }
 
 // LinkLife is the outline of the history of one link.
@@ -40,7 +40,7 @@ type Tenure struct {
 
 // HistoryEvent is an event with its actor and its changes.
 type HistoryEvent struct {
-	Position uint64    `json:"position"` // in the log
+	Position uint64    `json:"position"` // commit position in the log
 	Stream   string    `json:"stream"`
 	Revision int64     `json:"revision"` // in the stream, from 0
 	ID       string    `json:"id"`
@@ -59,7 +59,7 @@ type Actor struct {
 	Kind     string `json:"kind"`               // account, operator or foreign
 	Account  string `json:"account,omitempty"`  // id
 	Key      string `json:"key,omitempty"`      // id
-	KeyName  string `json:"key_name,omitempty"` // as the key is or was called last
+	KeyName  string `json:"key_name,omitempty"` // present name, or the last one of a revoked key
 	User     string `json:"user,omitempty"`     // id of the person
 	UserName string `json:"user_name,omitempty"`
 	Via      string `json:"via,omitempty"`     // api, cli or console
@@ -72,5 +72,5 @@ type FieldChange struct {
 	// Before and After are a text, a boolean, a number, a list of texts, or null for no value.
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
-	Erased bool            `json:"erased,omitempty"` // the note was erased with its account
+	Erased bool            `json:"erased,omitempty"` // a note that was erased with its account
 }

@@ -2,18 +2,18 @@ package contract
 
 import "time"
 
-// HeadAnswer has the signed head of the log.
+// HeadAnswer has the present signed head of the log.
 type HeadAnswer struct {
 	Envelope
 	Head Head `json:"head"`
 }
 
-// Head is a signed head of the log.
+// Head is a signed head of the log: a signed statement of the events that the log begins with.
 type Head struct {
 	Events    int64  `json:"events"`     // number of events that the head commits to
 	Root      string `json:"root"`       // hash of the Merkle tree over these events, in base64
-	Signed    string `json:"signed"`     // the note to keep
-	PublicKey string `json:"public_key"` // verifies it
+	Signed    string `json:"signed"`     // the signed text, for the client to keep
+	PublicKey string `json:"public_key"` // verifies the signature
 }
 
 // ProofAnswer has a file that proves one page of a link's history.
@@ -50,7 +50,7 @@ type Check struct {
 	// head of the file commits to. For an export, it reports whether the log has each event of the
 	// export.
 	InLog  bool          `json:"in_log"`
-	Head   *Head         `json:"head"`   // null: the file is not valid, or an export
+	Head   *Head         `json:"head"`   // null: the file is not valid, or is an export
 	Export *Export       `json:"export"` // null: the file is not an export
 	Events []ProvenEvent `json:"events"`
 }
@@ -59,7 +59,7 @@ type Check struct {
 type Export struct {
 	Account *string `json:"account"` // id; null: the file has the events of all accounts
 	Events  int64   `json:"events"`
-	Root    string  `json:"root"` // hash of the Merkle tree over them, in base64
+	Root    string  `json:"root"` // hash of the Merkle tree over these events, in base64
 }
 
 // ProvenEvent is an event that a file proves, as the log has it.

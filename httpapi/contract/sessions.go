@@ -6,7 +6,8 @@ type SessionsAnswer struct {
 	Sessions []Session `json:"sessions"`
 }
 
-// Session is a session of a browser, without its secret. A key or a person has signed in.
+// Session is a session of a browser, without its secret. Either an API key or a person has started
+// it.
 type Session struct {
 	ID        string    `json:"id"`
 	Current   bool      `json:"current"` // the call has this session
@@ -32,7 +33,7 @@ type CurrentSession struct {
 	Account   *string      `json:"account"` // user name; null: a person without account
 	Role      *string      `json:"role"`    // null: a key signed in
 	Scopes    []string     `json:"scopes"`
-	Tags      *string      `json:"tags"` // to which the key is bound; null: none
+	Tags      *string      `json:"tags"` // that the key is bound to; null: none
 	Key       *string      `json:"key"`  // null: a person signed in
 	User      *string      `json:"user"` // null: a key signed in
 	UserName  string       `json:"user_name"`

@@ -34,7 +34,7 @@ type Dimensions struct {
 
 // DimensionValue is one value of a dimension with its clicks.
 type DimensionValue struct {
-	Value  string `json:"value"` // "other": the sum of all values without an entry
+	Value  string `json:"value"` // "other": all values without an entry of their own
 	Clicks int64  `json:"clicks"`
 }
 

@@ -93,10 +93,10 @@ type DeletedURL struct {
 	LongURL     string    `json:"long_url"`
 	Note        string    `json:"note"`
 	Tags        []string  `json:"tags"`
-	TotalClicks *int64    `json:"total_clicks,omitempty"` // nil: without stats:read
+	TotalClicks *int64    `json:"total_clicks,omitempty"` // nil: the caller lacks stats:read
 	CreatedAt   Timestamp `json:"created_at"`
 	DeletedAt   Timestamp `json:"deleted_at"`
-	Restorable  bool      `json:"restorable"` // a restoration of the hash brings it back
+	Restorable  bool      `json:"restorable"` // restoring the hash brings this URL back
 }
 
 // DeletedURLsAnswer has a page of deleted URLs.

@@ -45,7 +45,8 @@ func decodeBody(c *request.Context, limit int64) (Object, error) {
 	}
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		// Wrong parameters, such as an empty charset, matter only to a type that needs parameters.
+		// Wrong parameters, such as an empty charset, do no harm to JSON and URL-encoded forms,
+		// because these types need no parameters.
 		mediaType, _, _ = strings.Cut(contentType, ";")
 		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	}

@@ -42,7 +42,7 @@ func (c *connection) serve() {
 	c.received = c.buffer[:0]
 	c.partial = true // HeadTimeout of the first head begins with the connection
 	c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
-	if c.listener.stopping.Load() { // moveDeadline may have replaced the deadline of stop
+	if c.listener.stopping.Load() { // moveDeadline may have undone Listener.stop's deadline
 		_ = c.SetReadDeadline(time.Now().Add(freshTimeout))
 	}
 	if !c.serveRequests() {
@@ -109,9 +109,9 @@ func (c *connection) receive() bool {
 		c.partial = true
 		c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	}
-	// This check MUST follow moveDeadline, because stop sets the flag before it sets the deadline
-	// that ends idle reads. If the flag is not set yet, stop overwrites the deadline of
-	// moveDeadline.
+	// This check MUST follow moveDeadline. Listener.stop sets stopping first, and then the deadline
+	// that ends idle reads. If stopping is not set at this check, that deadline comes later, and
+	// replaces the deadline that moveDeadline has set.
 	if !c.fresh && c.listener.stopping.Load() {
 		return false
 	}
@@ -170,8 +170,8 @@ func (h *replayConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite closes the writing side. net/http calls it, if it exists, to end a response whose
-// client still sends.
+// CloseWrite closes the writing side. net/http calls this method, if a connection has it, to end a
+// response whose client still sends.
 func (h *replayConn) CloseWrite() error {
 	if conn, ok := h.Conn.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()

@@ -35,7 +35,7 @@ type Listener struct {
 	accepted chan acceptResult // unbuffered; Accept receives from it
 	closed   chan struct{}     // closed by end
 	close    func() error      // calls stop once
-	stopping atomic.Bool       // a connection may begin only its first request
+	stopping atomic.Bool       // if set, a connection may begin only its first request
 	serving  sync.WaitGroup
 
 	mu          sync.Mutex // guards what follows

@@ -10,9 +10,9 @@ import (
 // refuses such a path before any handler sees it, so this file mends the path first.
 
 // Mend is an http.Server.ConnState. On a connection that was handed over, it causes the path of
-// each request after the first to be mended. The next bytes of an idle connection begin a request,
-// and are mended. Once a head was read, the connection is active, so no body is changed, even if
-// requests are pipelined.
+// each request after the first to be mended. The fast path has mended the first one already. The
+// next bytes of an idle connection begin a request, and are mended. Once a head was read, the
+// connection is active, so no body is changed, even if requests are pipelined.
 func Mend(conn net.Conn, state http.ConnState) {
 	if handed, ok := conn.(*replayConn); ok {
 		handed.begins.Store(state == http.StateIdle)

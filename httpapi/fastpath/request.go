@@ -34,7 +34,7 @@ type request struct {
 }
 
 // parse reads the head of a request. If the request is eligible, size is the length of its head in
-// bytes.
+// bytes. Otherwise r is nil and size is 0.
 func parse(sent []byte, takes func(path string) bool) (r *request, size int, v verdict) {
 	if n := min(len(sent), len(getPrefix)); string(sent[:n]) != getPrefix[:n] {
 		return nil, 0, ineligible

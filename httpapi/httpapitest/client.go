@@ -127,7 +127,7 @@ func (c *Client) At(path, asOf string) *Answer {
 	return c.Call(http.MethodGet, path+separator+"at="+url.QueryEscape(asOf), "")
 }
 
-// Check checks a proof or an export.
+// Check makes the call that checks a file of proofs or an export, and returns the result.
 func (c *Client) Check(file string) contract.Check {
 	c.T.Helper()
 	body, err := json.Marshal(contract.ProofPayload{File: file})

@@ -81,7 +81,7 @@ func (s *Stack) AwaitNotifications(t testing.TB) {
 }
 
 // SetAside appends an event without the checks of commands, so the event may contradict its stream.
-// Then it waits until the projections have applied the event or set it aside.
+// Then it waits until the projections have applied the event or set it aside as a dead letter.
 func (s *Stack) SetAside(t *testing.T, stream string, e events.Event, by ...string) {
 	t.Helper()
 	last, err := s.Store.Last(t.Context(), stream)

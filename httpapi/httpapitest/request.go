@@ -39,7 +39,7 @@ func From(address, userAgent string) With {
 	}
 }
 
-// Send sends a request and compares an answer of the API with the description.
+// Send sends a request. It compares an answer of the API with the OpenAPI description.
 func Send(t testing.TB, handler http.Handler, method, path, body string, changes ...With) *Answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "http://"+ShortHost, strings.NewReader(body))

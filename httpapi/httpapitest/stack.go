@@ -53,8 +53,8 @@ func Main(m *testing.M) {
 // they do not show it.
 func Impatient(cfg *httpapi.Config) { cfg.WaitTimeout = 20 * time.Millisecond }
 
-// SyncClock sets the service's clock to the present, and returns this time. By then, the event
-// store has recorded every confirmed write.
+// SyncClock sets the service's clock to the present, and returns this time. Every write that was
+// confirmed before the call is recorded with this time or an earlier one.
 func (s *Stack) SyncClock() string {
 	now := time.Now()
 	s.now.Store(&now)
@@ -73,7 +73,7 @@ const (
 // These are the limits that the service documents.
 const (
 	LoginsWithReason  = 20   // consecutive failed logins whose response contains the reason
-	TagsOfOneCall     = 1000 // different ones
+	TagsOfOneCall     = 1000 // different tags
 	DetailsLength     = 300  // code points
 	OperationsWaiting = 16   // per account
 	OperationPortion  = 25   // URLs that an operation changes at once
@@ -191,7 +191,7 @@ func (s *Stack) openDatabase(t testing.TB) {
 	t.Cleanup(func() { _ = s.DB.Close() }) // a test may have closed it
 }
 
-// signingKey returns the key that signs the heads of all stacks.
+// signingKey returns the key with which all stacks sign the heads of their logs.
 var signingKey = sync.OnceValue(func() string {
 	private, _, err := proof.NewKey(ShortHost)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 type loginLog struct {
 	mu     sync.Mutex
 	logged map[loginSource]*loginEntry // at most maxLogEntries
-	// failures of sources that are not in logged, since the last entry
+	// failures since the last entry, of sources that are not in logged
 	others int
 }
 
@@ -66,7 +66,8 @@ func (l *loginLog) add(source loginSource, now time.Time) (loginEntry, bool) {
 	return entry, true
 }
 
-// evict removes sources that may be logged again.
+// evict removes sources whose last entry is at least logInterval old. Their next failure may be
+// logged again.
 func (l *loginLog) evict(now time.Time) {
 	for source, last := range l.logged {
 		if now.Sub(last.at) >= logInterval {

@@ -91,7 +91,8 @@ func (p *Provider) SignOut(ctx context.Context, token string) (SignOut, error) {
 	if err != nil {
 		return SignOut{}, err
 	}
-	// The standard has not always asked for an expiry, and some issuers send none.
+	// An expiry is checked only if the token has one: the standard has not always asked for one,
+	// and some issuers send none.
 	now, issued := p.cfg.Now(), verified.IssuedAt
 	switch {
 	case now.Sub(issued).Abs() > signOutAge:

@@ -70,7 +70,7 @@ func (p *Provider) verify(
 }
 
 // verifySigned checks that the issuer has signed a token for this client, and returns the token and
-// its claims. how sets the other checks.
+// its claims. how says what else is checked.
 func (p *Provider) verifySigned(
 	ctx context.Context, at *metadata, raw string, how *oidc.Config,
 ) (*oidc.IDToken, claims.Claims, error) {

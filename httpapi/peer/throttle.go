@@ -51,8 +51,8 @@ func (t *Throttle) Full(client string, now time.Time) bool {
 	return known && limiter.TokensAt(now) < 1
 }
 
-// shrink removes networks whose limiters have recovered, and then others until half of the table is
-// free. It frees half of the table, so that scans of the whole table are rare.
+// shrink removes the networks without recent events. Then it removes any networks until half of the
+// table is free. It frees as much as half so that scans of the whole table are rare.
 func (t *Throttle) shrink(now time.Time) {
 	for network, limiter := range t.limiters {
 		if limiter.TokensAt(now) >= throttleBurst {

@@ -16,9 +16,9 @@ import (
 	"linkledger/queries/cache"
 )
 
-// Levels compares the read models with the log. Links and Accounts return the position of the last
-// event about links or accounts that the log had when the call began, or the checkpoint at, if that
-// is later.
+// Levels compares the read models with the log. Links returns the commit position of the last event
+// about links that the log had when the call began, and Accounts that of the last event about
+// accounts. If the checkpoint at is later, they return at.
 type Levels struct {
 	Links, Accounts func(ctx context.Context, at queries.Checkpoint) (queries.Checkpoint, error)
 	// Misplaced reports whether the read models have events that the log does not have. It MUST be
@@ -32,8 +32,8 @@ type Levels struct {
 const confirmTimeout = 2500 * time.Millisecond
 
 // confirmations look up a link in the log and the read models. This is needed before a visitor is
-// denied a link, and while the database cannot be queried. The creation of a link may have been
-// answered although the link is not in the read models yet.
+// denied a link, and while the database cannot be queried. The call that created a link may have
+// succeeded although the read models lack the link yet.
 //
 // Visitors of one hash share a confirmation. Each visitor gets a confirmation that began after the
 // visitor came, because a link may be created after an earlier confirmation began. Visitors who
@@ -47,7 +47,7 @@ type confirmations struct {
 	of map[string]*confirmation // by key
 }
 
-// confirmation is one confirmation. Visitors wait for done.
+// confirmation is one look-up of a link in the log and the read models. Visitors wait for done.
 type confirmation struct {
 	done chan struct{} // closed when the rest is valid
 	link queries.Redirect
@@ -152,8 +152,8 @@ func (f *confirmations) shown(ctx context.Context, hash string) (queries.Redirec
 var errBehind = errors.New("the read models are behind the log")
 
 // level returns what the read models show of a hash, if they have everything that the log had when
-// the call began. Otherwise it fails with errBehind. shown and shownErr are the result of an
-// earlier look-up.
+// the call began, or if visitors may follow the link that they show. Otherwise it fails with
+// errBehind. shown and shownErr are the result of an earlier look-up of the hash.
 func (f *confirmations) level(
 	ctx context.Context, hash string, shown queries.Redirect, shownErr error,
 	usable func(queries.Redirect) bool,
@@ -200,7 +200,7 @@ func (f *confirmations) fromLog(
 	}
 	id, err := uuid.Parse(link.ID)
 	if err != nil {
-		id = shown.URLID // this program gives links UUIDs only
+		id = shown.URLID // another program made the link: this one gives UUIDs only
 	}
 	found := queries.Redirect{
 		URLID: id, LongURL: link.LongURL, ExpirationDate: link.ExpirationDate,
@@ -217,7 +217,8 @@ func (f *confirmations) fromLog(
 	return found, nil
 }
 
-// late refuses a visit whose link could not be looked up. Visitors get this error in an outage.
+// late returns the error for a visitor whose link could not be looked up because of an outage, or
+// because too many unknown links are being looked up.
 func late(err error) error {
 	if errors.Is(err, answered.ErrBusy) {
 		return apierror.Late("Too many unknown short links are asked for: repeat the call later")

@@ -130,8 +130,8 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// link returns the link that has a hash, if visitors may follow it. The read models may be late, so
-// link looks in the log before it denies a link.
+// link returns the link that has a hash, if visitors may follow it. The read models may lack the
+// latest changes, so link looks in the log before it denies a link.
 func (h *Handler) link(
 	c *request.Context, hash string, now time.Time,
 ) (queries.Redirect, error) {
@@ -171,8 +171,7 @@ func checkAvailable(link queries.Redirect, now time.Time) error {
 
 // checkLimit returns an error if a link has reached its limit of clicks. If counts is true, an
 // allowed visit takes one click of the limit. Before checkLimit refuses a visit, it looks the link
-// up in the log, because the limit may have been raised. If it looked there, it returns the link as
-// found in the log.
+// up in the log, because the limit may have been raised. It returns the link as it found it last.
 func (h *Handler) checkLimit(
 	c *request.Context, hash string, link queries.Redirect, counts bool,
 ) (queries.Redirect, error) {

@@ -28,8 +28,8 @@ const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 )
 
-// requestIDs matches the request ids that are accepted from clients. Others are replaced, because
-// ids reach logs and the metadata of events.
+// requestIDs matches the request ids that are accepted from clients. New replaces any other id,
+// because ids reach logs and the metadata of events.
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // Context is a request and its response.

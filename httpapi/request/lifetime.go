@@ -100,7 +100,7 @@ func (c *Context) Extend(timeout time.Duration) (end context.CancelFunc) {
 	)
 	return func() {
 		cancel()
-		c.Request = c.Request.WithContext(former) // else the client would seem to have left
+		c.Request = c.Request.WithContext(former) // with ctx, the client would seem to have left
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	// HeaderBatchID has the id for undoing a write.
 	HeaderBatchID = "X-Batch-Id"
-	// HeaderPosition has the position of a write in the log.
+	// HeaderPosition has the commit position in the log of the last event of a write.
 	HeaderPosition = "X-Event-Position"
 	// HeaderBehind has the age in seconds of the oldest change that an answer may lack.
 	HeaderBehind = "X-Seconds-Behind"

@@ -62,12 +62,12 @@ type Answers interface {
 	// ClaimAnswer lets one request at a time make the answer of a form. Requests with the same name
 	// are repeats of the same form. If claimed is true, the caller makes the answer and stores it
 	// with StoreAnswer. Otherwise answer is the stored answer, or nil while another request makes
-	// it. A claim ends after lease.
+	// it. After lease, another request may make the answer. owner is who sends the form.
 	ClaimAnswer(ctx context.Context, name, owner string, now time.Time, lease time.Duration) (
 		answer []byte, claimed bool, err error,
 	)
-	// StoreAnswer stores the answer of a form until expires. If open is true, the answer can be
-	// claimed again.
+	// StoreAnswer stores the answer of a form until expires. If open is true, the form has changed
+	// nothing, and the next request with it may make the answer again.
 	StoreAnswer(
 		ctx context.Context, name, owner string, answer []byte, open bool, now, expires time.Time,
 	) error

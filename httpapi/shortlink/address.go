@@ -56,8 +56,8 @@ func Hashes(name string) []string {
 		}
 	}
 	var within []string
-	// The untypeset text comes first. The hash in it is longer, so a link with that hash is hardly
-	// found by chance.
+	// The untypeset text comes first, because the hash in it is the longer one, and a link with a
+	// longer hash is hardly found by chance.
 	for _, text := range []string{untypeset(name), name} {
 		if hash, ok := hashIn(text); ok {
 			within = append(within, hash)

@@ -18,7 +18,7 @@ func ValidHost(host string) bool { return hosts.MatchString(host) }
 // Base is scheme://host[:port] of the short links. If empty, it is taken from the request.
 type Base string
 
-// Check returns an error if the base is neither empty nor of that form.
+// Check returns an error if the base is neither empty nor scheme://host[:port].
 func (b Base) Check() error {
 	base := string(b)
 	if base == "" {

@@ -25,7 +25,7 @@ func (h *Handler) explained(c *request.Context, err error) error {
 			Code:    apierror.CodeAccessDenied,
 			Details: "The identity provider could not finish the sign-in: sign in again",
 		}
-	case errors.Is(err, openid.ErrMisconfigured): // a fault, which is logged while it lasts
+	case errors.Is(err, openid.ErrMisconfigured): // a fault, which Watch logs while it lasts
 		return errMisconfigured
 	case errors.Is(err, openid.ErrUnavailable) && c.Context().Err() == nil:
 		h.log(c, slog.LevelError, "sign-in failed", err)

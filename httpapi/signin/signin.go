@@ -35,7 +35,7 @@ import (
 const (
 	BeginPath    = "/console/openid"
 	CallbackPath = "/console/callback"
-	SignOutPath  = "/console/openid/sign-out" // to which the issuer sends sign-outs
+	SignOutPath  = "/console/openid/sign-out" // to which the issuer sends sign-out tokens
 )
 
 // Config configures a Handler. All fields except Groups are required.
@@ -64,12 +64,12 @@ type Handler struct {
 
 	provider *openid.Provider
 	issuer   *fault
-	client   *fault // the issuer refuses this service
+	client   *fault // the issuer refuses this service as its client
 	missing  *fault // accounts of groups do not exist
 
 	// throttle bounds how often an address makes the service ask the issuer.
 	throttle *peer.Throttle
-	signOuts *peer.Throttle // bounds how often an address sends wrong sign-outs
+	signOuts *peer.Throttle // bounds how often an address sends wrong sign-out tokens
 	logs     *rate.Limiter  // of refused sign-ins, which anybody can cause
 }
 

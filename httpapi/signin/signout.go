@@ -30,8 +30,8 @@ func (h *Handler) signOut(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	c.Header().Set("Cache-Control", "no-store")
 	client := h.Proxies.ClientAddress(c.Request)
-	// An issuer rarely sends a wrong token. Anybody else could send many, and so make the service
-	// fetch the issuer's keys all the time.
+	// Wrong tokens are limited, because anybody could send many, and so make the service fetch the
+	// issuer's keys all the time. An issuer rarely sends a wrong token.
 	if h.signOuts.Full(client, h.Now()) {
 		return errTooMany
 	}

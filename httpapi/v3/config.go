@@ -66,8 +66,8 @@ type Usage struct {
 // Limits bounds what one call may take. SetDefaultLimits sets the fields that are 0.
 type Limits struct {
 	WaitTimeout time.Duration // the longest wait of a call for a projection; 0: 1 s
-	// OperationTimeout is how long a change by tags or an undo may begin portions of its URLs; 0:
-	// 9.5 min. The last portion has another half minute.
+	// OperationTimeout bounds a change by tags or an undo, which changes its URLs in portions:
+	// after this time it begins no portion. The last portion has another half minute. 0: 9.5 min.
 	OperationTimeout time.Duration
 	BodyLimit        int64 // bytes; 0: 1 MiB
 	GroupLimit       int   // the most items of one batch; 0: 50

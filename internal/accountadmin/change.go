@@ -17,8 +17,8 @@ import (
 	"linkledger/queries/cache"
 )
 
-// change runs a command on an account and prints the changed account. The function is reports
-// whether the account in the read models shows the change.
+// change runs a command on an account and prints the changed account. The parameter is, a function,
+// reports whether the account in the read models shows the change.
 func change(
 	ctx context.Context, o installation.Operator, does effect.Kind,
 	is func(accountlist.Account) bool,
@@ -30,8 +30,8 @@ func change(
 	)
 }
 
-// changeTo is like change, but the caller chooses the check: left returns the change that the read
-// models must show.
+// changeTo is like change, but the caller chooses how the read models are checked: left gets the
+// outcome of the command and returns the change that the read models must show.
 func changeTo(
 	ctx context.Context, o installation.Operator, does effect.Kind,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
@@ -92,7 +92,7 @@ func runOn(
 	if o.Database == "" {
 		return nil
 	}
-	// The wait may have used up the first timeout.
+	// The wait for the projection may have used up the timeout of during.
 	ctx, cancel = context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
 	db, err := o.OpenReadModels(ctx, 1)
@@ -112,8 +112,8 @@ func awaited(ctx context.Context, err error) error {
 	return err
 }
 
-// awaitNodes waits until no node uses anything that it cached before the command. By then the calls
-// that have lost their rights have stopped too.
+// awaitNodes waits until no node uses anything that it cached before the command, or until ctx
+// ends. After the wait, the calls that have lost their rights have stopped too.
 func awaitNodes(ctx context.Context) {
 	select {
 	case <-time.After(cache.TrustedFor + permit.EndsWithin):

@@ -74,7 +74,6 @@ func ErasePerson(ctx context.Context, o installation.Operator, user string) erro
 	return err
 }
 
-// userID parses the id of a person.
 func userID(text string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {
@@ -85,7 +84,6 @@ func userID(text string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// eraser erases accounts and persons.
 type eraser struct {
 	accounts *accounts.Accounts
 	people   *people.People
@@ -95,7 +93,7 @@ type eraser struct {
 }
 
 // erasing runs a command with an eraser. The command as a whole has no deadline, because an account
-// may have many members. The erasure of a person and each wait have one.
+// may have many members. The erasure of one person has a deadline, and each wait has one.
 func erasing(
 	ctx context.Context, o installation.Operator, command func(context.Context, *eraser) error,
 ) error {
@@ -112,7 +110,7 @@ func erasing(
 	})
 }
 
-// await waits until the read models show the accounts and people up to a position.
+// await waits until the read models show the accounts and people up to a position of the log.
 func (e *eraser) await(ctx context.Context, position eventstore.Position) error {
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
@@ -145,9 +143,9 @@ func (e *eraser) awaitNotes(ctx context.Context, position eventstore.Position) {
 	}
 }
 
-// members erases the persons who were members of an erased account and are members of no other one.
-// The read models MUST show the erasure of the account. If the erasure of one person fails, members
-// still erases the others.
+// members erases the persons who were members of an erased account, except for those who are
+// members of another account. The read models MUST show the erasure of the account. If the erasure
+// of one person fails, members still erases the other persons.
 func (e *eraser) members(ctx context.Context, of accounts.Account) error {
 	var failed []error
 	for _, member := range of.Members {
@@ -179,8 +177,8 @@ func (e *eraser) member(ctx context.Context, user string) error {
 	return err
 }
 
-// person erases a person, then ends their memberships and sessions. It returns the position of the
-// last change.
+// person erases a person, then ends their memberships and sessions. It returns the position in the
+// log of the last event that this has stored.
 func (e *eraser) person(ctx context.Context, id uuid.UUID) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
@@ -196,7 +194,7 @@ func (e *eraser) person(ctx context.Context, id uuid.UUID) (eventstore.Position,
 	for _, m := range memberships {
 		removed, err := e.accounts.RemoveMember(ctx, e.request, m.Account.String(), id.String())
 		if domain.KindOf(err) == domain.MemberNotFound {
-			continue // the read model does not show the removal yet
+			continue // it has ended, but the read model does not show that yet
 		}
 		if err != nil {
 			return last, err

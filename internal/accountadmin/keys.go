@@ -56,8 +56,8 @@ func listOr(list []string, empty string) []string {
 	return list
 }
 
-// runFor is like run, for a command on a key of an account. The function are gets the ids of the
-// working keys in the read models, and reports whether they show the change.
+// runFor is like run, for a command on a key of an account. The parameter are, a function, gets the
+// ids of the working keys in the read models, and reports whether these ids show the change.
 func runFor(
 	ctx context.Context, o installation.Operator, does effect.Kind, username string,
 	are func(ids []string) bool,
@@ -140,7 +140,7 @@ func ListKeys(ctx context.Context, o installation.Operator, username string) err
 		}
 	}
 	if o.JSON {
-		//nolint:gosec // without the keys themselves, which are stored nowhere
+		//nolint:gosec // it has only the ids of keys: the keys are stored nowhere
 		return json.NewEncoder(o.Stdout).Encode(printed)
 	}
 	rows := make([]console.Row, len(printed))

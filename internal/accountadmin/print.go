@@ -92,7 +92,7 @@ func List(ctx context.Context, o installation.Operator) error {
 		for i, a := range accounts {
 			views[i] = newPrintedAccount(a)
 		}
-		//nolint:gosec // without keys, which are stored nowhere
+		//nolint:gosec // it has no keys: they are stored nowhere
 		return json.NewEncoder(o.Stdout).Encode(views)
 	}
 	heading := console.Row{

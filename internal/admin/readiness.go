@@ -23,8 +23,9 @@ import (
 const (
 	// healthTimeout bounds each check of a readiness probe.
 	healthTimeout = 2 * time.Second
-	// ownerGrace is how long a probe waits for a projection without an owner to get one. A killed
-	// owner is replaced sooner, so its death alone does not make all nodes unready at once.
+	// The owner of a projection is the process that keeps it up to date. ownerGrace is how long a
+	// probe waits for a projection without an owner to get one. Another process takes the place of
+	// a killed owner sooner than that, so the kill does not make all nodes unready.
 	ownerGrace = 500 * time.Millisecond
 	ownerPoll  = 50 * time.Millisecond
 )
@@ -69,8 +70,8 @@ func (s *Service) probe(look func(context.Context) finding) http.HandlerFunc {
 	}
 }
 
-// process checks what every request needs. If serves is false, the process lacks the role for the
-// work.
+// process checks what every request needs from the process. serves is false if the process does not
+// have the role for the work that the probe is about.
 func (s *Service) process(serves bool) map[string]error {
 	process := s.Stopping.Err()
 	if s.Building() {
@@ -201,7 +202,7 @@ func (s *Service) checkProjections(
 ) {
 	for _, o := range overviews {
 		if o.Serving {
-			if store != nil { // the part eventstore has the cause
+			if store != nil { // the part eventstore of the answer has the cause
 				o.LastError = "the event store does not answer"
 			}
 			checks["projection "+o.Name] = cmp.Or(missing(o, overviews), s.problem(o))
@@ -212,8 +213,8 @@ func (s *Service) checkProjections(
 	}
 }
 
-// errSeeLog is the problem of a misplaced projection. The part log has the details, once for all
-// projections.
+// errSeeLog is the problem of a misplaced projection: it has applied events that the log lacks. The
+// part log of the answer has the details, once for all such projections.
 var errSeeLog = errors.New("misplaced: see log")
 
 // misplaced returns an error if the log lacks events that serving projections have applied. The
@@ -264,8 +265,8 @@ func (s *Service) faltering(o status.Overview) string {
 	return ""
 }
 
-// degraded returns the problems with which links are still served, by the names of the parts of a
-// probe.
+// degraded returns the problems that do not keep the service from serving links, by the names of
+// the parts of a probe.
 func (s *Service) degraded(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -280,7 +281,7 @@ func (s *Service) degraded(ctx context.Context) map[string]string {
 		degraded["keys"] = says
 	}
 	summaries, err := deadletter.Summaries(ctx, s.DB)
-	if err != nil { // the part database says that the database does not answer
+	if err != nil { // the part database of the answer reports this
 		return degraded
 	}
 	for _, of := range summaries {
@@ -300,7 +301,7 @@ const namedAccounts = 10
 // "" if no keys are lost.
 func (s *Service) lostKeys(ctx context.Context) string {
 	lost, err := s.DB.Keys.Lost(ctx)
-	if err != nil || lost.UpTo == 0 { // the part database reports an error of the database
+	if err != nil || lost.UpTo == 0 { // the part database of the answer reports err
 		return ""
 	}
 	var names []string
@@ -316,8 +317,8 @@ func (s *Service) lostKeys(ctx context.Context) string {
 		"accounts cannot be read: %s", lost.At.Format(time.RFC3339), strings.Join(names, ", "))
 }
 
-// missing returns nil if a projection serves the tables of this version. Otherwise the error says
-// how far these tables are.
+// missing returns nil if the serving generation of a projection has the tables that this version
+// needs. Otherwise the error says how far the generation with these tables is.
 func missing(serving status.Overview, all []status.Overview) error {
 	if serving.Current {
 		return nil
@@ -331,7 +332,8 @@ func missing(serving status.Overview, all []status.Overview) error {
 	return errors.New("the generation that this version needs is missing: restart the service")
 }
 
-// problem returns why readers should not rely on a projection. It returns nil if readers can.
+// problem returns why readers should not rely on a projection. It returns nil if they can rely on
+// it.
 func (s *Service) problem(o status.Overview) error {
 	switch {
 	case o.State == status.Unowned:

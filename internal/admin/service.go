@@ -35,7 +35,7 @@ type Service struct {
 	Metrics  http.Handler
 	Clocks   *clockcheck.Checker
 	Console  http.Handler // of operators
-	Building func() bool  // requests wait until the read models are built
+	Building func() bool  // reports whether requests wait until the read models are built
 	// Backup returns the state of the backups. It is nil if this process makes none.
 	Backup    func() string
 	Profiling bool // serve profiles

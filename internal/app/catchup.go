@@ -12,8 +12,9 @@ import (
 )
 
 // CatchUp waits until the read models have the tables of this version, and show the log up to a
-// position. The log MUST have had the position before Run was called, because checkpoints pass
-// events that no projection follows only while the projections catch up.
+// position. The log MUST have had the position before Run was called. The reason is that Run lets
+// each projection catch up, and that moves its checkpoint to the end of the log. After that, events
+// that no projection follows need not move a checkpoint, so CatchUp could wait for them in vain.
 func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 	select {
 	case <-s.served:

@@ -38,7 +38,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 		case <-background.Done():
 		case <-internal.Done():
 			err := internal.Err()
-			if errors.Is(err, context.Canceled) { // Run would take it for a signal
+			if errors.Is(err, context.Canceled) { // else Run would take err for a signal to stop
 				err = errors.New("the internal address is closed")
 			}
 			fail(err)
@@ -68,7 +68,7 @@ func (s *Service) Run(ctx context.Context, public *Public, internal *admin.Serve
 	return err
 }
 
-// openGate waits for held, if it is set, and then lets the service answer requests.
+// openGate waits until held returns, if held is set. Then it lets the service answer requests.
 func (s *Service) openGate(ctx context.Context, public *Public) error {
 	if s.held != nil {
 		if err := s.held(ctx); err != nil {
@@ -77,8 +77,8 @@ func (s *Service) openGate(ctx context.Context, public *Public) error {
 		s.building.Store(false)
 	}
 	s.clocks.Check(ctx)
-	// If a store does not answer, it is not known whether the log lacks events of the read models.
-	// Even so the service answers requests.
+	// The check fails if the event store or the database does not answer. Then it is not known
+	// whether the log lacks events of the read models. Even so the service answers requests.
 	_ = s.Level.Check(ctx)
 	public.gate.Open(s.handler, s.clocks.Problem)
 	return nil
@@ -128,7 +128,7 @@ func (s *Service) startParts(
 		if err := rebuild.AwaitShapes(background, s.db, projections.Names()); err == nil {
 			close(s.served)
 		}
-		return nil // an error means that the service was stopped before
+		return nil // an error means that the service is stopping
 	})
 	watch("adoption of databases", func(ctx context.Context) { s.guard.Run(ctx, s.db.Reset) })
 	watch("answers of the event store", s.Store.Watch)

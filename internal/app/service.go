@@ -62,7 +62,7 @@ type Service struct {
 	served    chan struct{} // closed once the read models have the tables of this version
 	operators *operators.Handler
 	clocks    *clockcheck.Checker
-	held      func(context.Context) error // requests wait for it; nil: they do not wait
+	held      func(context.Context) error // requests wait until it returns; nil: no wait
 	building  atomic.Bool                 // requests wait for held
 }
 

@@ -84,7 +84,8 @@ func (s *Service) parts(ctx context.Context) (*wiring.Service, error) {
 	})
 }
 
-// logUnowned logs that a projection has lost or regained its owner.
+// logUnowned logs that a projection has lost or regained its owner, the process that keeps it up to
+// date.
 func (s *Service) logUnowned(projection string, unowned bool) {
 	if unowned {
 		s.logger.Warn("no process keeps the projection up to date: answers lack the latest "+
@@ -94,8 +95,8 @@ func (s *Service) logUnowned(projection string, unowned bool) {
 	s.logger.Info("the projection is kept up to date again", slog.String("projection", projection))
 }
 
-// visitorKeys returns the key that hashes visitors, and the former key, or nil if none is
-// configured.
+// visitorKeys returns the key that hashes visitors, and the former key. The former key is nil if
+// none is configured.
 func (s *Service) visitorKeys(
 	ctx context.Context, cfg config.Redirecting,
 ) (current, former []byte, err error) {

@@ -12,8 +12,8 @@ import (
 	"linkledger/internal/console"
 )
 
-// maxComparedStreams bounds for how many findings the events in the log are compared with the
-// events that readers get.
+// maxComparedStreams is the largest number of findings for which the revisions in the log are
+// printed beside those that readers get. Later findings are printed without them.
 const maxComparedStreams = 100
 
 // printedCuts is the printed form of the findings about streams, such as missing or hidden events.
@@ -35,7 +35,8 @@ type printedCut struct {
 	Readable string `json:"readable,omitempty"`
 }
 
-// newPrintedCuts returns the findings, with the revisions that readers of these streams get.
+// newPrintedCuts returns the findings of a check, with the revisions that readers of the streams
+// get.
 func newPrintedCuts(
 	ctx context.Context, store *eventstore.Store, streams *streamcheck.Check,
 ) (printedCuts, error) {

@@ -98,9 +98,9 @@ func (r ProofRequest) base(
 	return head, err
 }
 
-// recordedOf returns the stored events of a hash and of the links that ever used it. If some of
-// them are hidden from readers or missing, cut names them, and recorded has the events that the log
-// has.
+// recordedOf returns the stored events of a hash and of the links that ever used it. cut is nil if
+// readers get all of these events. If some are hidden from readers or missing, cut names them, and
+// recorded has all that are in the log, hidden ones included.
 func recordedOf(
 	ctx context.Context, reader *audit.Reader, store *eventstore.Store, hash string,
 ) (recorded []eventstore.Recorded, cut, err error) {
@@ -154,7 +154,8 @@ func (r ProofRequest) write(
 	return err
 }
 
-// altered explains why something cannot be proved.
+// altered adds an explanation to an error that means that the log or its tree was altered. It
+// returns other errors unchanged.
 func altered(err error) error {
 	if errors.Is(err, proof.ErrUnproven) || errors.Is(err, queries.ErrNotFound) {
 		return fmt.Errorf(

@@ -53,7 +53,8 @@ func Verify(
 }
 
 // auditLog compares the log up to its current end with the tree and the heads. It reads the tree
-// before it looks for the end, so the log MUST have all events of the tree.
+// before it looks for the end of the log. So every event of the tree is in the log up to this end,
+// unless the log was altered.
 func auditLog(
 	ctx context.Context, o installation.Operator, q *logtree.Reader, store *eventstore.Store,
 	heads []proof.Head,
@@ -80,7 +81,7 @@ func auditLog(
 		ofPrograms := slices.DeleteFunc(
 			batch, func(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, "$") },
 		)
-		return audit.Add(ctx, ofPrograms) // heads do not cover the event store's own events
+		return audit.Add(ctx, ofPrograms) // heads do not cover streams of the event store itself
 	})
 	ended(err == nil)
 	if err != nil {
@@ -120,8 +121,8 @@ type printedAlteration struct {
 	Forks       bool       `json:"forks,omitempty"`
 	AgreedUntil *time.Time `json:"agreed_until,omitempty"`
 	Differs     *time.Time `json:"differs_since,omitempty"`
-	// DeniedBy is the size of a head that has at least as many events and fits. See
-	// proof.Alteration.
+	// DeniedBy is the size of a head that fits the log and has at least as many events as the head
+	// that does not fit. See proof.Alteration.
 	DeniedBy *int64 `json:"denied_by,omitempty"`
 }
 
@@ -158,7 +159,7 @@ func printFindings(
 		}
 		if a.Missing > 0 {
 			since, until := a.First.Time.UTC(), written[a.Head.N].UTC()
-			if !a.First.End { // only the end of the log has the time of its last event
+			if !a.First.End { // else First has the time of the last event
 				since = a.Last.Time.UTC()
 			}
 			view.Alteration.Missing, view.Alteration.Sound = a.Missing, a.Sound

@@ -21,9 +21,10 @@ import (
 // undoPortion is how many links of a batch are undone at a time.
 const undoPortion = 500
 
-// Restore undoes the deletion of a link. If a revision is given, Restore returns the link to its
-// state right after that event of its stream. address is the address of the service, to which no
-// link may lead. If it is empty, Restore uses the address of a running dev.
+// Restore undoes the deletion of a link. If revision is not nil, Restore instead returns the link
+// to its state right after the event with that revision of its stream. address is the address of
+// the service, to which no link may lead. If address is empty, Restore uses the address of a
+// running dev.
 func Restore(
 	ctx context.Context, o installation.Operator, hash string, revision *int64, address string,
 ) error {

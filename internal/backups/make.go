@@ -63,8 +63,8 @@ func Make(
 	return set, m, prune(folder, keep)
 }
 
-// makeFolder makes the folder of the backups, but no folder above it: if a disk is not mounted, its
-// mount point MUST NOT be filled.
+// makeFolder makes the folder of the backups, but no folder above it. So if a disk is not mounted,
+// makeFolder does not fill its mount point.
 func makeFolder(folder string) error {
 	err := os.Mkdir(folder, folderMode)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +77,8 @@ func makeFolder(folder string) error {
 	return nil
 }
 
-// nameFor returns a name that comes after the former one, also if the clock was set back.
+// nameFor returns the path of a backup that is made at a time. Its name sorts after the name of the
+// backup former, even if the clock was set back.
 func nameFor(folder string, at time.Time, former string) string {
 	if last, err := time.Parse(nameForm, filepath.Base(former)); err == nil {
 		if earliest := last.Add(time.Millisecond); at.Before(earliest) {

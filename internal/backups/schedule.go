@@ -79,8 +79,8 @@ func (s *Schedule) makeIfDue(ctx context.Context, keys *keystore.Keys) error {
 	}
 	if m != nil {
 		s.made(m.Time)
-		// A backup may come half of lookInterval early. Otherwise a backup of every minute could
-		// miss a look, and come after two minutes.
+		// A backup may come half of lookInterval early. Otherwise, with a backup every minute, the
+		// next one could be just short of due at one look, and come only a minute later.
 		if s.cfg.BackupEvery == 0 || time.Since(m.Time) < s.cfg.BackupEvery-lookInterval/2 {
 			return nil
 		}
@@ -92,7 +92,7 @@ func (s *Schedule) makeIfDue(ctx context.Context, keys *keystore.Keys) error {
 		Events: s.cfg.Events, Keys: keys, SigningKey: s.cfg.SigningKey, Version: s.cfg.Version,
 	}, s.cfg.Backup, s.cfg.BackupKeep)
 	if errors.Is(err, backup.ErrBusy) {
-		return nil // another process makes it
+		return nil // another process is making the backup
 	}
 	if err != nil {
 		return err

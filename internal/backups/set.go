@@ -114,8 +114,8 @@ func find(path string) (string, *Manifest, error) {
 	return set, m, err
 }
 
-// filesOf returns the files that the manifest of a backup lists, relative to the backup. The
-// manifest of the log lists the others.
+// filesOf returns the files that the manifest of a backup lists, relative to the backup. All other
+// files of the backup are listed in the manifest of the log.
 func filesOf(set string) ([]string, error) {
 	names := []string{
 		filepath.Join(eventsFolder, backup.FormatFile),

@@ -1,6 +1,6 @@
 // Package clockcheck compares the clock of this machine with the clocks of the event store and of
-// the database. A node with a wrong clock would write times that others follow, and count clicks
-// and quotas on wrong days.
+// the database. A node with a wrong clock would write wrong times that the other nodes follow, and
+// count clicks and quotas on wrong days.
 package clockcheck
 
 import (
@@ -49,7 +49,7 @@ func New(logger *slog.Logger, now func() time.Time, clocks ...Clock) *Checker {
 }
 
 // Problem returns an error if a clock differs from the one of this machine by more than
-// events.MaxLead. It returns nil if no clock does, or if the other clocks are not known.
+// events.MaxLead. It returns nil if no clock is known to do so.
 func (c *Checker) Problem() error {
 	if problem := c.problem.Load(); problem != nil {
 		return *problem

@@ -18,7 +18,7 @@ const fileSuffix = "_FILE"
 
 // Environment returns a resolver that takes the value of a flag from its environment variable, or
 // from the file that the variable with the suffix _FILE names. So secrets can be mounted as files.
-// A flag with the tag noenv has to be given: the environment of a service does not set it.
+// The environment cannot set a flag with the tag noenv.
 func Environment(getenv func(string) string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		if flag.Tag.Has("noenv") {

@@ -48,7 +48,8 @@ func Error(err error) string {
 	return Escape(text)
 }
 
-// invalid stands for a byte that is not UTF-8. Decoders of JSON read both as the same character.
+// invalid is the escape of a byte that is not UTF-8. Decoders of JSON read the byte and the escape
+// as the same character.
 const invalid = `\ufffd`
 
 // hidden are the characters that terminals do not show as text: controls, ends of lines and
@@ -165,5 +166,5 @@ func Exact(w io.Writer) io.Writer {
 }
 
 // Controls returns a writer for control characters of this program, for example of a progress bar.
-// Texts of others MUST NOT be written to it.
+// Texts that are not from this program MUST NOT be written to it.
 func Controls(terminal io.Writer) io.Writer { return exactly(terminal) }

@@ -24,7 +24,8 @@ type Console struct {
 	Lost func() uint64
 }
 
-// New returns the outputs of a command. Both escape, so that no text of others controls a terminal.
+// New returns the outputs of a command. Both escape texts, so that no text of a user or of another
+// program controls a terminal.
 func New(stdout, stderr io.Writer) Console {
 	return Console{Stdout: NewOutput(stdout), Stderr: NewOutput(stderr)}
 }

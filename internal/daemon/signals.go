@@ -17,13 +17,15 @@ var ending = []os.Signal{
 }
 
 // others are the signals that would end the process without a handler, and that mean nothing to a
-// service. The signals in neither list do nothing in a Go program, or stop it until SIGCONT.
+// service. The signals that are neither in ending nor in others do nothing in a Go program, or stop
+// it until SIGCONT.
 //
 // Without a handler of SIGPIPE, a write to standard output or standard error without a reader ends
 // the process.
 var others = []os.Signal{syscall.SIGHUP, syscall.SIGPIPE}
 
-// urgentKey is the key of a context's value: the context that ends with the second signal.
+// urgentKey is the key of a value of a context. The value is the context that ends with the second
+// signal that asks the process to end.
 type urgentKey struct{}
 
 // Signals returns a context that ends with ctx, or when a signal asks the process to end. The

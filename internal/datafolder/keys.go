@@ -21,10 +21,11 @@ const masterKeyFile = "master.key"
 // signingKeyFile is the name of the file with the key with which dev signs heads of the log.
 const signingKeyFile = "signing.key"
 
-// keysFolder is the name of the folder with the copy of what the log cannot rebuild.
+// keysFolder is the name of the folder with the copy of what the log cannot rebuild, such as
+// the keys of accounts and people, secrets and sessions.
 const keysFolder = "keys"
 
-// KeysFolder returns the absolute path of the copy of what the log cannot rebuild.
+// KeysFolder returns the absolute path of the folder keysFolder in a data folder.
 func KeysFolder(folder string) (string, error) {
 	path, err := filepath.Abs(filepath.Join(folder, keysFolder))
 	if err != nil {

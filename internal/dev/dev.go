@@ -218,7 +218,7 @@ func (c Config) greet(
 	)
 	if refused, ok := errors.AsType[*domain.Error](err); ok &&
 		refused.Kind == domain.InvalidUsername {
-		err = nil // not the first start
+		err = nil // the account exists: this is not the first start
 	}
 	if err != nil {
 		return fmt.Errorf("open the demo account: %w", err)
@@ -235,7 +235,7 @@ func (c Config) greet(
 		signIn, err = s.SignInLink(
 			ctx, signinlink.Wanted{Username: demoUser, Operator: true, ValidFor: linkValidFor},
 		)
-		if err != nil && !usage.Is(err) { // else the account has no key that may do everything
+		if err != nil && !usage.Is(err) { // a usage error: no key may do everything
 			return err
 		}
 	}

@@ -27,8 +27,8 @@ const (
 	leaveTimeout = 2 * time.Second
 )
 
-// ServeFast is like Serve, but answers a request on the fast path if fast returns true for its
-// path.
+// ServeFast is like Serve, but package fastpath serves the requests for whose path fast returns
+// true.
 func ServeFast(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler,
 	fast func(path string) bool, public net.Listener, logger *slog.Logger,
@@ -44,9 +44,9 @@ func ServeFast(
 	return errors.Join(serve(ctx, fail, handler, visits, setClosed, logger), <-drained)
 }
 
-// Serve serves until ctx ends, then lets the requests in flight finish. For leaveTimeout at most, a
-// connection that was accepted before may still send a request, because its client does not know of
-// the end yet.
+// Serve serves until ctx ends, then lets the requests in flight finish. A client whose connection
+// was accepted before the end of ctx does not know of the end yet. So it may still send a request
+// on the connection, for leaveTimeout at most.
 func Serve(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener,
 	logger *slog.Logger,
@@ -83,7 +83,7 @@ func serve(
 	if err := server.Serve(listener); ctx.Err() == nil {
 		fail(fmt.Errorf("serve %s: %w", listener.Addr(), err))
 	}
-	open.await(leaveTimeout) // Shutdown drops requests that it has not seen
+	open.await(leaveTimeout) // because Shutdown drops requests that it has not seen
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), DrainTimeout)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {

@@ -68,7 +68,8 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 		return nil, usage.Errorf("no database answers: %w: is it running?", err)
 	}
 	db.Keys.Master, db.Program = key, i.Program
-	// A service that starts now may not have prepared the database yet.
+	// ErrNotUpgraded is no error here: a service that starts now may not have prepared the database
+	// yet.
 	if err := db.CheckVersion(ctx); err != nil && !errors.Is(err, controlschema.ErrNotUpgraded) {
 		return nil, errors.Join(usage.Wrap(err), db.Close())
 	}
@@ -76,7 +77,7 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 }
 
 // guards returns the guard that refuses a database if the log says that another database serves. If
-// the event store is not given, there is no guard.
+// no event store is given, it returns nil.
 func (i *Installation) guards(ctx context.Context) ([]connection.Guard, error) {
 	if i.Eventstore == "" {
 		return nil, nil

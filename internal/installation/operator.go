@@ -121,7 +121,7 @@ func (o Operator) WithLog(
 	defer store.Close()
 	probe, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	if _, err := store.Head(probe); err != nil { // later the client waits for the end of an outage
+	if _, err := store.Head(probe); err != nil { // later calls wait for the end of an outage
 		return o.Explain(err)
 	}
 	err = command(ctx, store)
@@ -236,8 +236,8 @@ func (o Operator) AwaitProjection(
 	}
 }
 
-// await waits until a projection has applied a change. So a new key, for instance, works when it is
-// printed. If only the event store is given, await cannot wait and returns at once.
+// await waits until a projection has applied a change. Because of this wait, a new key works when
+// it is printed, for instance. If no database is given, await cannot wait and returns nil at once.
 func (o Operator) await(
 	ctx context.Context, projection string, position eventstore.Position,
 ) error {

@@ -111,8 +111,8 @@ func RetryDeadLetters(
 	})
 }
 
-// DiscardDeadLetters discards the first dead letter of each stream, and applies the events that
-// follow.
+// DiscardDeadLetters discards the first dead letter of each stream, and applies the later dead
+// letters of these streams, as far as they can be applied.
 func DiscardDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
@@ -154,7 +154,8 @@ func DiscardedEvents(ctx context.Context, o installation.Operator, name string) 
 	})
 }
 
-// RestoreDiscarded takes back that events were discarded. A rebuild applies these events again.
+// RestoreDiscarded undoes the discarding of events. The next rebuild of the projection applies
+// these events.
 func RestoreDiscarded(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {

@@ -33,7 +33,8 @@ const rebuildMemory = 230 << 20
 // RebuildConfig says what Rebuild builds.
 type RebuildConfig struct {
 	Names []string // of projections; empty: all
-	// Words decide anew which recorded clicks are by robots; nil: clicks count as before.
+	// Words decide anew which recorded clicks are by robots. If Words is nil, recorded clicks count
+	// as before.
 	Words       *robots.Table
 	Connections int // that all builds together hold at most
 }
@@ -96,9 +97,9 @@ func newProgressDisplay(o installation.Operator) (
 // progressInterval is how often a rebuild prints its progress as lines.
 const progressInterval = 2 * time.Second
 
-// estimate returns the progress of a rebuild in percent and the estimated time to its end. A
-// position is about a number of bytes of the log, so estimate assumes that the remaining bytes take
-// as long as the earlier ones.
+// estimate returns the progress of a rebuild in percent and the estimated time to its end. A commit
+// position is about the number of bytes of the log before it. So estimate assumes that each of the
+// remaining bytes takes as long as each byte since from, where the rebuild was since ago.
 func estimate(
 	p status.Progress, from uint64, since time.Duration,
 ) (percent float64, left time.Duration) {

@@ -28,8 +28,8 @@ func ReadWords(file string, builtIn bool) (*robots.Table, error) {
 	return words, nil
 }
 
-// Judging returns the projections that are built together when clicks are judged anew. If name is
-// not empty, it must be one of them.
+// Judging returns the projections that are built together when clicks are judged anew. It returns
+// an error if name is neither empty nor one of them.
 func Judging(name string) ([]string, error) {
 	judging := projections.Judging()
 	if name != "" && !slices.Contains(judging, name) {

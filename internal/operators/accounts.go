@@ -28,7 +28,7 @@ func (h *Handler) accounts(p *page.Page) error {
 	data := accountsData{Search: strings.TrimSpace(p.Query().Get("search"))}
 	offset, err := strconv.Atoi(p.Query().Get("offset"))
 	if err != nil || offset < 0 {
-		offset = 0 // an edited URL
+		offset = 0 // somebody has edited the URL
 	}
 	data.Accounts, data.Total, err = h.Queries.AccountPage(
 		p.C.Context(), data.Search, offset, pager.Size,

@@ -159,7 +159,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if value := recover(); value != nil {
 			f := response.ReportPanic(c, h.Logger, value)
-			if c.Status != 0 { // the browser must not take a part of a page for the whole
+			if c.Status != 0 { // else the browser takes a part of a page for the whole
 				panic(http.ErrAbortHandler)
 			}
 			h.WriteFailure(c, f)
@@ -174,13 +174,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open returns the handler of a page for operators who have signed in. An error that is no refusal
-// comes from the database or the event store.
+// open returns the handler of a page for operators who have signed in. It answers each error of
+// fill that is no refusal as unavailable, because it comes from the database or the event store.
 func (h *Handler) open(name string, fill page.Fill) router.Handler {
 	return h.SignedIn(name, func(p *page.Page) error { return apierror.Unavailable(fill(p)) })
 }
 
-// act returns the handler of a form, as page.Action does. back is the page with the form.
+// act returns the handler of a form, as page.Action does. back is the page with the form. It
+// answers errors as open does.
 func (h *Handler) act(back string, do page.Fill) router.Handler {
 	return h.Action(back, func(p *page.Page) error { return apierror.Unavailable(do(p)) })
 }

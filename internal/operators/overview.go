@@ -52,7 +52,7 @@ func (d overviewData) Building() (building []monitor.Generation) {
 	return building
 }
 
-// maxStreams is how many streams a page shows of those that have set-aside events.
+// maxStreams is how many streams with dead letters a page shows at most.
 const maxStreams = 100
 
 func (h *Handler) overview(p *page.Page) error {

@@ -37,7 +37,7 @@ type processesData struct {
 	Since   time.Time
 	Clicks  string // that wait in the spool
 	Head    string // position of the last event of the log
-	Log     string // its id
+	Log     string // id of the log
 	Store   string // why the event store does not answer; empty: it does
 	Nodes   []node
 	Unowned []string

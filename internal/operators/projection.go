@@ -30,7 +30,7 @@ type projectionData struct {
 	Parked       []deadletter.Stream
 	Verification *monitor.Verification
 	Samples      []monitor.Sample // of the generation that serves, the oldest first
-	Store        string           // what is unknown, and why; empty: nothing
+	Store        string           // what is unknown, and why; empty: nothing is unknown
 }
 
 // Serving returns the generation that serves.

@@ -72,14 +72,14 @@ func serverArgs(f *folder, cfg Config) []string {
 		"log_destination=stderr",
 		"log_line_prefix=",
 		"log_min_error_statement=panic", // statements contain data of users
-		"lc_messages=C",                 // serverLog parses the levels
+		"lc_messages=C",                 // serverLog parses the English names of levels
 		// Before a recovery, PostgreSQL makes one call, and does not sync each of a thousand files.
 		"recovery_init_sync_method=syncfs",
 	}
 	if cfg.Restart {
-		// If one of its processes crashes, the server ends, and run starts it again. The restart by
-		// PostgreSQL itself would take 5 s longer if the recovery fails, as it does on a disk that
-		// fails.
+		// If a child process of the server crashes, the server ends, and run starts it again.
+		// PostgreSQL could restart itself, but that takes 5 s longer if the recovery fails, as it
+		// does on a disk that fails.
 		pairs = append(pairs, "restart_after_crash=off")
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Settings)) {

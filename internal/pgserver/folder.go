@@ -34,7 +34,7 @@ type folder struct {
 	path    string // absolute and without symbolic links
 	lock    *os.File
 	owner   serveruser.User
-	openDir *os.File // the folder, if the owner cannot enter a parent; else nil
+	openDir *os.File // the data folder, if owner cannot enter a parent of it; else nil
 	socket  string   // folder of the socket, set by openSocket
 	aside   string   // folder of the cluster that setAside has renamed, else ""
 	temp    string   // equals socket if that is outside the data folder, else ""
@@ -70,9 +70,9 @@ func openFolder(dir string) (*folder, error) {
 }
 
 // acquireLock takes the lock and writes the process id into its file for error messages of other
-// processes. The kernel releases the lock when this process ends. The server's user owns the folder
-// and may put a link there. The link MUST NOT lead to a file of root, so acquireLock follows no
-// link.
+// processes. The kernel releases the lock when this process ends. acquireLock follows no link,
+// because the server's user owns the folder and may put a link to a file of root at path, which
+// root would then overwrite.
 func acquireLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
@@ -175,7 +175,7 @@ func (f *folder) openSocket() error {
 	return f.owner.Chown(link)
 }
 
-// removeSocket removes the socket folder of an earlier server, also outside the data folder.
+// removeSocket removes the socket folder of an earlier server, even one outside the data folder.
 func removeSocket(link string) error {
 	if temp, err := os.Readlink(link); err == nil {
 		if strings.HasPrefix(filepath.Base(temp), tempPrefix) {

@@ -64,7 +64,7 @@ type Server struct {
 	command func() *exec.Cmd // returns the command that runs the server
 	log     *serverLog
 	restart bool          // Config.Restart
-	ready   atomic.Bool   // it has accepted connections
+	ready   atomic.Bool   // the server has accepted connections
 	stop    chan struct{} // closed by Stop
 	done    chan struct{}
 	err     error          // why the server ended; written before done is closed
@@ -73,7 +73,7 @@ type Server struct {
 	started time.Time // when run last started the process
 
 	mu  sync.Mutex
-	cmd *exec.Cmd // runs, or ran last
+	cmd *exec.Cmd // the process that runs, or that ran last
 }
 
 // Start starts the server on the data folder and returns when the server accepts connections. The
@@ -171,8 +171,8 @@ func launch(
 }
 
 // run starts the process and waits for its end. With Config.Restart it repeats this. It locks its
-// thread for two reasons: the kernel sends the parent-death signal when the thread that forked
-// ends, not when the process does, and the thread is confined.
+// thread for two reasons: the kernel sends the parent-death signal already when the thread that
+// forked ends, and ConfineThread has confined this thread only.
 func (s *Server) run(started chan<- error) {
 	runtime.LockOSThread()
 	err := serveruser.ConfineThread()
@@ -224,7 +224,7 @@ func (s *Server) startProcess() error {
 	return s.cmd.Start()
 }
 
-// pause returns true once the server may be started again, or false if Stop is called.
+// pause waits until the server may be started again. It returns false if Stop is called before.
 func (s *Server) pause() bool {
 	timer := time.NewTimer(restartPause - time.Since(s.started))
 	defer timer.Stop()
@@ -256,7 +256,7 @@ func (s *Server) reportReady(ctx context.Context, cmd *exec.Cmd) {
 	s.ended.Report(ctx, nil)
 }
 
-// running reports whether a command is the one that runs, or ran last.
+// running reports whether cmd is the process that runs, or that ran last.
 func (s *Server) running(cmd *exec.Cmd) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

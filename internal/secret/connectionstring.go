@@ -63,7 +63,7 @@ func redactConnection(text string) string {
 }
 
 // quotedURL matches a URL in a message and all text after it. The URL may have any characters, so
-// its end is not known.
+// the end of the URL is not known.
 var quotedURL = regexp.MustCompile(`(?s)[A-Za-z][A-Za-z0-9+.-]*://.*`)
 
 // Redact returns a message about the command line without the secrets of a URL in it.

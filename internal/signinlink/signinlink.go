@@ -18,7 +18,7 @@ import (
 type Wanted struct {
 	Username string // of the account; empty: no account
 	Key      string // id of a key of the account; empty: the oldest that may do everything
-	Operator bool   // the session is also one of an operator
+	Operator bool   // the session may also use the console of operators
 	ValidFor time.Duration
 }
 

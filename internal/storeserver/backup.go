@@ -122,8 +122,8 @@ type state struct {
 	at     time.Time
 }
 
-// frozenState returns the state of a store, which may be running. If the store is stopped, no
-// process can open its folder until end is called.
+// frozenState returns the present state of a store, which may be running. The state does not change
+// until end is called. If the store is not running, no process can open its folder until then.
 func frozenState(ctx context.Context, dir string) (s state, end func() error, err error) {
 	s.path, s.at = dir, time.Now()
 	s.folder, err = storage.OpenFolder(storage.Config{Dir: dir})

@@ -16,9 +16,10 @@ const (
 	certificateInterval = time.Second
 )
 
-// certificate is the certificate of a server. A handshake reads the files again if they have
-// changed. It looks for changes at most once a second. While certificate and key do not fit each
-// other, the former pair stays in use. It is safe for concurrent use.
+// certificate is the certificate of a server with its key. A handshake reads the two files again if
+// they have changed. Handshakes look for changes at most once a second. While the certificate and
+// the key in the files do not fit each other, the former pair stays in use. A certificate is safe
+// for concurrent use.
 type certificate struct {
 	cert, key string // paths
 

@@ -85,13 +85,13 @@ func (r *Server) url() string {
 	return "esdb://" + address.ForClient(r.listener) + security
 }
 
-// Stop closes the store. If serving has failed before, it returns why.
+// Stop closes the store. If serving has failed before, the error says why.
 func (r *Server) Stop() error {
 	r.cancel()
 	err := r.current().Close()
 	<-r.ended
 	r.admin.stop()
-	if errors.Is(r.err, embedded.ErrClosed) { // closed before it served
+	if errors.Is(r.err, embedded.ErrClosed) { // Close came before Serve
 		return err
 	}
 	return errors.Join(r.err, err)

@@ -18,9 +18,9 @@ import (
 	"linkledger/events/embedded"
 )
 
-// socketName is the name of the Unix socket on which the process of a running store answers stat,
-// check and backup. The process locks the store, so no other one can read it. Only the owner of the
-// folder can connect.
+// socketName is the name of the Unix socket on which the process of a running store answers the
+// commands stat, check and backup. They need the socket because the process locks the store, so
+// that no other process can open it. Only the owner of the folder can connect to the socket.
 const socketName = "admin.sock"
 
 // Stat is the printed form of the state of a store.

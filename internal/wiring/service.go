@@ -121,8 +121,8 @@ func (s *Service) projections() catchup.Projections {
 	}
 }
 
-// levels returns the functions that compare the read models with the log before a visitor is denied
-// a link.
+// levels returns the functions with which the redirects compare the read models with the log before
+// they deny a visitor a link.
 func (s *Service) levels(store *eventstore.Store) redirect.Levels {
 	return redirect.Levels{
 		Links:    latest(level.OfLinks(store)),

@@ -18,7 +18,8 @@ import (
 // Name is the name of the projection.
 const Name = "accounts"
 
-// Projection returns the projection of the accounts and of the persons who are their members.
+// Projection returns the projection of the accounts, their keys and members, and of the persons who
+// sign in.
 func Projection() projection.Definition {
 	return projection.Definition{
 		Name: Name, Filter: projection.Streams(events.StreamAccount, events.StreamUser),
@@ -177,8 +178,8 @@ func (a *accountFold) Write(s *sqlbatch.Batch) []string {
 	a.members.write(s)
 	a.people.write(s)
 	if len(a.changed) > 0 {
-		// Without this, a crash of PostgreSQL could lose the commit. A revoked key would then work
-		// until the projector applies the revocation again.
+		// Connections have synchronous_commit off, so a crash of PostgreSQL could lose the commit.
+		// A revoked key would then work until the projector applies the revocation again.
 		s.Queue("SET LOCAL synchronous_commit = on")
 	}
 	return a.changed

@@ -65,10 +65,11 @@ func (k accountKeys) read(
 	})
 }
 
-// knownAt reports whether a key was added before a position.
+// knownAt reports whether a key was added before a commit position. It is false for a nil key.
 func (r *changedKey) knownAt(position int64) bool { return r != nil && r.Added < position }
 
-// worksAt reports whether a key was added before a position and not revoked before that position.
+// worksAt reports whether a key was added before a commit position and not revoked before that
+// position.
 func (r *changedKey) worksAt(position int64) bool {
 	return r.knownAt(position) && (r.Ended == 0 || r.Ended >= position)
 }
@@ -115,7 +116,7 @@ func (k accountKeys) revoke(account uuid.UUID, event projection.Event, e events.
 	k[keyID{account, e.KeyID}].end(event, e.At)
 }
 
-// end revokes a key if it works at the position of an event.
+// end revokes a key if the key works at the commit position of an event.
 func (r *changedKey) end(event projection.Event, at time.Time) {
 	if position := event.CommitPosition(); r.worksAt(position) {
 		r.RevokedAt, r.Ended, r.changed = event.Or(at), position, true

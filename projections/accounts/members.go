@@ -52,7 +52,7 @@ func (m accountMembers) set(account uuid.UUID, e events.MemberSet, position int6
 	return projection.CheckTime(e.At)
 }
 
-// remove ends the membership of a user. It does nothing if the user was not a member at the
+// remove ends the membership of a user. It does nothing if the user was not a member at the commit
 // position.
 func (m accountMembers) remove(account uuid.UUID, user string, at time.Time, position int64) {
 	id, err := uuid.Parse(user)
@@ -69,8 +69,9 @@ func (m accountMembers) removeAll(account uuid.UUID, at time.Time, position int6
 	}
 }
 
-// end ends a membership at a position. It does nothing if the membership began at or after the
-// position, or ended before it. If the membership ended later, the earlier end replaces that one.
+// end ends a membership at a commit position. It does nothing if the membership began at or after
+// the position, or ended before it. If the row has a later end of the membership already, the end
+// at position replaces it.
 func (r *changedMember) end(at time.Time, position int64) {
 	if r.RemovedAt.IsZero() == (r.Changed < position) {
 		r.RemovedAt, r.Changed, r.dirty = at, position, true

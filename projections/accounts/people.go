@@ -46,8 +46,8 @@ func (p people) apply(id uuid.UUID, event projection.Event) error {
 	return projection.Unexpected(event)
 }
 
-// know records the details of a person. If the person was erased after the event, it records only
-// the time.
+// know records the details of a person. If the person was erased after the event, and the erasure
+// was applied first, it records only the time. It fails if the person was erased before the event.
 func (p people) know(id uuid.UUID, event projection.Event, e events.UserKnown) error {
 	if e.User != id.String() || e.Sealed == nil || e.Sealed.Account != e.User {
 		return fmt.Errorf("%w: it is about another user", projection.ErrContradiction)
@@ -77,8 +77,8 @@ func (p people) erase(id uuid.UUID, event projection.Event, e events.UserErased)
 	return projection.CheckTime(row.KnownAt)
 }
 
-// write stores the persons. It also deletes the keys of erased persons, because a restored backup
-// may have brought such keys back.
+// write stores the persons. It also deletes the encryption keys of erased persons, because a
+// restored backup may have brought such keys back.
 func (p people) write(s *sqlbatch.Batch) {
 	if len(p) == 0 {
 		return

@@ -19,12 +19,12 @@ import (
 // Name is the name of the projection.
 const Name = "activity"
 
-// minDelay is the shortest time between two batches. Only readers of the activity wait for this
-// projection.
+// minDelay is the shortest time between two batches. It can be that long because only readers of
+// the activity wait for this projection.
 const minDelay = 500 * time.Millisecond
 
-// Projection returns the projection of the calls. It is raw, because the types and the metadata of
-// the events are enough to tell what a call did.
+// Projection returns the projection of the calls. It takes events without their bodies, because the
+// types and the metadata of the events are enough to tell what a call did.
 func Projection() projection.Definition {
 	return projection.Definition{
 		Name: Name, Folds: projection.FoldsOf(newFold), Raw: true,
@@ -151,7 +151,7 @@ func (f *fold) Apply(event projection.Event) error {
 		f.calls[m.id] = row
 	}
 	row.LastAt = event.Time
-	if event.Stream != row.LastStream { // an append has one stream, and counts once
+	if event.Stream != row.LastStream { // all events of an append lie in one stream, and count once
 		row.LastStream = event.Stream
 		*kindOf(event)(&row.Activity)++
 	}

@@ -1,6 +1,7 @@
 package adoption
 
-// The reads and writes of the guard in a database, over a connection that is not in use yet.
+// This file has what the guard reads and writes in a database, over a new connection that nothing
+// else uses yet.
 
 import (
 	"context"
@@ -30,7 +31,7 @@ const (
 	//nolint:gosec // a query and no credential
 	askToken = "SELECT token, former, timeline FROM linkledger_keys.adoption"
 	// writeToken stores a token. If another node has already given the database a token for the
-	// same adoption, writeToken keeps that one.
+	// same adoption, writeToken keeps the token of that node.
 	writeToken = `INSERT INTO linkledger_keys.adoption AS had (token, former, timeline)
 		VALUES ($1, $2, $3::bigint) ON CONFLICT (single) DO UPDATE SET
 			token = CASE WHEN had.former = $2 AND had.timeline = $3::bigint AND had.token <> $2

@@ -14,7 +14,7 @@ import (
 // that database, and says how to use this one in its place.
 var ErrOtherDatabase = errors.New("this database does not serve")
 
-// Serving is the newest adoption of the log.
+// Serving is the last adoption in the log.
 type Serving struct {
 	events.DatabaseAdopted
 
@@ -32,8 +32,9 @@ type Found struct {
 	Prepared bool   // it has the table for a token
 	Built    bool   // its read models contain events
 
-	// Token is the token of the database, or empty if it has none. Former is the token that the log
-	// had when Token was made. Made is the timeline that the database had at that time.
+	// Token is the token of the database, or empty if it has none. Former is the token that the
+	// last adoption in the log had when Token was made. Made is the timeline that the database had
+	// at that time.
 	Token, Former string
 	Made          uint32
 }
@@ -48,12 +49,12 @@ const (
 	Adopt          // the database may replace the one that was adopted last
 )
 
-// Decide returns what a node does with a database. replace is the number of the adoption whose
-// database an operator lets any other one replace, or 0.
+// Decide returns what a node does with a database. replace is the number of an adoption, or 0. An
+// operator lets any database replace the database of that adoption.
 //
-// A database of another cluster, or with another OID, is adopted if its read models contain no
-// events. Such a database is new, or was made from a dump of the keys. Nothing in it can be
-// outdated except the keys, and these were just loaded.
+// If a database is of another cluster than the database that was adopted last, or has another OID,
+// it is adopted only if its read models contain no events. Such a database is new, or was made from
+// a dump of the keys. Nothing in it can be outdated except the keys, and these were just loaded.
 func Decide(serving Serving, found Found, replace int64) Verdict {
 	same := found.System == serving.System && found.Database == serving.Database
 	switch {
@@ -71,15 +72,16 @@ func Decide(serving Serving, found Found, replace int64) Verdict {
 	return Refuse
 }
 
-// follows reports whether the last adoption in the log is that of this database or its primary. The
-// token of the log is then Token or Former. If it is Former, the adoption with Token was given up
-// before it was in the log.
+// follows reports whether the last adoption in the log is that of this database or its primary.
+// token is the token of that adoption. The database then has it as Token or as Former. It has it as
+// Former if a further adoption, with Token, was begun but never came into the log.
 func (f Found) follows(token string) bool { return f.Token == token || f.Former == token }
 
-// pending reports whether an adoption of this very database was begun and not finished. The
-// database then has a token that was made after the token of the log, but the process ended before
-// the log had it. A token from another timeline does not count. A standby that was promoted since
-// then needs a token of its own, because two promoted standbys MUST NOT have the same token.
+// pending reports whether an adoption of this very database was begun and not finished. token is
+// the token of the last adoption in the log. The database then has a Token that was made after that
+// one, but the process ended before the log had it. A Token from another timeline does not count:
+// two promoted standbys MUST NOT have the same token, so a standby that was promoted since then
+// needs a token of its own.
 func (f Found) pending(token string) bool {
 	return f.Token != "" && f.Token != token && f.Former == token && f.Made == f.Timeline
 }

@@ -61,9 +61,9 @@ type Guard struct {
 	serving  Serving
 	known    bool      // the log has answered
 	looked   time.Time // the end of the last look at the log, with an answer or without
-	started  bool
-	once     bool // the log is not asked again
-	replaces bool // the next adoption may replace any database
+	started  bool      // Start was called
+	once     bool      // the log is not asked again
+	replaces bool      // the next adoption may replace any database
 }
 
 // New returns a guard. It adopts no database before Start is called.
@@ -121,13 +121,15 @@ func (g *Guard) accept(ctx context.Context, conn *pgconn.PgConn) error {
 	if !fresh && ask {
 		_ = g.lookAtLog(ctx) // it fails in an outage, see Guard
 	}
-	// Without keys nothing is served. The process then creates the keys as it starts, or ends.
+	// A database without keys serves nothing. So the guard need not refuse it before Start: the
+	// process creates the keys before Start, or ends.
 	if !started && !found.Keys {
 		g.sockets.label(conn.Conn(), found)
 		return nil
 	}
 	verdict, serving, known := g.decide(found)
-	// An old look is enough to accept a connection, but not to refuse one or to adopt a database.
+	// An old look at the log is enough to accept a connection, but not to refuse one or to adopt a
+	// database.
 	if known && verdict != Serve && fresh && ask {
 		if g.lookAtLog(ctx) == nil {
 			verdict, serving, known = g.decide(found)

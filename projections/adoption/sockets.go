@@ -1,6 +1,6 @@
 package adoption
 
-// The open connections of a process, and to which database each of them leads.
+// This file has the open connections of a process, and to which database each of them leads.
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (s *socket) Close() error {
 
 func newSockets() *sockets { return &sockets{accepted: make(map[*socket]Found)} }
 
-// through returns a dial function. Only connections from this function can be labeled.
+// through wraps a dial function. Only connections from the returned function can be labeled.
 func (s *sockets) through(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -56,7 +56,7 @@ func (s *sockets) label(conn net.Conn, found Found) {
 	}
 }
 
-// anyOf reports whether a connection leads elsewhere than to the database that serves.
+// anyOf reports whether any accepted connection leads elsewhere than to the database that serves.
 func (s *sockets) anyOf(serving Serving) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *sockets) anyOf(serving Serving) bool {
 	return false
 }
 
-// endOthers ends the connections that lead elsewhere than to the database that serves.
+// endOthers ends the accepted connections that lead elsewhere than to the database that serves.
 func (s *sockets) endOthers(serving Serving) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,8 @@ func EachCounted(
 		if err := projection.CheckTime(click.At); err != nil {
 			return fmt.Errorf("click %d: %w", i, err)
 		}
-		// A click of a robot has an OS only if LooksHuman is true for its agent.
+		// The last argument says whether the agent looks human: a click of a robot has an OS only
+		// if LooksHuman is true for its agent.
 		if !judgement.IsRobot(click.At, click.Program, click.Bot, click.OS != "") {
 			count(link, click, dayOf(click.At))
 		}

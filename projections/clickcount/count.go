@@ -13,13 +13,13 @@ type Fold struct {
 	segments []*segment
 
 	Judgement *robots.Judgement // of the clicks; nil: they keep their verdicts
-	// Begin returns a counter for consecutive clicks. Reset and Restore queue the statements for
-	// resets and for undone resets.
+	// Begin returns a counter for clicks between which no reset was made or undone. Reset and
+	// Restore queue the statements for resets and for undone resets.
 	Begin          func() Clicks
 	Reset, Restore func(*sqlbatch.Batch, Resets)
 }
 
-// Clicks sums up clicks.
+// Clicks sums up the clicks of a segment of a batch, see Fold.Begin.
 type Clicks interface {
 	// Add counts the clicks of an event that are not a robot's, see EachCounted.
 	Add(batch events.ClicksRecorded, judgement *robots.Judgement) error

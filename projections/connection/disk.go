@@ -20,9 +20,10 @@ import (
 // in that time.
 const diskDoubt = 3 * time.Second
 
-// fileAccess are the source files of PostgreSQL that read and write its files. An error names its
-// source file. That is necessary because PostgreSQL reports a read-only file system with the code
-// of a missing right, and an exhausted quota with the code of an internal error.
+// fileAccess are the source files of PostgreSQL that read and write its files. An error of
+// PostgreSQL names the source file that it comes from. ofDisk looks at that name, because the code
+// of an error is not enough: PostgreSQL reports a read-only file system with the code of a missing
+// right, and an exhausted quota with the code of an internal error.
 var fileAccess = []string{"md.c", "fd.c", "xlog.c", "buffile.c", "slru.c"}
 
 // Disk knows whether the disk of PostgreSQL takes writes. It is safe for concurrent use.
@@ -34,15 +35,16 @@ type Disk struct {
 	ends *time.Timer
 }
 
-// NewDisk returns a disk that takes writes. It logs when that changes.
+// NewDisk returns a Disk that takes writes until PostgreSQL reports an error of the disk. The Disk
+// logs when that changes.
 func NewDisk(logger *slog.Logger) *Disk {
 	return &Disk{log: condition.New(logger,
 		"the disk of the database takes no writes: give it space, or repair it; links are "+
 			"redirected meanwhile", "the disk of the database takes writes again")}
 }
 
-// Guard makes the disk learn of the errors that PostgreSQL sends to the connections of a
-// configuration.
+// Guard makes the disk learn of the errors that PostgreSQL sends to connections that are made with
+// cfg.
 func (d *Disk) Guard(cfg *pgx.ConnConfig) {
 	next := cfg.OnPgError
 	cfg.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {

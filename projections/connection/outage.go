@@ -19,7 +19,7 @@ var ErrReadOnly = errors.New("the database is read-only")
 
 // refusals are parts of the messages with which a pooler refuses a connection that it will never
 // accept. The code of the error does not help, because PgBouncer has one code, 08P01, for refusals
-// and for outages. It passes on PostgreSQL's text, but not its code.
+// and for outages. It passes on the text of an error of PostgreSQL, but not the code.
 var refusals = []string{
 	"unsupported startup parameter", "no such database", "no such user", "authentication failed",
 	"does not allow connections", "unsupported protocol", "TLS connection required", "SSL required",
@@ -29,8 +29,9 @@ var refusals = []string{
 
 // Unavailable reports whether an error of OpenPools or of a change of the schemas may be gone at a
 // later try. Such an error means that the database cannot be reached, that it does not accept
-// connections or changes yet, or that others hold what is needed. Wrong credentials, a missing
-// database, a refusal by a pooler and an invalid certificate do not count.
+// connections or changes yet, or that other clients hold locks or connections that are needed.
+// Unavailable returns false for wrong credentials, a missing database, a refusal by a pooler and an
+// invalid certificate.
 func Unavailable(err error) bool {
 	if errors.Is(err, ErrReadOnly) {
 		return true

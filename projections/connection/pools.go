@@ -20,8 +20,9 @@ const (
 	// pingTimeout bounds the ping of a connection that has been idle for a second. A connection
 	// that was lost without being closed does not answer, and is replaced.
 	pingTimeout = 2 * time.Second
-	// readerIdle is how long an idle connection of a reader is kept, and idleCheck is the interval
-	// of the check. Other clients need the connection if PostgreSQL allows few.
+	// readerIdle is how long an idle connection of a reader is kept. It is short, because other
+	// clients need the connection if PostgreSQL allows few. idleCheck is how often idle connections
+	// are looked for.
 	readerIdle = 10 * time.Second
 	idleCheck  = 2 * time.Second
 	// MaxPrepared is the maximum number of prepared statements of a projector's connection. It
@@ -53,8 +54,8 @@ func OpenPools(
 	ofWriters := max(1, maxConns/3)
 	cfg.MaxConns = int32(max(1, maxConns-ofWriters))
 	// bun writes arguments as literals into its statements, so preparing them has no benefit. A
-	// cache of them would keep a plan of every distinct statement. The cache has only the
-	// statements of Prepared.
+	// cache of them would keep a plan of every distinct statement. Only the statements of
+	// readmodel.DB.Prepared are cached.
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	cfg.ConnConfig.StatementCacheCapacity = MaxPrepared
 	cfg.ConnConfig.DescriptionCacheCapacity = 0

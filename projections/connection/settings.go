@@ -19,8 +19,8 @@ import (
 const settingTimeout = 10 * time.Second
 
 // sessionSettings apply unless the connection string sets others. A suspended projector may stop in
-// a transaction that holds the lock on its checkpoint. The idle timeout then releases the lock for
-// the next owner.
+// a transaction that holds the lock on its checkpoint. idle_in_transaction_session_timeout then
+// ends the transaction, so the next owner of the generation gets the lock.
 var sessionSettings = map[string]string{
 	"application_name":                    "linkledger",
 	"client_encoding":                     "UTF8",
@@ -41,16 +41,16 @@ var sessionSettings = map[string]string{
 // writerSettings apply to the projectors' connections.
 //
 // Their transactions do not wait for the disk. A crash of the database, or its failover to a
-// standby that lags, undoes the transactions that were committed last, without a gap. Each one
-// contains its checkpoint, so the projectors apply the lost events from the log again. Readers see
-// an older model only until then.
+// standby that lags, may undo the last transactions, but leaves no gap between the remaining ones.
+// Each transaction also moves the checkpoint of its generation, so the projectors apply the events
+// of the lost transactions again from the log. Readers see an older model only until then.
 //
-// Statements are prepared and planned once, often while the tables are still empty, so the plan
-// MUST suit large tables.
+// Statements are prepared and planned once, often while the tables are still empty, so these
+// settings force a plan that suits large tables.
 //
 // A suspended owner may hold the lock on its checkpoint within a batch. The next owner MUST NOT
-// wait longer for that lock than for the lease, so the idle timeout is shorter than the default
-// lease.
+// wait longer for that lock than for the lease, so idle_in_transaction_session_timeout is shorter
+// than generation.DefaultLease.
 var writerSettings = map[string]string{
 	"synchronous_commit":                  "off",
 	"plan_cache_mode":                     "force_generic_plan",
@@ -103,8 +103,9 @@ func Set(cfg *pgx.ConnConfig, settings map[string]string) {
 	}
 }
 
-// explainPool names the likely cause if a connection was accepted but got no answer until ctx has
-// ended. A pooler accepts more clients than it has connections for.
+// explainPool adds the likely cause to an error if ctx has ended. A connection was then accepted
+// but got no answer, probably because a pooler accepts more clients than it has connections to
+// PostgreSQL. Otherwise explainPool returns err.
 func explainPool(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err

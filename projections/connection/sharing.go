@@ -61,8 +61,9 @@ func (s *session) pooled() bool {
 	return pid != strconv.FormatUint(uint64(s.PID()), 10)
 }
 
-// checkSessions returns ErrShared if a pooler shares connections between transactions. It sets
-// nothing, because a setting would stay with a connection that others use next.
+// checkSessions returns ErrShared if a pooler shares connections between transactions. It changes
+// no settings, because a setting would stay with a connection to PostgreSQL that another client
+// uses next.
 //
 // PostgreSQL has one process for each connection. So sharing is certain in two cases: two open
 // connections of this program are answered by the same process, or one connection changes its
@@ -111,7 +112,7 @@ func sharedNow(ctx context.Context, first, second *session) (bool, error) {
 	if err := second.ask(ctx); err != nil || second.process == first.process {
 		return err == nil, err
 	}
-	// The transaction of the second one is still open.
+	// The transaction of the second connection is still open.
 	if err := first.ask(ctx); err != nil || first.process != before {
 		return err == nil, err
 	}

@@ -15,16 +15,17 @@ const (
 	// stopRequestTimeout bounds the request to stop a query.
 	stopRequestTimeout = 5 * time.Second
 	// deliveryPause is how long PostgreSQL may take to pass an accepted request to the process of
-	// the query. Until then the connection MUST NOT begin another query.
+	// the query. Until then the connection MUST NOT begin another query, because the request would
+	// stop that query.
 	deliveryPause = 100 * time.Millisecond
 )
 
 // stopper is a ctxwatch.Handler. It asks PostgreSQL to stop the query whose context has ended, and
 // closes the connection if there is no answer within stopTimeout.
 //
-// If the query ends by itself before the request is done, the handler of pgx cuts the request off.
-// PgBouncer 1.18 then exits, and closes the connections of all clients
-// (https://github.com/pgbouncer/pgbouncer/issues/801).
+// It replaces the handler that pgx has, because that one cuts the request off if the query ends by
+// itself before the request is done. PgBouncer 1.18 then exits, and closes the connections of all
+// clients (https://github.com/pgbouncer/pgbouncer/issues/801).
 type stopper struct {
 	conn  *pgconn.PgConn
 	asked chan struct{} // closed when the request has ended
@@ -45,8 +46,8 @@ func (s *stopper) HandleCancel(context.Context) {
 	}()
 }
 
-// HandleUnwatchAfterCancel implements ctxwatch.Handler. If the request has no answer, the
-// connection keeps a deadline in the past and cannot be used again.
+// HandleUnwatchAfterCancel implements ctxwatch.Handler. If the request has not ended within
+// stopTimeout, the connection keeps a deadline in the past and cannot be used again.
 func (s *stopper) HandleUnwatchAfterCancel() {
 	select {
 	case <-s.asked:

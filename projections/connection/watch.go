@@ -1,8 +1,8 @@
 package connection
 
 // This file finds out whether the database answers. If the network drops the packets to the
-// database, each call on an open connection waits until its time is over, and so does a new
-// connection.
+// database, each call on an open connection waits until its time is over, and so does each attempt
+// to connect.
 
 import (
 	"context"
@@ -23,8 +23,9 @@ const (
 	// patience is how long calls wait for a database that does not answer. After that, all calls
 	// that need the database are refused at once.
 	patience = 3 * time.Second
-	// hostTimeout bounds the attempt to connect to one of several hosts, unless the connection
-	// string sets a bound. The next host may be the present primary.
+	// hostTimeout bounds the attempt to connect to one of several hosts, so that the next host,
+	// which may be the present primary, is tried soon. If the connection string sets a bound, that
+	// bound is used instead.
 	hostTimeout = 5 * time.Second
 )
 
@@ -36,10 +37,10 @@ type Watch struct {
 
 	mu    sync.Mutex
 	tries []*pgconn.Config   // one for each host
-	ends  map[*socket]func() // end connections that are open or being made
+	ends  map[*socket]func() // each ends a connection that is open or being made
 }
 
-// NewWatch returns a watch of no connections.
+// NewWatch returns a Watch that watches no connections until Guard is called.
 func NewWatch(logger *slog.Logger) *Watch {
 	w := &Watch{ends: make(map[*socket]func())}
 	w.answers = waiting.NewDependency(waiting.DependencyConfig{
@@ -76,7 +77,7 @@ func hosts(cfg *pgconn.Config) []*pgconn.Config {
 	return all
 }
 
-// through returns a dial function whose connections are watched.
+// through returns a function that connects with dial and makes w watch the connections.
 func (w *Watch) through(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -124,8 +125,8 @@ func (w *Watch) end() {
 	}
 }
 
-// explain returns the LostError if the database does not answer, because the connection of the call
-// was then ended. Otherwise it returns err.
+// explain replaces the error of a call with the LostError if the database does not answer, because
+// w has then ended the connection of the call. Otherwise it returns err.
 func (w *Watch) explain(err error) error {
 	if lost := w.answers.Lost(); err != nil && lost != nil {
 		return lost
@@ -133,8 +134,8 @@ func (w *Watch) explain(err error) error {
 	return err
 }
 
-// try asks all hosts at the same time. It returns an error if no host serves and at least one does
-// not answer. A refusal counts as an answer, because callers get it at once.
+// try asks all hosts at the same time. It returns an error if no host executes a query and at least
+// one host does not answer. A refusal counts as an answer, because callers get it at once.
 func (w *Watch) try(ctx context.Context) error {
 	w.mu.Lock()
 	tries := w.tries

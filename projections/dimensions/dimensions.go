@@ -151,9 +151,9 @@ func (d *dimensionClicks) Write(s *sqlbatch.Batch) {
 // rows, and keeps that row. The clicks of all other values go to the row "other".
 //
 // It is one statement because the rank of a new value depends on the rows that exist. First it
-// updates existing rows. Then it ranks the other values after the rows in the table, and inserts
-// only these. "other" does not count as a value. It may have a row already, so the INSERT has ON
-// CONFLICT.
+// updates existing rows. Then it ranks the values that have no row after those that have one, and
+// inserts only the former. "other" does not count as a value. It may have a row already, so the
+// INSERT has ON CONFLICT.
 const addDimensions = `,
 	existing AS (
 		UPDATE ?schema.click_dimensions AS d SET clicks = d.clicks + f.clicks FROM added AS f

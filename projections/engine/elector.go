@@ -30,7 +30,7 @@ const (
 )
 
 // elector runs a leaseholder for each generation that this process is elected for, and stands by
-// for the others.
+// for the other generations.
 type elector struct {
 	cfg         Config
 	projections map[string]projection.Definition
@@ -128,7 +128,7 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 			judgement, err := e.judgementOf(ctx, at)
 			if err != nil {
 				status.Interrupt(err)
-				return err // this process owns the generation, and tries again
+				return err // this process owns the generation, so its next election tries again
 			}
 			e.start(ctx, fail, newLeaseholder(e.cfg, p, at, c.Generation, judgement, status))
 			continue
@@ -162,7 +162,7 @@ func (e *elector) judgementOf(
 }
 
 // endSilent ends a database connection of a former owner that was lost in the middle of a batch and
-// still locks the generation.
+// still locks the generation. It does nothing if there is no such connection.
 func (e *elector) endSilent(ctx context.Context, g readmodel.Generation) error {
 	process, err := generation.EndSilent(ctx, e.cfg.DB, g)
 	if process != 0 {
@@ -264,8 +264,9 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 	}
 }
 
-// raiseDemand passes the position that a reader waits for to the leaseholders of a projection. It
-// returns false if the announcement does not name such a position, but asks for an election.
+// raiseDemand passes the commit position that a reader waits for to the leaseholders of a
+// projection. It returns false if the announcement does not name such a position, but asks for an
+// election.
 func (e *elector) raiseDemand(announcement string) bool {
 	name, text, ok := strings.Cut(announcement, " ")
 	position, err := strconv.ParseUint(text, 10, 64)

@@ -61,7 +61,7 @@ type Config struct {
 
 // Run keeps the projections up to date until ctx ends, and returns when everything that it started
 // has ended. Several processes may run on one database. Each generation is kept up to date by the
-// process that is elected for it; the others stand by.
+// process that is elected for it, and the other processes stand by.
 //
 // A projection holds one connection of DB.Writers while it applies a batch, and sometimes one of
 // DB.Pool. The elector uses one more connection outside the pools. Run waits for the end of

@@ -18,7 +18,7 @@ const (
 )
 
 // retry tries the dead letters of all streams again and again, while batches are applied. A new
-// owner begins with a try, because it may be a version of the program that can apply them.
+// owner begins with a try, because it may run a version of the program that can apply them.
 func (l *leaseholder) retry(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.RetryInterval)
 	defer ticker.Stop()
@@ -77,7 +77,7 @@ func (l *leaseholder) retrySome(ctx context.Context, after string) (last string)
 	return streams[len(streams)-1]
 }
 
-// apply applies the dead letters of streams. Each stream is one whose first dead letter can be
+// apply applies the dead letters of streams. The first dead letter of each of these streams can be
 // applied.
 func (l *leaseholder) apply(ctx context.Context, streams []string) error {
 	if len(streams) == 0 {

@@ -80,7 +80,7 @@ func (p *poisonedFold) Write(s *sqlbatch.Batch) []string {
 	return p.Fold.Write(s)
 }
 
-// Letters lists the events that are set aside, one per line.
+// Letters lists the events that are set aside as dead letters, one per line.
 func (w *Workshop) Letters(ctx context.Context, t projectionstest.T) string {
 	t.Helper()
 	letters, err := deadletter.List(ctx, w.DB, w.Projection.Name)
@@ -105,7 +105,7 @@ func (l Log) Head(context.Context) (at eventstore.Position, err error) {
 	return at, nil
 }
 
-// ReadLog calls handle with the events after one position and up to another.
+// ReadLog calls handle with the events after the position behind and up to the position upTo.
 func (l Log) ReadLog(
 	_ context.Context, behind, upTo eventstore.Position,
 	handle func([]eventstore.Recorded) error,
@@ -127,7 +127,7 @@ func (w *Workshop) Verify(ctx context.Context, t projectionstest.T, log []events
 
 // SetsAside checks what a projection does with an event that contradicts the sound events before it
 // in its stream. The projection must set aside this event and the next event of the stream, and
-// must apply all others.
+// must apply all other events of the log.
 func SetsAside(t *testing.T, name, stream string, sound []events.Event, impossible events.Event) {
 	t.Helper()
 	ctx, w := projectionstest.Context(t), New(t, name)

@@ -27,7 +27,7 @@ type Workshop struct {
 	Generation int
 	Resume     chan struct{} // makes a stopped projector try again
 
-	spare bool // a schema with empty tables exists; creating one takes longer than most uses of it
+	spare bool // the schema "spare" has empty tables for the next generation, which saves time
 }
 
 // New returns a workshop for a projection. The workshop has a database of its own.

@@ -49,7 +49,7 @@ type historyFold struct {
 // even if the clock of the event store does.
 type accountClock struct {
 	moment int64         // of the account's last event, in nanoseconds since 1970
-	lead   time.Duration // the most by which a modification time was ahead of its moment
+	lead   time.Duration // the most by which a link's modification time was after its moment
 	links  int           // number of the next link
 }
 

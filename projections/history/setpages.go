@@ -11,7 +11,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// pageFold holds the changes of sets of links by block, in the order of the events.
+// pageFold holds the changes of sets of links by block, in the order of the events. A block is the
+// part of a set for readmodel.SetBlock consecutive links.
 type pageFold map[setBlock][]setChange
 
 type setBlock struct {
@@ -31,9 +32,9 @@ func (p pageFold) toggle(row *readmodel.Link, name string, at int64) {
 	p[key] = append(p[key], setChange{row.Number % readmodel.SetBlock, at})
 }
 
-// StartsPage reports whether a page starts at a moment. On average one moment in 128 starts a page.
-// This depends on the moment alone and not on the batches, because a replay must produce the same
-// pages.
+// StartsPage reports whether a change of a block at a moment starts a new page of the block. On
+// average one moment in 128 starts a page. This depends on the moment alone and not on the batches,
+// because a replay must produce the same pages.
 func StartsPage(at int64) bool {
 	return uint64(at)*0x9E3779B97F4A7C15>>57 == 0 //nolint:gosec // Fibonacci hashing
 }

@@ -87,8 +87,8 @@ func (k *Keys) execDurably(
 	})
 }
 
-// durably does what execDurably does, for the statements of a function. changed names what the
-// function changes.
+// durably does what execDurably does, for the statements that the function do executes. changed
+// names what these statements change.
 func (k *Keys) durably(ctx context.Context, changed change, do func(pgx.Tx) error) error {
 	to, err := k.copyIn(ctx)
 	if err != nil {

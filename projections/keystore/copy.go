@@ -41,7 +41,7 @@ const erasedWins = `
 
 // change names the parts of the copy that a transaction changes.
 type change struct {
-	account string   // whose key; empty: none
+	account string   // the account whose key changes; empty: none
 	tables  []string // some of keyfile.WholeTables
 }
 
@@ -121,7 +121,7 @@ func writeAccountKey(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, account st
 	return errors.Join(c.Sync(), c.ListShards())
 }
 
-// writeTable copies one of keyfile.WholeTables.
+// writeTable writes one of keyfile.WholeTables to the copy.
 func writeTable(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, table string) error {
 	rows, err := rowsOf(ctx, tx, table)
 	if err != nil {
@@ -257,7 +257,8 @@ func missingKeys(c *keyfile.Copy, stored map[string]keyfile.KeyRow) ([]string, e
 	return missing, nil
 }
 
-// insert inserts rows of the copy into a table. The copy of an earlier version may lack columns.
+// insert inserts rows of the copy into a table. It names only the columns that the first row has,
+// because a copy of an earlier version may lack columns. conflict is the ON CONFLICT clause.
 func insert(ctx context.Context, tx pgx.Tx, table string, rows []string, conflict string) error {
 	if len(rows) == 0 {
 		return nil

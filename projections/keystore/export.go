@@ -26,7 +26,7 @@ var tablesOfEvents = []string{
 }
 
 // Export copies the tables to a new copy. It calls copyLog, which copies the log, after the tables
-// that name events of the log and before the others.
+// that name events of the log and before the other tables.
 func (k *Keys) Export(ctx context.Context, to *keyfile.Copy, copyLog func() error) error {
 	if err := k.export(ctx, to, tablesOfEvents); err != nil {
 		return err

@@ -65,8 +65,8 @@ func (k *Keys) Update(ctx context.Context) error {
 	return k.Create(ctx)
 }
 
-// haveTables reports whether the schema has the tables that every version has. Only later versions
-// have the other tables.
+// haveTables reports whether the schema has the tables that every version has. Early versions lack
+// the other tables.
 func (k *Keys) haveTables(ctx context.Context) (have bool, err error) {
 	const query = "SELECT to_regclass('linkledger_keys.account_keys') IS NOT NULL " +
 		"AND to_regclass('linkledger_keys.secrets') IS NOT NULL"

@@ -1,12 +1,12 @@
 // Package level compares a read model with the current log. It finds the position of the log that
-// the read model has to reach. Once it has reached the position, a row that it lacks does not
-// exist.
+// the read model has to reach. Once the read model has reached that position, a row that it lacks
+// does not exist.
 //
 // A read model that lacks a link proves nothing by itself. A client may have been told that the
 // link exists, although its event is not applied yet: the projection may be paused, have no owner,
 // or be unable to write. The proof has two parts. The first is the checkpoint of the read model in
-// the very snapshot that lacks the link. The second is that the log, read after the visitor came,
-// has no event about links after that checkpoint.
+// the very snapshot that lacks the link. The second is that the log, read after the request for the
+// link came, has no event about links after that checkpoint.
 package level
 
 import (
@@ -31,21 +31,21 @@ const (
 var ErrFarBehind = errors.New("the read model is far behind the log")
 
 // Log looks at the events of the log about one kind of object, such as links. It is safe for
-// concurrent use. Calls that arrive during a look share the next look, so the number of calls does
-// not matter.
+// concurrent use. Calls that arrive during a look share the next look, so many calls cost no more
+// looks than a few.
 type Log struct {
 	follow func(context.Context, eventstore.Position) (logreader.Following, error)
 
 	mu      sync.Mutex
 	running bool
 	next    *look // of callers that came while a look runs
-	// The events up to seen are known: none of them lies after latest.
+	// The log has no event of the filter after latest and up to seen.
 	latest, seen eventstore.Position
 }
 
 // look is one look at the log, with the result for the callers that wait for it.
 type look struct {
-	from   eventstore.Position // the highest checkpoint of a caller
+	from   eventstore.Position // the highest checkpoint of the callers
 	done   chan struct{}       // closed when the rest is valid
 	latest eventstore.Position
 	err    error
@@ -71,9 +71,9 @@ func newLog(store *eventstore.Store, filter eventstore.Filter) *Log {
 	}}
 }
 
-// Latest returns the position of the last event that the log had when the call began, or the
-// checkpoint if that is later. A read model with a checkpoint at or after the result has all events
-// that were recorded before the call.
+// Latest returns the position of the last event, of the kind that l looks at, that the log had when
+// the call began, or the checkpoint if that is later. A read model with a checkpoint at or after
+// the result has all events of that kind that were recorded before the call.
 //
 // It fails with ErrFarBehind if more events follow the checkpoint than one look reads, with
 // eventstore.ErrPositionInvalid if the checkpoint is not in the log, and with
@@ -96,7 +96,7 @@ func (l *Log) Latest(
 	return joined.latest, nil
 }
 
-// join returns a look that begins after the call.
+// join returns a look that begins after the call. It starts run if run has ended.
 func (l *Log) join(ctx context.Context, checkpoint eventstore.Position) *look {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -71,7 +71,7 @@ func (w *Watch) Misplaced(projections ...string) bool {
 }
 
 // Behind returns the age of the oldest event that the read models of projections lack. It is 0 if
-// they lack no event, or only events younger than late.
+// they lack no event, or only events that are younger than three seconds: see late.
 func (w *Watch) Behind(projections ...string) (behind time.Duration) {
 	now := w.state.Load()
 	for _, name := range projections {
@@ -87,7 +87,7 @@ func (w *Watch) Run(ctx context.Context) {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	for {
-		// While a store does not answer, the last result stays.
+		// While the database or the event store does not answer, the last result stays.
 		_ = w.Check(ctx)
 		select {
 		case <-ctx.Done():

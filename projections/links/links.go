@@ -191,9 +191,9 @@ func (l *linkFold) applyLink(event projection.Event) error {
 	return nil
 }
 
-// hasEnded reports whether a deletion has nothing left to end. If the deletion is applied at once,
-// the link may be unknown, or deleted already. If the deletion is tried again later, it may have
-// been applied at once before.
+// hasEnded reports whether a deletion that is applied out of order has nothing left to end. If it
+// is applied while its stream is set aside, the link may be unknown, or deleted already. If it is
+// tried again later, it may have been applied while its stream was set aside.
 func hasEnded(row *readmodel.Link, deletion projection.Event) bool {
 	if deletion.AtOnce {
 		return row == nil || !row.DeletedAt.IsZero()
@@ -268,7 +268,8 @@ func (l *linkFold) writeRest(s *sqlbatch.Batch) {
 	l.counts.Write(s)
 }
 
-// changed returns the hashes that redirects must look up again.
+// changed returns the hashes that redirects must look up again. If there are none, but links that
+// existed before the batch were read, it returns readmodel.Uncached.
 func (l *linkFold) changed() []string {
 	var hashes []string
 	for i, row := range l.found {

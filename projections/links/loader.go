@@ -61,12 +61,12 @@ func (l *linkLoader) Next() projection.Fold {
 
 func (l *linkLoader) PendingBytes() int { return l.size }
 
-// recentCache holds the values that were put or read last, in two generations. When the young one
-// is too big, it replaces the old one.
+// recentCache holds the values that were put or read last, in the two maps young and old. When
+// young is too big, age replaces old with it.
 type recentCache[K comparable, V any] struct {
 	sizeOf     func(V) int // in bytes
 	young, old map[K]V
-	size       int // of the young generation
+	size       int // of the values in young, in bytes
 }
 
 func (r *recentCache[K, V]) get(key K) (V, bool) {

@@ -29,9 +29,9 @@ type Definition struct {
 	// event is applied alone.
 	Alone func(eventstore.Recorded) bool
 	// Outlasts reports whether an event is applied although an earlier event of its stream is set
-	// aside, see Event.Detached. If nil, no event is.
+	// aside, see Event.Detached. If Outlasts is nil, no event is.
 	Outlasts func(events.Event) bool
-	// Delayable reports whether an event may wait to be batched. If nil, no event may.
+	// Delayable reports whether an event may wait to be batched. If Delayable is nil, no event may.
 	Delayable          func(eventstore.Recorded) bool
 	NeverAwaited       bool          // no reader waits for any event
 	MinDelay, MaxDelay time.Duration // see subscription.Config

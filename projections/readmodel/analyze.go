@@ -10,9 +10,9 @@ import (
 // assumedPages is the size that the planner assumes for a table without statistics.
 const assumedPages = 10
 
-// earlyStatistics is the statistics target for a table that grows: ANALYZE samples 3000 rows.
-// Autovacuum samples ten times as many, which took more than a tenth of PostgreSQL's time while
-// links were created on a new database.
+// earlyStatistics is the statistics target for a table that grows. With it, ANALYZE samples 3000
+// rows. Autovacuum samples ten times as many, which took more than a tenth of PostgreSQL's time
+// while links were created on a new database.
 const earlyStatistics = 10
 
 // Analyze updates the planner's statistics of the tables of a generation that are more than twice

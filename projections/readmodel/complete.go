@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// completionConcurrency is how many tables are completed at the same time. The table that is
-// searched takes as long as all others together, so more would not help.
+// completionConcurrency is how many tables are completed at the same time. The table with the
+// search index takes as long as all other tables together, so a larger number would not help.
 const completionConcurrency = 2
 
 // Complete prepares a generation that was filled in bulk for its readers: it fills the derived

@@ -158,7 +158,7 @@ type AccountKey struct {
 	CreatedAt      time.Time  `bun:"created_at"`
 	RevokedAt      time.Time  `bun:"revoked_at,nullzero"` // zero: it is not revoked
 	Added          int64      `bun:"added"`               // commit position
-	Ended          int64      `bun:"ended"`               // position of the revocation; 0: none
+	Ended          int64      `bun:"ended"`               // commit position of its end; 0: none
 }
 
 // AccountMember is a row of account_members.
@@ -171,7 +171,7 @@ type AccountMember struct {
 	Group     string    `bun:"group_name"` // the group that gives the person the role
 	Since     time.Time `bun:"since"`
 	Changed   int64     `bun:"changed"`             // commit position of the last change
-	RemovedAt time.Time `bun:"removed_at,nullzero"` // zero: it is a member
+	RemovedAt time.Time `bun:"removed_at,nullzero"` // zero: the person is a member
 }
 
 // Person is a row of people.
@@ -199,7 +199,7 @@ type Activity struct {
 	User        uuid.UUID `bun:"user_id,type:uuid"` // the person who called; zero: none
 	Via         string    `bun:"via"`               // see events.Metadata
 	Request     string    `bun:"request"`
-	Created     int       `bun:"created"` // links
+	Created     int       `bun:"created"` // number of links, as in Edited to Reset
 	Edited      int       `bun:"edited"`
 	Deleted     int       `bun:"deleted"`
 	Restored    int       `bun:"restored"`

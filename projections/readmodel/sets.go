@@ -14,7 +14,7 @@ import (
 // SetBlock is the number of links in a row of link_sets.
 const SetBlock = 2048
 
-// Forever is the end of a version that is still valid.
+// Forever is the value of the column until in a row of a version that is still valid.
 const Forever int64 = math.MaxInt64
 
 // Names of sets of links in link_sets. The sets of the flags have the names of their columns.

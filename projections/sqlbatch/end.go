@@ -10,8 +10,8 @@ import (
 // commitGrace is how long a commit or a rollback may continue after its context has ended.
 const commitGrace = 2 * time.Second
 
-// Outliving returns a context that ends commitGrace after ctx. A commit that is cut off may have
-// succeeded. Then nobody would be notified of its changes.
+// Outliving returns a context that ends commitGrace after ctx. A commit has this time, because one
+// that is cut off may have succeeded, and nobody would be notified of its changes.
 func Outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

@@ -17,8 +17,8 @@ import (
 // Name is the name of the projection.
 const Name = "tree"
 
-// minDelay is the shortest time between two batches of a live tree. Only requests for a tree head
-// wait for this projection.
+// minDelay is the shortest time between two batches of a live tree. It can be that long because
+// only requests for a tree head wait for this projection.
 const minDelay = 500 * time.Millisecond
 
 // Projection returns the projection of the Merkle tree over the whole log.

@@ -29,8 +29,8 @@ type Account struct {
 	ExpirationDate string    `bun:"expiration_date"`
 	Erased         bool      `bun:"erased"` // by an operator, for ever
 	CreatedAt      time.Time `bun:"created_at"`
-	// LostKey reports that an earlier key is lost, and with it the notes and details that the key
-	// had encrypted. It is set only in lists of accounts.
+	// LostKey reports that an earlier encryption key of the account is lost, and with it the notes
+	// that the key had encrypted. It is set only in lists of accounts.
 	LostKey bool `bun:"-"`
 }
 
@@ -39,8 +39,8 @@ type Login struct {
 	Account
 
 	Keys []Key
-	// Changed is the position of the last change of any account. Logins with a lower position may
-	// be stale.
+	// Changed is the commit position of the last change of any account that the read models showed.
+	// A Login with a lower position may be stale.
 	Changed int64
 }
 
@@ -53,7 +53,7 @@ type Key struct {
 	Restricted *events.KeyTerms `json:"terms"`
 }
 
-// Terms returns the terms of the key, without its name.
+// Terms returns the terms of the key, without its name. They are zero if the key may do everything.
 func (k *Key) Terms() events.KeyTerms {
 	if k.Restricted == nil {
 		return events.KeyTerms{}
@@ -64,7 +64,7 @@ func (k *Key) Terms() events.KeyTerms {
 // Expired reports whether the last day of the account is over.
 func (a Account) Expired(now time.Time) bool { return lookup.DayIsOver(a.ExpirationDate, now) }
 
-// AccountByUsername returns the account with exactly that user name, or ErrNotFound.
+// AccountByUsername returns the account with exactly the given user name, or ErrNotFound.
 func (q *Reader) AccountByUsername(ctx context.Context, username string) (Account, error) {
 	if !lookup.Storable(username) {
 		return Account{}, lookup.Failed("account by user name", lookup.ErrNotFound)

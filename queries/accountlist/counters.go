@@ -35,7 +35,7 @@ func (q *Reader) AccountCounters(
 // LinkTotals counts the links of an account as of a position of the log.
 type LinkTotals struct {
 	Created int64 `bun:"created"` // links so far, and restorations of deleted links
-	Deleted int64 `bun:"deleted"` // deletions of these
+	Deleted int64 `bun:"deleted"` // deletions of links so far, also of restored ones
 	// Month counts the links created in the month of now, including those deleted since.
 	Month           int64  `bun:"month_urls"`
 	Commit, Prepare uint64 // position of the log
@@ -61,7 +61,8 @@ func (q *Reader) LinkTotals(
 }
 
 // accountCounts returns the query for accounts with their counts of links. The column month_urls is
-// the number of links created in the month of now, which are the links in the sets of its days.
+// the number of links created in the month of now. These are the links in the sets of the days of
+// that month.
 func (q *Reader) accountCounts(now time.Time) *bun.SelectQuery {
 	month := readmodel.BeforeDays + now.UTC().Format("2006-01")
 	return q.db.NewSelect().TableExpr("linkledger.accounts AS account").

@@ -22,7 +22,7 @@ type Member struct {
 	Role     string    `bun:"role"`
 	Group    string    `bun:"group_name"` // the group that gives the person the role; empty: none
 	Since    time.Time `bun:"since"`      // when the role was given
-	Changed  int64     `bun:"changed"`    // commit position at which it was given
+	Changed  int64     `bun:"changed"`    // commit position at which the role was given
 }
 
 // Members returns the members of an account, in the order in which they got their roles.

@@ -30,7 +30,8 @@ type Person struct {
 func (p Person) Label() string { return cmp.Or(p.Name, p.Mail) }
 
 // People returns persons by id, and leaves out unknown ids. Details that cannot be read are empty:
-// their key is lost, the master key is missing or another one, or this program did not seal them.
+// their key is lost, the master key is missing or not the one that encrypted their key, or this
+// program did not seal them.
 func (q *Reader) People(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Person, error) {
 	if len(ids) == 0 {
 		return nil, nil //nolint:nilnil // reads of the map find nothing

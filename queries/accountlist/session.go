@@ -32,9 +32,9 @@ type Session struct {
 	Role string `bun:"role"`           // of the person in the account
 }
 
-// Session returns the session with a secret. It returns ErrNotFound if there is none, or if the
-// session has ended: see LiveSessions. It asks the database each time, so that a session ends on
-// all nodes at once.
+// Session returns the session that has the secret. It returns ErrNotFound if there is none, or if
+// the session has ended: see LiveSessions. It asks the database each time, so that a session ends
+// on all nodes at once.
 func (q *Reader) Session(ctx context.Context, secret string, now time.Time) (Session, error) {
 	var s Session
 	err := q.db.NewRaw(`

@@ -23,7 +23,7 @@ type Time struct {
 // Now is the time of queries that see the current links.
 var Now = Time{}
 
-// At returns the time of a moment; the zero moment is now.
+// At returns the Time of a moment. The zero moment stands for now.
 func At(at time.Time) Time {
 	switch {
 	case at.IsZero():
@@ -39,13 +39,14 @@ func At(at time.Time) Time {
 // Past reports whether the time is a past moment.
 func (t Time) Past() bool { return t.past }
 
-// Nanoseconds returns a past moment as the tables of the history have it.
+// Nanoseconds returns a past moment as the tables of the history have it. It returns 0 for now.
 func (t Time) Nanoseconds() int64 { return t.at }
 
 // Moment returns a past moment as a time.Time.
 func (t Time) Moment() time.Time { return time.Unix(0, t.at).UTC() }
 
-// Day returns the last day whose clicks count.
+// Day returns the last day whose clicks count at a past moment: the day that ends at the moment or
+// after it.
 func (t Time) Day() time.Time { return t.Moment().Add(-time.Nanosecond).Truncate(24 * time.Hour) }
 
 // validAt returns the condition for rows that were valid at the time. For now, it is always true.

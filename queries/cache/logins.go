@@ -26,17 +26,18 @@ const (
 )
 
 // Logins is a cache of queries.DB.Logins. A progress.Waiter reports a changed account to the cache
-// before it reports that the write has reached the read models. So a caller that has the answer to
-// the write sees the effect of the write here. Callers of other nodes see it after TrustedFor at
-// the latest. Unknown user names are not cached, because their number is unlimited. Logins is safe
-// for concurrent use.
+// before it reports that the write of the change has reached the read models. So a caller that has
+// the answer to the write sees the effect of the write here. Callers of other nodes see the effect
+// after TrustedFor at the latest. Unknown user names are not cached, because their number is
+// unlimited. Logins is safe for concurrent use.
 type Logins struct {
 	lookups *lookups
 
 	mu      sync.RWMutex
 	entries map[string]accountlist.Login // by user name
 	keys    int                          // of all entries
-	// The entries show all changes before the time confirmed. The position of the last one is upTo.
+	// The entries show all changes of accounts before the time confirmed. upTo is the commit
+	// position of the last of these changes.
 	confirmed time.Time
 	upTo      int64
 	changes   uint64 // counts the times that changes were reported
@@ -51,7 +52,8 @@ func newLogins(find func(context.Context, []string) ([]accountlist.Login, error)
 	return &Logins{lookups: &lookups{find: find}, entries: make(map[string]accountlist.Login)}
 }
 
-// Remembered returns the login of a user name if it is in the cache and can be trusted.
+// Remembered returns the login of a user name if it is in the cache and can be trusted. Once
+// confirmAfter has passed, it returns false to one caller, so that this caller asks the database.
 func (a *Logins) Remembered(username string) (accountlist.Login, bool) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

@@ -63,7 +63,7 @@ type Redirects struct {
 type cachedRedirect struct {
 	redirect   queries.Redirect
 	err        error     // nil, or wraps queries.ErrNotFound
-	connection uint64    // at the start of the look-up
+	connection uint64    // Redirects.connection at the start of the look-up
 	at         time.Time // start of the look-up
 }
 
@@ -123,7 +123,8 @@ func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, er
 // errNoAnswer is the error of a look-up while the database is known to give no answer.
 var errNoAnswer = errors.New("redirect: the database gives no answer")
 
-// ask looks up a hash, unless the database is known to give no answer.
+// ask looks up a hash, unless the database is known to give no answer. It waits no longer than
+// patience.
 func (r *Redirects) ask(
 	ctx context.Context, hash string, patience time.Duration,
 ) (queries.Redirect, error) {

@@ -77,7 +77,7 @@ func (r *Reader) clicked(account uuid.UUID) *linkset.Query {
 }
 
 // tagIDs returns a function that gives the id of each tag of an expression. It returns an
-// *UnknownTagError if a tag is not among those of Tags.
+// *UnknownTagError if a tag is not among those that Tags returns for the owner.
 func (r *Reader) tagIDs(
 	ctx context.Context, of Owner, expr *tagexpr.Expr, at asof.Time,
 ) (func(label string) uuid.UUID, error) {
@@ -98,9 +98,10 @@ func (r *Reader) tagIDs(
 	return func(label string) uuid.UUID { return ids[label] }, nil
 }
 
-// matchesNothing reports whether a bound must match no link. A tag that the bound names may have
-// been renamed, and links that the bound hides could then be seen. This is possible if the bound
-// excludes a label that no tag has, or if it has labels while changes of the tags are set aside.
+// matchesNothing reports whether a bound is taken to match no link. This is so if a tag that the
+// bound names may have been renamed, because links that the bound hides could then be seen. A
+// renaming is possible if the bound excludes a label that no tag has, or if it has labels while
+// changes of the tags are set aside.
 func matchesNothing(
 	bound *tagexpr.Expr, known boundTags, tagID func(string) uuid.UUID,
 ) bool {

@@ -65,8 +65,8 @@ const maxNumber = 1<<31 - 1
 // All returns the links of the set.
 func (q *Query) All(ctx context.Context) (Set, error) { return q.Between(ctx, 0, maxNumber) }
 
-// Between returns the links of the set from one number to another, with the other links of the same
-// blocks.
+// Between returns the links of the set whose numbers lie between from and to, both included. It
+// also returns further links of the set that are in the same blocks as these numbers.
 func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
 	var rows []struct {
 		Block int    `bun:"block"`

@@ -14,9 +14,9 @@ import (
 const demandInterval = 100 * time.Millisecond
 
 // demandState is how far readers of this process have demanded that a projection goes on without
-// delay.
+// delay. Its positions are commit positions.
 type demandState struct {
-	position    uint64
+	position    uint64 // the highest position demanded
 	announced   uint64 // the highest position sent to the projectors
 	announcedAt time.Time
 }
@@ -51,8 +51,8 @@ func (w *Waiter) WaitUndelayed(ctx context.Context, projection string, position 
 	}
 }
 
-// registerDemand records a demand. It returns the position up to which demands are sent, and
-// whether the caller must send that position.
+// registerDemand records a demand. It returns the commit position up to which demands are sent, and
+// whether the caller has to send that position.
 func (w *Waiter) registerDemand(
 	projection string, position uint64,
 ) (announced uint64, announce bool) {

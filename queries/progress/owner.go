@@ -24,7 +24,7 @@ const (
 var ErrUnowned = errors.New("no process keeps the projection up to date")
 
 // ownership records whether a projection has an owner that makes progress, as far as a Waiter has
-// observed.
+// observed. Without such an owner, the projection is vacant.
 type ownership struct {
 	vacantSince time.Time // zero: it has an owner that makes progress
 	// abandoned is closed when the projection has been vacant for ownerTimeout; nil: not in use.

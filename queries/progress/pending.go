@@ -2,7 +2,7 @@ package progress
 
 import "container/heap"
 
-// pending is a call that waits for a position.
+// pending is a call that waits until a projection has reached a commit position.
 type pending struct {
 	position uint64
 	reached  chan struct{} // closed when the position is reached

@@ -14,11 +14,11 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// setAside records whether a projection may have set events aside. Writes ask the database only
-// then.
+// setAside records whether a projection may have set events aside as dead letters. If it cannot
+// have, SetAside does not ask the database.
 type setAside struct {
-	none  bool   // none are set aside, unless a notification says so
-	noted uint64 // how often a notification may have said so
+	none  bool   // the database had none when it was last asked, and no notification has come since
+	noted uint64 // how often a notification may have said that events are set aside
 }
 
 func (s *setAside) note() {
@@ -37,7 +37,7 @@ func (s *setAside) noteChanged(keys []string) {
 
 // SetAside returns the subset of the commit positions whose events a projection has set aside and
 // not applied. It leaves out deletions of links, which are applied although they are set aside.
-// While no event is set aside, SetAside does not ask the database.
+// While it is known that no event is set aside, SetAside returns nil without asking the database.
 func (w *Waiter) SetAside(
 	ctx context.Context, projection string, positions ...uint64,
 ) (map[uint64]struct{}, error) {
@@ -117,8 +117,8 @@ func (w *Waiter) leaveOutDeletions(
 	return nil
 }
 
-// noneSetAside records that a projection has set nothing aside. It does not if a notification may
-// have said otherwise since noted was read.
+// noneSetAside records that a projection has set nothing aside. It does not record this if a
+// notification may have said otherwise since noted was read.
 func (w *Waiter) noneSetAside(projection string, noted uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +126,8 @@ func (w *Waiter) noneSetAside(projection string, noted uint64) {
 	known.none = known.noted == noted
 }
 
-// forgetSetAside records that notifications may have been missed.
+// forgetSetAside records that any projection may have set events aside, because notifications may
+// have been missed.
 func (w *Waiter) forgetSetAside() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -56,9 +56,10 @@ type Waiter struct {
 	told        bool // notifications report the events that are set aside
 }
 
-// state is the known progress of one projection, with the waiters for more.
+// state is the known progress of one projection, with the calls that wait for more. Its positions
+// are commit positions.
 type state struct {
-	position   uint64
+	position   uint64 // reached by the projection
 	cachesUpTo uint64 // the caches have the changes up to here
 	lastChange uint64 // the last change of a key is here or before
 	setAside   setAside
@@ -74,8 +75,8 @@ func NewWaiter(db *readmodel.DB) *Waiter {
 
 // Committed records that a projection has committed everything up to a commit position, and which
 // keys have changed since the last call: hashes of links, ids of accounts. The caches are updated
-// first. PostgreSQL notifies of the commits of this process too; the caches are not updated twice
-// for those. Committed does not block.
+// first. PostgreSQL notifies of the commits of this process too, but the caches are updated only
+// once for a commit. Committed does not block.
 func (w *Waiter) Committed(projection string, position uint64, changed []string) {
 	w.mu.Lock()
 	updated := position <= w.state(projection).cachesUpTo
@@ -137,8 +138,8 @@ func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) e
 	}
 }
 
-// WaitForOthers is WaitOwned for the position of the last known change of keys in the projections
-// others.
+// WaitForOthers waits, as WaitOwned does, until a projection has reached the last known change of
+// keys in the projections others.
 func (w *Waiter) WaitForOthers(ctx context.Context, projection string, others ...string) error {
 	var position uint64
 	w.mu.Lock()

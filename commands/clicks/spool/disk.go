@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// reserve is the free space that the queue leaves on its disk for others, in bytes.
+	// reserve is the free space that the queue leaves on its disk for other programs, in bytes.
 	reserve = 16 << 20
 	// reservedPart bounds the reserve on a small disk: to 1/reservedPart of the disk.
 	reservedPart = 16

@@ -160,7 +160,7 @@ func scanSegment(folder string, number uint64) (s *segmentFile, whole bool, err 
 	}
 }
 
-// count adds a record at the end of the segment.
+// count counts the record that was read or written at the end of the segment.
 func (s *segmentFile) count(r record) {
 	if s.records == 0 {
 		s.first = r.at

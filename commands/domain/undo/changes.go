@@ -43,7 +43,8 @@ func New() *Changes {
 	return &Changes{before: make(map[string]any), since: make(map[string]bool)}
 }
 
-// Apply folds the event at a revision of the link's stream. inBatch is true if the batch made it.
+// Apply folds the event at a revision of the link's stream. inBatch is true if the event
+// belongs to the batch.
 func (b *Changes) Apply(e events.Event, at events.Revision, inBatch bool) {
 	if inBatch && len(b.before) == 0 {
 		b.tags = slices.Clone(b.Link.Tags)
@@ -61,7 +62,7 @@ func (b *Changes) Apply(e events.Event, at events.Revision, inBatch bool) {
 	switch e := e.(type) {
 	case events.URLCreated, events.URLRestored:
 		if inBatch {
-			clear(b.since) // earlier changes do not concern the link that the batch made
+			clear(b.since) // changes before a creation or restoration do not matter
 		}
 	case events.URLStatsReset:
 		b.resets = append(b.resets, statsReset{at, inBatch})
@@ -115,7 +116,7 @@ func (b *Changes) Undo(skipChanged bool) (was domain.Link, resets []events.Revis
 	switch {
 	case !undone:
 	case slices.Equal(slices.Sorted(slices.Values(was.Tags)), slices.Sorted(slices.Values(b.tags))):
-		was.Tags = b.tags // in the former order, and as many as there were
+		was.Tags = b.tags // the tags from before the batch, in their order, even if too many
 	case len(was.Tags) > max(domain.MaxLinkTags, len(b.Link.Tags)):
 		conflicts = append(conflicts, "tags") // with the tags added since, there are too many
 	}
@@ -143,7 +144,8 @@ func (b *Changes) lastResets() (resets []events.Revision, conflicts []string) {
 	return resets, nil
 }
 
-// changedSince returns the refusal to undo because of fields, or nil if there are none.
+// changedSince returns the refusal to undo because other calls have changed fields since. It
+// returns nil if fields is empty.
 func changedSince(fields []string) error {
 	if len(fields) == 0 {
 		return nil

@@ -128,8 +128,8 @@ func (a *Access) unary(method string, next grpc.MethodHandler) grpc.MethodHandle
 		if err := a.check(ctx, method); err != nil {
 			return nil, err
 		}
-		// The message is not read, so that a client without credentials cannot make the server use
-		// memory.
+		// A client without credentials may call an open method. Its message is not read, so that
+		// the client cannot make the server use memory.
 		if openMethods[method] && !a.hasCredentials(ctx) {
 			read = func(any) error { return nil }
 		}
@@ -147,7 +147,7 @@ func (a *Access) stream(method string, next grpc.StreamHandler) grpc.StreamHandl
 }
 
 // Unknown answers calls of methods that do not exist. It returns Unimplemented only to a client
-// with credentials, so that others cannot find out which methods exist.
+// with credentials, so that other clients cannot find out which methods exist.
 func (a *Access) Unknown(_ any, call grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(call)
 	if err := a.check(call.Context(), method); err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// draftSuffix follows the name of a folder while it is not complete.
+// draftSuffix is at the end of the name of a draft.
 const draftSuffix = ".partial"
 
 // ErrBusy means that another process is making the same folder.
@@ -28,9 +28,9 @@ type Draft struct {
 	done   bool
 }
 
-// Begin makes an empty draft of the folder to. It does not make the parents of the folder: if a
-// disk is not mounted, its mount point is not filled. It removes what a killed process has left of
-// a draft of the same folder.
+// Begin makes an empty draft of the folder to. It does not make the parents of the folder, so that
+// it does not fill the mount point of a disk that is not mounted. It removes what a killed process
+// has left of a draft of the same folder. It returns ErrBusy if another process makes one.
 func Begin(to string) (d *Draft, err error) {
 	to = filepath.Clean(to)
 	d = &Draft{Path: to + draftSuffix, to: to}
@@ -130,7 +130,7 @@ func (d *Draft) FinishAs(to string) error {
 // End removes the draft unless Finish has given it its final name.
 func (d *Draft) End() {
 	if !d.done {
-		_ = d.locked(func() error { return os.RemoveAll(d.Path) }) // the next Begin clears it
+		_ = d.locked(func() error { return os.RemoveAll(d.Path) }) // or else the next Begin does
 	}
 	_ = d.folder.Close()
 	_ = d.parent.Close()

@@ -17,7 +17,7 @@ const (
 	// syncBytes is how much a copy writes between two syncs. It is small, because syncs of a store
 	// on the same disk wait for all data that is not synced yet.
 	syncBytes = 4 << 20
-	lowest    = 19 // priority
+	lowest    = 19 // the lowest priority of a thread
 )
 
 // Gently runs a function on a thread of the lowest priority, so that threads that serve requests go
@@ -25,7 +25,8 @@ const (
 func Gently(run func() error) error {
 	ended := make(chan error, 1)
 	go func() {
-		// The thread ends with the goroutine, because it stays locked.
+		// The goroutine does not unlock the thread. So the thread ends with the goroutine, and no
+		// other goroutine gets the low priority.
 		runtime.LockOSThread()
 		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, lowest) // 0: this thread
 		ended <- run()
@@ -33,8 +34,8 @@ func Gently(run func() error) error {
 	return <-ended
 }
 
-// digestOf returns the SHA-256 of a file. If to is not nil, it also copies the file to it. After
-// each chunk it rests for as long as the chunk has taken.
+// digestOf returns the SHA-256 of a file in hexadecimal. It also copies the file to the file to,
+// unless to is nil. After each chunk it rests for as long as the chunk has taken.
 func digestOf(ctx context.Context, from io.Reader, to *os.File) (string, error) {
 	digest := sha256.New()
 	chunk := make([]byte, chunkSize)

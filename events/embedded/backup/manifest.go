@@ -47,7 +47,7 @@ type Manifest struct {
 	Log     string    `json:"log"` // id of the first event
 	Events  uint64    `json:"events"`
 	Streams uint64    `json:"streams"`
-	Head    uint64    `json:"position"` // of the last event
+	Head    uint64    `json:"position"` // position of the last event
 	Files   []File    `json:"files"`
 }
 
@@ -56,8 +56,8 @@ type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
-	// Modified is when the file of the store was written, in nanoseconds since 1970. Two tables
-	// with the same name, size and time are the same.
+	// Modified is when a table of the store was written, in nanoseconds since 1970. It is 0 for
+	// other files. Two tables with the same name, size and time have the same content.
 	Modified int64 `json:"modified,omitempty"`
 }
 
@@ -125,8 +125,8 @@ func readFile(fsys vfs.FS, path string) (text []byte, err error) {
 }
 
 // Compare compares the files of a folder with the manifest and returns the differences. A quick
-// comparison checks only the size of tables and reads all other files. The other files determine
-// which tables the store reads, and each block of a table has its own checksum.
+// comparison checks only the size of tables, because each block of a table has its own checksum.
+// It reads all other files, because they determine which tables the store reads.
 func (m *Manifest) Compare(
 	ctx context.Context, fsys vfs.FS, dir string, quick bool,
 ) (problems []string, err error) {
@@ -172,7 +172,7 @@ func foreign(name string) bool {
 // isTable reports whether a file is a table of Pebble. Tables never change.
 func isTable(name string) bool { return strings.HasSuffix(name, tableSuffix) }
 
-// differs returns what is wrong with a file, or nothing.
+// differs returns what is wrong with a file, or an empty string.
 func (f File) differs(
 	ctx context.Context, fsys vfs.FS, path string, quick bool,
 ) (what string, err error) {

@@ -13,12 +13,14 @@ import (
 )
 
 // Write makes a backup of the folder from, which does not change meanwhile, at the path to. The
-// manifest m describes the folder, but does not list its files.
+// manifest m describes the folder, but does not list its files. Write returns m with its files.
 //
 // When the backup is complete and durable, it gets its name and replaces an earlier backup of that
-// name. So the path always has one of the two, even if the process is killed. The backup shares
-// tables with an earlier backup at the path former, and Write reads only tables that are not in the
-// earlier one. The backup also shares tables with the store if both are on the same disk.
+// name. So the path always has one of the two, even if the process is killed.
+//
+// former is the path of an earlier backup, or empty. The new backup shares tables with it, and
+// Write does not read these tables. The new backup also shares tables with the store if both are on
+// the same disk.
 func Write(ctx context.Context, from, to, former string, m Manifest) (Manifest, error) {
 	draft, err := Begin(to)
 	if err != nil {
@@ -85,7 +87,7 @@ func (m *Manifest) CheckSuccessor(path string, newer Manifest) error {
 	return nil
 }
 
-// fill copies the files of a folder to a draft.
+// fill copies the files of a folder to a draft and returns their list for the manifest.
 func fill(ctx context.Context, from, draft, former string) ([]File, error) {
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -93,7 +95,7 @@ func fill(ctx context.Context, from, draft, former string) ([]File, error) {
 	}
 	before := make(map[string]File)
 	if former != "" {
-		// Without the former manifest all files are read.
+		// If the former manifest cannot be read, no table is shared with the former backup.
 		if m, err := Read(vfs.Default, former); err == nil {
 			for _, f := range m.Files {
 				before[f.Name] = f

@@ -45,8 +45,8 @@ func Refuse(f Fault, message string) error { return &RequestError{f, message} }
 func Malformed(message string) error { return Refuse(FaultException, message) }
 
 // Dialect defines how another server responds to malformed requests. EventStoreDB often responds to
-// them with UNKNOWN, or never. A nil Dialect stands for the store's own responses, which are
-// cleaner.
+// them with UNKNOWN, or never. A nil Dialect stands for the store's own response, which is
+// INVALID_ARGUMENT.
 type Dialect interface {
 	// Response returns the response to a request with a fault. subscription reports whether the
 	// request is a subscription.

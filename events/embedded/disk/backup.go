@@ -17,8 +17,8 @@ import (
 // removes what a killed process has left there.
 const frozenFolder = "backup.tmp"
 
-// frozenBytes is the free space that Freeze needs for its copies of logs, in addition to the space
-// for writes.
+// frozenBytes is the free space that Freeze needs for its copies of write-ahead logs, in addition
+// to the space for writes.
 const frozenBytes = 3 * MemTableBytes
 
 // Freeze makes a folder with the current state, including every event that was acknowledged before
@@ -49,7 +49,7 @@ func (d *DB) Release(name string) error {
 func adoptBackup(dir string, fsys vfs.FS) error {
 	m, err := backup.Read(fsys, dir)
 	if errors.Is(err, backup.ErrNone) {
-		// If an earlier call was killed, the manifest may still be there.
+		// If an earlier adoption was killed, the manifest may still be there.
 		return fsys.RemoveAll(fsys.PathJoin(dir, backup.ManifestFile))
 	}
 	if err != nil {

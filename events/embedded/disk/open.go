@@ -38,7 +38,7 @@ var (
 	// folder.
 	ErrNoStore = errors.New("there is no event store")
 	// ErrFull is returned if the disk has too little free space to open the store or to accept
-	// writes. The remedy is to free some.
+	// writes. The remedy is to free some space.
 	ErrFull = errors.New("the disk is full")
 )
 
@@ -62,12 +62,13 @@ const (
 )
 
 // l0Tables is how many memtables are flushed before the flushed tables are compacted. It is twice
-// Pebble's default, rather than memtables of twice the size, which would take 48 MB more.
+// Pebble's default, so compactions are rarer. Memtables of twice the size would have the same
+// effect, but would take 48 MB more memory.
 const l0Tables = 8
 
 // ErrFailed is wrapped by every refusal of a write after a commit has failed. Events that were
-// acknowledged before are safe. The remedy is to close the store and, once Probe succeeds, to open
-// it again.
+// acknowledged before the failure are safe. The remedy is to close the store and, once Probe
+// succeeds, to open it again.
 var ErrFailed = errors.New("event store accepts no writes: a commit failed")
 
 // DB is an open Pebble database. After a failed commit it also has the reason why it accepts no
@@ -102,7 +103,7 @@ func (d *DB) Fail(cause error) {
 	}
 }
 
-// Err returns the reason why the database accepts no writes, or nil.
+// Err returns the reason why the database accepts no writes, or nil if Fail was not called.
 func (d *DB) Err() error {
 	if err := d.failure.Load(); err != nil {
 		return *err
@@ -238,8 +239,8 @@ func checkFolder(dir string, fsys vfs.FS) (exists bool, err error) {
 	return false, nil
 }
 
-// makeFolder creates the folder if it is missing, but not its parents. If a disk is not mounted,
-// its mount point MUST NOT be filled.
+// makeFolder creates the folder if it is missing. It does not create the parents of the folder,
+// because it MUST NOT fill the mount point of a disk that is not mounted.
 func makeFolder(dir string, fsys vfs.FS) error {
 	parent := fsys.PathDir(fsys.PathJoin(dir))
 	if _, err := fsys.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != "." {
@@ -282,7 +283,7 @@ func lockFolder(dir string, fsys vfs.FS) (*pebble.Lock, error) {
 		return lock, nil
 	}
 	// If the lock file cannot be opened, the error is a path error. All other errors mean that the
-	// lock is held.
+	// folder is already locked.
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return nil, err
@@ -290,8 +291,8 @@ func lockFolder(dir string, fsys vfs.FS) (*pebble.Lock, error) {
 	return nil, fmt.Errorf("%w: %w", ErrLocked, err)
 }
 
-// writeFormat writes the format file of a new folder. The file is complete or absent even if the
-// machine stops meanwhile.
+// writeFormat writes the format file, unless the folder has one. The file is complete or absent
+// even if the machine stops meanwhile.
 func writeFormat(dir string, fsys vfs.FS) error {
 	path := fsys.PathJoin(dir, formatFile)
 	if _, err := fsys.Stat(path); err == nil {

@@ -15,7 +15,8 @@ import (
 type pebbleLogger struct {
 	log  *slog.Logger
 	fail func(cause error)
-	// background is the condition that flushes or compactions fail. Pebble repeats them at once.
+	// background is the condition that flushes or compactions fail. Pebble repeats a failed one at
+	// once, so not every failure is logged.
 	background *condition.Log
 }
 
@@ -40,7 +41,8 @@ func (p *pebbleLogger) Fatalf(format string, args ...any) {
 // returns are not logged here.
 func (p *pebbleLogger) listener() *pebble.EventListener {
 	report := func(err error) { p.background.Report(context.Background(), err) }
-	// If a flush or compaction fails, Pebble also calls BackgroundError with its error.
+	// If a flush or compaction fails, Pebble also calls BackgroundError with its error. So ended
+	// reports only successes.
 	ended := func(err error) {
 		if err == nil {
 			report(nil)

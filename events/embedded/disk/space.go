@@ -16,8 +16,8 @@ const ReserveBytes = MinFreeBytes + MemTableBytes
 // probeName is the name of the file that Probe writes.
 const probeName = "probe.tmp"
 
-// spaceInterval is how long a check of the free space is valid. A check costs some microseconds,
-// and what is written in this time is a small part of the reserve.
+// spaceInterval is how long a check of the free space is valid. A check costs some microseconds.
+// What is written within one interval is a small part of ReserveBytes.
 const spaceInterval = 20 * time.Millisecond
 
 // CheckSpace returns an error that wraps ErrFull if less space is free than ReserveBytes plus the

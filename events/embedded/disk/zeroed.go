@@ -63,8 +63,8 @@ func (fs zeroedFS) log(name string, f vfs.File, filled int64) *zeroedFile {
 }
 
 // Open implements vfs.FS. If a log is still being written, the opened file ends where the log ends
-// at the time of the call. A reader that continued would find zeros, and after them what was
-// written while it read.
+// at the time of the call. A reader that continued behind this end could find zeros, and after
+// them data that was written while it read.
 func (fs zeroedFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	log, isWritten := fs.written.Load(name)
 	if !isWritten {

@@ -36,9 +36,9 @@ type Log struct {
 	mu      sync.Mutex
 	limit   int             // maximum number of events in recent
 	recent  []*record.Event // in ascending order; the last one is at head
-	bytes   int
-	floor   uint64 // recent holds every event above this position
-	changed chan struct{}
+	bytes   int             // size of the events in recent
+	floor   uint64          // recent holds every event above this position
+	changed chan struct{}   // closed by the next Publish
 	streams map[string]*streamWatch
 }
 
@@ -76,7 +76,8 @@ func (l *Log) Publish(events []*record.Event) {
 	for len(l.recent) > l.limit || (l.bytes > ringBytes && len(l.recent) > 0) {
 		l.bytes -= l.recent[0].Size()
 		l.floor = l.recent[0].Position
-		// The slot lives until append reallocates, so it MUST NOT keep the event in memory.
+		// The slot lives until append reallocates the array, so the slot MUST NOT keep the event
+		// in memory.
 		l.recent[0] = nil
 		l.recent = l.recent[1:]
 	}

@@ -112,7 +112,7 @@ func (l *Log) positions(
 
 // CheckPosition returns ErrInsideEvent if pos is inside a record. Such a position is always a
 // mistake of the client: to continue after an event, the client must pass the position of the
-// event, not the next number. Positions beyond the end are valid.
+// event, not the next number. 0 and positions beyond the end of the log are valid.
 func (l *Log) CheckPosition(pos uint64) error {
 	if pos == 0 || pos > l.Head() {
 		return nil

@@ -28,9 +28,9 @@ func (l *Log) State(ctx context.Context, stream string) (*record.StreamState, er
 	return st, nil
 }
 
-// durableState returns a state that no crash can erase. Pebble may return the state of a group that
-// is still being synced. Then durableState waits for the sync. If the sync fails, it reconstructs
-// the state at the head from the log.
+// durableState returns a state that no crash can erase. Pebble may return the state after a
+// group of writes that is still being synced. Then durableState waits for the sync. If the sync
+// fails, it reconstructs the state at the durable head from the log.
 func (l *Log) durableState(ctx context.Context, stream string) (*record.StreamState, error) {
 	st, err := record.LoadState(l.db, stream)
 	if err != nil {

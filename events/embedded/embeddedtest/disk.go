@@ -8,7 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// Disk is a file system whose disk can fill up or fail. What was written before can be read.
+// Disk is a file system whose disk can fill up or fail. What was written before that can
+// still be read.
 type Disk struct {
 	vfs.FS
 
@@ -16,7 +17,7 @@ type Disk struct {
 	free  atomic.Uint64
 }
 
-// NewDisk returns a Disk with much free space. It keeps its files in another file system.
+// NewDisk returns a Disk with much free space. of is the file system that keeps its files.
 func NewDisk(of vfs.FS) *Disk {
 	d := &Disk{}
 	d.FS = errorfs.Wrap(of, errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -34,7 +34,7 @@ func Append(to *groupcommit.Writer, stream string, expected int64, names ...stri
 	})
 }
 
-// Remove deletes or tombstones a stream.
+// Remove deletes or tombstones a stream. plan is Ledger.Delete or Ledger.Tombstone.
 func Remove(
 	to *groupcommit.Writer, stream string, expected int64,
 	plan func(*ledger.Ledger, string, int64) ledger.Outcome,

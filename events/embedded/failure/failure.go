@@ -25,8 +25,7 @@ var ErrDenied = errors.New("access denied")
 // MissingPropertyError is returned for an event without a type or a content-type.
 type MissingPropertyError struct{ Name string }
 
-// Error returns the message of EventStoreDB.
-
+// Error returns the message with which EventStoreDB reports this error.
 func (e *MissingPropertyError) Error() string {
 	return "Required Metadata Property '" + e.Name + "' is missing"
 }
@@ -34,8 +33,7 @@ func (e *MissingPropertyError) Error() string {
 // TooLargeError is returned for an append that is larger than Limit bytes.
 type TooLargeError struct{ Limit int }
 
-// Error returns the message of EventStoreDB.
-
+// Error returns the message with which EventStoreDB reports this error.
 func (e *TooLargeError) Error() string {
 	return "Maximum Append Size of " + strconv.Itoa(e.Limit) + " Exceeded."
 }
@@ -131,8 +129,8 @@ func classify(err error) (codes.Code, []string) {
 }
 
 // RefusesWrites reports whether an error means that the store accepts no writes until its disk
-// works again. code is the code of the status for such an error. It is not Unavailable, because
-// clients repeat an Unavailable call at once, which does not help here.
+// works again. code is the code of the status for such an error, or OK for another error. It is not
+// Unavailable, because clients repeat an Unavailable call at once, which does not help here.
 func RefusesWrites(err error) (code codes.Code, refuses bool) {
 	switch {
 	case errors.Is(err, disk.ErrFull):

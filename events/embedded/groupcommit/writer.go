@@ -187,7 +187,8 @@ func (w *Writer) applyGroup(writes []*Write) *inFlightGroup {
 	return f
 }
 
-// Refusal returns the reason why no writes are accepted at present, or nil if they are.
+// Refusal returns the reason why no writes are accepted at present, or nil if writes are
+// accepted.
 func (w *Writer) Refusal() error {
 	if err := w.db.Err(); err != nil {
 		return err
@@ -224,7 +225,8 @@ func (w *Writer) finishGroup(f *inFlightGroup) {
 			w.db.Fail(fmt.Errorf("sync: %w", err))
 		}
 	}
-	// Pebble reports some failures only to its logger, which calls disk.DB.Fail.
+	// The outcome depends on Err, because Pebble reports some failures only to its logger, which
+	// calls disk.DB.Fail.
 	if err := w.db.Err(); err != nil {
 		for i := range f.outcomes {
 			f.outcomes[i] = ledger.Outcome{Err: err}
@@ -235,7 +237,8 @@ func (w *Writer) finishGroup(f *inFlightGroup) {
 	for i, req := range f.writes {
 		req.done <- f.outcomes[i]
 	}
-	// Close only releases memory. The batch of a failed commit may still be in use.
+	// Close only releases memory. It is not called after a failed commit, because Pebble may still
+	// use the batch.
 	if w.db.Err() == nil {
 		_ = f.group.Batch.Close()
 	}

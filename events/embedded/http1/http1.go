@@ -26,9 +26,9 @@ const (
 // ProtocolName is the name of HTTP/1.1 in the protocol negotiation of TLS.
 const ProtocolName = "http/1.1"
 
-// http1Credentials accepts gRPC connections and answers HTTP/1.1 requests with 501. Clients of
-// EventStoreDB send HTTP/1.1 requests to the gRPC port. Without this answer they would receive a
-// malformed response.
+// http1Credentials accepts gRPC connections and answers HTTP/1.1 requests with 501. This is needed
+// because clients of EventStoreDB send HTTP/1.1 requests to the gRPC port. Without this answer they
+// would receive a malformed response.
 type http1Credentials struct {
 	credentials.TransportCredentials
 

@@ -42,7 +42,7 @@ func New(db *pebble.DB, now func() time.Time) *Ledger {
 // Position returns the position of the last event.
 func (l *Ledger) Position() uint64 { return l.head }
 
-// Totals returns the counters.
+// Totals returns the numbers of events and streams in the log.
 func (l *Ledger) Totals() record.Counters { return l.counters }
 
 // BeginGroup begins a group. The previous group MUST have been applied.
@@ -147,7 +147,8 @@ func (l *Ledger) put(
 	return rec, nil
 }
 
-// appendEvents writes events to the end of a stream and returns the last of them.
+// appendEvents writes events to the end of a stream and returns the last of them, or nil if there
+// are none.
 func (l *Ledger) appendEvents(
 	stream string, st *record.StreamState, events []record.Proposed,
 ) (last *record.Event, err error) {
@@ -160,7 +161,7 @@ func (l *Ledger) appendEvents(
 }
 
 // appendMetadata appends to the metadata stream of origin and applies the new metadata to the state
-// of origin.
+// of origin. It returns the last of the events, or nil if there are none.
 func (l *Ledger) appendMetadata(
 	origin string, originState, metaState *record.StreamState, events []record.Proposed,
 ) (*record.Event, error) {

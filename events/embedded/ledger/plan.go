@@ -89,8 +89,8 @@ func (l *Ledger) outcome(last *record.Event, err error) Outcome {
 }
 
 // writeUndeleting appends to a soft-deleted stream. Directly after the new events it writes
-// metadata that makes the stream begin at the first new event. All reads, which can fail, come
-// before the first change.
+// metadata that makes the stream begin at the first new event. All reads come before the first
+// change, because a read can fail and the ledger has no rollback.
 func (l *Ledger) writeUndeleting(t writeTarget, events []record.Proposed) Outcome {
 	meta, err := l.state(record.MetadataPrefix + t.stream)
 	if err != nil {
@@ -133,7 +133,7 @@ func (l *Ledger) writeMetadata(t writeTarget, events []record.Proposed) Outcome 
 }
 
 // Delete soft-deletes a stream, which hides its present events. It fails with WrongError if the
-// stream is not at expected or never existed.
+// number of the last event is not as expected, or if the stream never existed.
 func (l *Ledger) Delete(stream string, expected int64) Outcome {
 	t, err := l.load(stream)
 	if err != nil {

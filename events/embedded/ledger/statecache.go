@@ -30,8 +30,8 @@ func (c *stateCache) get(stream string) (*record.StreamState, bool) {
 func (c *stateCache) add(stream string, st *record.StreamState) { c.young[stream] = st }
 
 // trim starts a new generation if the young one is full, and drops the old one. It MUST only be
-// called between groups. A state that the current group has changed is not in the database yet. If
-// trim dropped it, the writer would load an older state from the database.
+// called between groups, because a state that the current group has changed is not in the database
+// yet. If trim dropped this state, the writer would load an older one from the database.
 func (c *stateCache) trim() {
 	if len(c.young) > c.limit {
 		c.young, c.old = make(map[string]*record.StreamState, c.limit), c.young

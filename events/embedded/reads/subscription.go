@@ -60,7 +60,7 @@ func (r *reader) hidesCaughtUp(st *record.StreamState) bool {
 type allCursor struct {
 	*reader
 	at       uint64 // position of the last examined event
-	caughtUp bool
+	caughtUp bool   // a CaughtUp was sent since the cursor last fell behind
 
 	sinceCheckpoint uint64 // events that count towards the next checkpoint
 	considered      uint64 // position of the last of these events
@@ -168,7 +168,7 @@ func (c *allCursor) checkpoint() error {
 type streamCursor struct {
 	*reader
 	at       int64 // number of the last examined event
-	caughtUp bool
+	caughtUp bool  // a CaughtUp was sent
 }
 
 func (r *reader) subscribeStream(ctx context.Context) error {

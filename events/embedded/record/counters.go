@@ -7,7 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Counters are stored beside the events, so that they can be read without a scan.
+// Counters are the numbers of events and streams in the log. They are stored beside the events, so
+// that they can be read without a scan.
 type Counters struct{ Events, Streams uint64 }
 
 // Encode returns the value to store.

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrCorrupt is wrapped by every error about a stored record that cannot be read back. The message
-// of the error has the position. The remedy is to restore the folder from a backup.
+// of the error says which record it is. The remedy is to restore the folder from a backup.
 var ErrCorrupt = errors.New("corrupt record")
 
 const (

@@ -74,5 +74,6 @@ func NewIter(db pebble.Reader, from uint64) (*pebble.Iterator, error) {
 // EndOfLog is above the position of every event.
 const EndOfLog = ^uint64(0)
 
-// FirstPosition is the position of the first event. No event is at 0, which means the start.
+// FirstPosition is the position of the first event. No event is at 0, because 0 means the start
+// of the log.
 const FirstPosition = 64

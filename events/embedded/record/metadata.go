@@ -93,7 +93,8 @@ func (s *StreamState) FirstReadable() int64 {
 	return max(first, 0)
 }
 
-// OldestReadable returns the earliest creation time, in ticks, that a reader may see.
+// OldestReadable returns the earliest creation time, in ticks, that a reader may see. It returns
+// math.MinInt64 if the stream does not limit the age of its events.
 func (s *StreamState) OldestReadable(now time.Time) int64 {
 	const perSecond = int64(time.Second / 100)
 	if s.Limits.maxAge == 0 || s.Limits.maxAge > Ticks(now)/perSecond {

@@ -70,8 +70,9 @@ func decodeState(stream string, buf []byte) (*StreamState, error) {
 	}, nil
 }
 
-// LoadState reads the state of a stream from db. The state may be ahead of the durable head, so
-// readers MUST use durable.Log.State instead.
+// LoadState reads the state of a stream from db. If the stream was never written to, Last is
+// NoEvents. The state may include writes that a crash can still erase, so readers MUST use
+// durable.Log.State instead.
 func LoadState(db pebble.Reader, stream string) (*StreamState, error) {
 	value, closer, err := db.Get(StateKey(stream))
 	if errors.Is(err, pebble.ErrNotFound) {

@@ -13,7 +13,7 @@ type Append struct {
 	Stream   string
 	Expected int64
 	Events   []record.Proposed
-	Size     int
+	Size     int // bytes, as countedSize counts them
 }
 
 // Add adds one event. If the append becomes larger than limit bytes, Add returns a TooLargeError.

@@ -11,7 +11,7 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// allStream is the name of the whole log, which cannot be written to.
+// allStream is the name of the whole log. Clients can read it like a stream, but not write to it.
 const allStream = "$all"
 
 // ParseAppend parses the options of an append. The append has no events yet.

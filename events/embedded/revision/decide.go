@@ -36,8 +36,7 @@ func (e *WrongError) Error() string {
 // StreamDeletedError is returned for every read of and write to a tombstoned stream.
 type StreamDeletedError struct{ Stream string }
 
-// Error returns the message of EventStoreDB.
-
+// Error returns the message with which EventStoreDB reports this error.
 func (e *StreamDeletedError) Error() string {
 	return fmt.Sprintf("Event stream '%s' is deleted.", e.Stream)
 }
@@ -115,7 +114,7 @@ func (s StreamInfo) decideAny(expected int64, ids []uuid.UUID) (Decision, error)
 	return Decision{Replay: true, Replayed: last}, nil
 }
 
-// decideRetry decides a write whose expected revision is below the last one. If exactly these
+// decideRetry decides a write whose expected revision is below the current one. If exactly these
 // events follow the expected revision, the write is a Replay. Otherwise it is a conflict, with one
 // exception: a write with NoStream whose first event differs undeletes a soft-deleted stream.
 func (s StreamInfo) decideRetry(expected int64, ids []uuid.UUID) (Decision, error) {

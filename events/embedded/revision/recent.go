@@ -29,7 +29,7 @@ type Entry struct {
 type RecentIDs struct {
 	entries map[recentKey]Entry
 	order   []recentKey // a ring buffer after it has reached limit
-	next    int
+	next    int         // index in order of the oldest id, once order has reached limit
 	limit   int
 	seed    maphash.Seed
 }

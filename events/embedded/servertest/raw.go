@@ -36,7 +36,8 @@ func RawAppend(
 	return call.CloseAndRecv()
 }
 
-// OptionsReq returns the first message of an append to a stream at any revision.
+// OptionsReq returns the first message of an append to a stream. It expects any revision unless a
+// change sets another one.
 func OptionsReq(stream string, change ...func(*streams.AppendReq_Options)) *streams.AppendReq {
 	opts := &streams.AppendReq_Options{
 		StreamIdentifier:       wire.StreamIdentifier(stream),

@@ -80,7 +80,7 @@ func serve(t testing.TB, store *embedded.Store, closed func(error)) *Server {
 	return &Server{store, ln.Addr().String()}
 }
 
-// Dial returns the official client.
+// Dial returns the official client, connected to s.
 func Dial(t testing.TB, s *Server) *esdb.Client {
 	t.Helper()
 	return DialURL(t, "esdb://"+s.Addr+"?tls=false")
@@ -208,7 +208,8 @@ func Names(list []*esdb.ResolvedEvent) []string {
 	return out
 }
 
-// ErrorCode returns the code of an error of the official client.
+// ErrorCode returns the code of an error of the official client. It returns ErrorCodeUnknown for
+// other errors.
 func ErrorCode(err error) esdb.ErrorCode {
 	var e *esdb.Error
 	if errors.As(err, &e) {

@@ -55,7 +55,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	closed bool
-	using  sync.WaitGroup
+	using  sync.WaitGroup // calls that keep the folder open; see use
 
 	stop, closing sync.Once
 	closeErr      error

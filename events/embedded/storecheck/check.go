@@ -47,8 +47,8 @@ type Report struct {
 // Run verifies every record, every entry of the index, every stream's state and the counters
 // against each other. It returns an error only if it could not complete.
 //
-// It reads the log and the index in order. Positions leave no gap, so Run also finds a record that
-// is missing altogether.
+// It reads the log and the index in order. The position and size of a record give the position of
+// the next one, so Run also finds a record that is missing altogether.
 func Run(ctx context.Context, db pebble.Reader) (Report, error) {
 	c := &checker{
 		Report: Report{Types: make(map[string]uint64)}, db: db, damaged: map[uint64]string{},
@@ -169,7 +169,7 @@ func (c *checker) skip(ctx context.Context, from uint64) (resumed uint64, err er
 
 // lastIndexed returns the highest position in the index.
 func (c *checker) lastIndexed(ctx context.Context) (last uint64, err error) {
-	// Method index reports the problems.
+	// The problems are ignored here, because method index reports them.
 	err = c.eachEntry(ctx, func(e entry) { last = max(last, e.pos) }, func(Problem) {})
 	return last, err
 }
@@ -198,7 +198,8 @@ func (c *checker) record(pos uint64, value []byte) {
 	_ = closer.Close() // it only releases memory
 }
 
-// damage stores the cause of an unreadable record for locate, or reports it if there are too many.
+// damage stores the cause of an unreadable record for locate. If maxProblems causes are stored
+// already, it reports the record at once, without the stream.
 func (c *checker) damage(pos uint64, err error) {
 	if len(c.damaged) < maxProblems {
 		c.damaged[pos] = err.Error()

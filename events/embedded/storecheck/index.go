@@ -81,7 +81,7 @@ func (c *checker) eachEntry(
 // streamScan is the state of one stream according to its index entries.
 type streamScan struct {
 	stream     string
-	last       int64
+	last       int64 // number of the last event other than a tombstone
 	tombstoned bool
 	pos        uint64 // position in the last entry
 }
@@ -165,7 +165,8 @@ func (c *checker) metadataOf(stream string, pos uint64) {
 	}
 }
 
-// states verifies that there are no states of streams that do not exist.
+// states verifies that there are no states of streams that do not exist. It only compares the
+// number of states with the number of streams.
 func (c *checker) states(ctx context.Context) error {
 	iter, err := c.newIter(record.FamilyState)
 	if err != nil {
@@ -187,7 +188,8 @@ func (c *checker) states(ctx context.Context) error {
 	return nil
 }
 
-// locate reports the unreadable records with their streams, which it finds in the index.
+// locate reports the unreadable and missing records with their streams, which it finds in the
+// index.
 func (c *checker) locate(ctx context.Context) error {
 	if c.indexed == c.Events && len(c.damaged) == 0 && len(c.gaps) == 0 {
 		return nil

@@ -41,8 +41,8 @@ func AppendResponse(out ledger.Outcome, expected int64) (*streams.AppendResp, er
 	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}}, nil
 }
 
-// appendWrongVersion sets the current fields and the fields of version 20.6.0. In the older fields
-// the largest revision means an expected NoStream.
+// appendWrongVersion returns a message with both the current fields and the fields of version
+// 20.6.0. In the older fields the largest revision means an expected NoStream.
 func appendWrongVersion(current, expected int64) *streams.AppendResp_WrongExpectedVersion {
 	w := &streams.AppendResp_WrongExpectedVersion{}
 	if current < 0 {

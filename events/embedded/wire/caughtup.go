@@ -8,8 +8,8 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// Numbers of fields of the current protocol that the client's stubs lack: the time, revision and
-// position of CaughtUp, and the time of Checkpoint.
+// Numbers of fields of the current protocol. The client's stubs lack some of these fields: the
+// time, revision and position of CaughtUp, and the time of Checkpoint.
 const (
 	fieldCheckpoint = 3 // of ReadResp
 	fieldCaughtUp   = 8

@@ -43,7 +43,7 @@ type batchCall struct {
 	call streams.Streams_BatchAppendServer
 
 	open    map[uuid.UUID]*batchAppend
-	size    int
+	size    int                    // bytes of events in the open batches
 	refused map[uuid.UUID]struct{} // batches refused before their final frame
 
 	expired       chan uuid.UUID // open batches whose deadline has passed

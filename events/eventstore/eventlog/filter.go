@@ -6,7 +6,7 @@ import (
 )
 
 // Filter selects events of the log by prefixes of stream names or of event types. The zero value
-// selects all events except events of the event store itself.
+// selects all events.
 type Filter struct {
 	Streams []string
 	Types   []string // if not empty, Streams is ignored

@@ -12,8 +12,9 @@ import (
 // Identity identifies the event at a position of the log. The zero Identity stands for no event.
 type Identity struct {
 	Position Position
-	// ID is derived from the id of the event and the time when it was recorded. A client that
-	// repeats an append after the restore of a backup stores the same event at another time.
+	// ID is derived from the id of the event and the time when it was recorded. The time is
+	// included because a client that repeats an append after the restore of a backup stores an
+	// event with the same id again, at another time.
 	ID uuid.UUID
 }
 

@@ -19,7 +19,8 @@ type Revision = events.Revision
 // NoStream is the revision of a stream that does not exist.
 const NoStream = events.NoStream
 
-// Position is a place in the log of all streams. Positions increase, with gaps.
+// Position is the position of an event in the log of all streams. Each event has a higher position
+// than all events before it. There are gaps.
 type Position struct {
 	Commit, Prepare uint64
 }

@@ -13,7 +13,7 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// Reader applies batches as a projection does: it updates events and checkpoint together.
+// Reader applies batches as a projection does: it updates its labels and its checkpoint together.
 type Reader struct {
 	mu         sync.Mutex
 	Checkpoint eventstore.Position
@@ -87,7 +87,8 @@ func (r *Reader) Follow(
 	return messages
 }
 
-// Until applies batches until n events have arrived. It checks that they are the first n in order.
+// Until applies batches until n events have arrived. It checks that the labels are the numbers from
+// 0 on, in order.
 func (r *Reader) Until(t testing.TB, messages <-chan *message.Message, n int) {
 	t.Helper()
 	for len(r.Labels) < n {

@@ -107,7 +107,7 @@ func (s *Server) Stop() {
 	if err := s.store.Close(); err != nil {
 		s.t.Errorf("close the event store: %v", err)
 	}
-	// A test that ends immediately closes the store before it serves.
+	// ErrClosed is no failure: a test that ends immediately closes the store before it serves.
 	if err := <-s.served; err != nil && !errors.Is(err, embedded.ErrClosed) {
 		s.t.Errorf("serve the event store: %v", err)
 	}

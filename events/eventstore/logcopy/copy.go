@@ -58,8 +58,9 @@ type Result struct {
 
 // Copy appends the events of a source store to a target store in the order of the log, up to where
 // the source ends now. Streams, revisions, ids, types and bodies stay the same. A store assigns
-// positions and times itself, so a copied event has the original ones in its metadata. The Time of
-// a Recorded is the original one. Copy leaves out streams whose names begin with $.
+// positions and times itself, so a copied event has the original ones in its metadata. When the
+// copied event is read, Recorded.Time is the original time. Copy leaves out streams whose names
+// begin with $.
 //
 // Copy first compares the events that earlier runs have copied, so it can continue an interrupted
 // copy. At the end it reads the new events back and compares them too. It returns ErrOtherLog if

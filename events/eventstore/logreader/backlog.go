@@ -19,9 +19,9 @@ type Backlog struct {
 	Oldest time.Time // when the first of them was recorded, or zero if there is none
 }
 
-// Backlog counts the events that a filter selects after a position. It reads at most limit
-// matching events, and estimates the rest from the position of the last one. Events that do not
-// match do not count.
+// Backlog counts the events that a filter selects after a position. It reads at most limit matching
+// events, and estimates how many follow from the position of the last event that it has read.
+// Events that do not match do not count.
 func (l *Reader) Backlog(
 	ctx context.Context, behind eventlog.Position, filter eventlog.Filter, limit int,
 ) (Backlog, error) {

@@ -16,15 +16,15 @@ type Following struct {
 	// Head.
 	First eventlog.Position
 	At    time.Time // when that event was recorded
-	// Last is the position of the last event that the filter selects, or zero. If More is true,
-	// further ones may follow it.
+	// Last is the position of the last event that the filter selects, or zero if there is none. If
+	// More is true, further selected events may follow it.
 	Last eventlog.Position
 	More bool
 	Head eventlog.Position // the end of the log, read after the call began
 }
 
 // mostFollowing is how many events a call of Following reads. A read model that keeps up lacks
-// fewer.
+// fewer events than this.
 const mostFollowing = 64
 
 // Following finds the events that a filter selects after a position. It returns

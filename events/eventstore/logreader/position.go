@@ -22,7 +22,7 @@ const invalidPositionHint = "it is of another log, or the event store was reset 
 // Servers answer such a read with INVALID_ARGUMENT, which is clear, or with UNKNOWN, which they
 // also return in an outage. After UNKNOWN, classifyPositionError reads the end of the log and then
 // the event at the position. If the server returns the end of the log and rejects the position
-// again, there is no outage.
+// again, there is no outage, and the error is ErrPositionInvalid.
 func (l *Reader) classifyPositionError(ctx context.Context, at eventlog.Position, met error) error {
 	if at == (eventlog.Position{}) { // the start of every log
 		return met

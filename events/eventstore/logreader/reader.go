@@ -18,7 +18,7 @@ import (
 // Config configures a Reader. All fields are required.
 type Config struct {
 	Node  node.Node    // for reads that take long, each over its own connection
-	Pages *pages.Pages // for the others; when it is closed, the long reads end too
+	Pages *pages.Pages // for all other reads; when it is closed, the long reads end too
 	// Store knows whether the event store answers.
 	Store *waiting.Dependency
 	// AttemptTimeout bounds the wait for each answer.
@@ -34,7 +34,7 @@ type Reader struct{ cfg Config }
 // New returns a Reader.
 func New(cfg Config) *Reader { return &Reader{cfg} }
 
-// Head returns the position of the last event of the log.
+// Head returns the position of the last event of the log, or the zero position if the log is empty.
 func (l *Reader) Head(ctx context.Context) (eventlog.Position, error) {
 	began := time.Now()
 	last, err := l.cfg.Pages.Read(ctx, wire.LastOfLog())

@@ -10,7 +10,7 @@ const (
 	// AllStreams is the name of the log of all streams, under which EventStoreDB stores its access
 	// rights.
 	AllStreams = "$all"
-	// adminsRole may read the log of all streams by default.
+	// adminsRole is the role that may read the log of all streams by default.
 	adminsRole = "$admins"
 	aclField   = "$acl"
 	readField  = "$r"
@@ -22,7 +22,8 @@ type LogReaders struct {
 	Before, After []string
 }
 
-// WithReader returns the metadata of a stream with reader added to its access rights.
+// WithReader returns the stored metadata of AllStreams, with reader added to the users and roles
+// that may read it. stored is empty if there is no metadata yet.
 func WithReader(stored []byte, reader string) (metadata []byte, readers LogReaders, err error) {
 	fields, acl := make(map[string]json.RawMessage), make(map[string]json.RawMessage)
 	if len(stored) > 0 {

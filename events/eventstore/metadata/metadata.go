@@ -29,8 +29,8 @@ func Of(stream string) (string, bool) { return strings.CutPrefix(stream, metadat
 var hidingKeys = []string{"$tb", "$maxCount", "$maxAge", "$acl"}
 
 // HiddenBy returns human-readable descriptions of the entries in the metadata of a stream that hide
-// its events. Metadata that is not a JSON object counts as hiding, because event stores treat it
-// differently.
+// its events, or nil if there are none. Metadata that is not a JSON object counts as hiding,
+// because event stores differ in how they treat it.
 func HiddenBy(metadata []byte) []string {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(metadata, &fields); err != nil || fields == nil {

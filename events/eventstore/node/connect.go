@@ -90,8 +90,8 @@ func (n Node) open(ctx context.Context) (*grpc.ClientConn, error) {
 			seeds = append(seeds, seed.String())
 		}
 	}
-	// The order is random: a seed that accepts connections and never answers would otherwise always
-	// come first and prevent all others from being asked.
+	// The order is random. In a fixed order, a seed that comes first, accepts connections and never
+	// answers would prevent all other seeds from being asked.
 	//nolint:gosec // needs no secrecy
 	rand.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] })
 	var failures []error

@@ -13,9 +13,9 @@ import (
 	"linkledger/waiting"
 )
 
-// Retry repeats an operation until it returns something other than ErrUnavailable, until ctx ends,
-// or until the event store is lost. It does not repeat an operation that returns ErrRefusesWrites.
-// The context of the operation ends when ctx ends or the event store is lost.
+// Retry repeats an operation while it returns ErrUnavailable, until ctx ends or the event store is
+// lost (see waiting.LostError). It does not repeat an operation that returns ErrRefusesWrites. The
+// context of the operation ends when ctx ends or the event store is lost.
 func Retry[T any](
 	ctx context.Context, logger *slog.Logger, store *waiting.Dependency,
 	op func(context.Context) (T, error),

@@ -38,7 +38,7 @@ type Pages struct {
 
 	closeOnce  sync.Once
 	slots      chan struct{}                   // holds a token per read
-	connecting chan struct{}                   // holds one while a read connects
+	connecting chan struct{}                   // holds a token while a read connects
 	conn       atomic.Pointer[grpc.ClientConn] // nil: none yet, or lost
 	// answered is when a read last succeeded, in nanoseconds since 1970.
 	answered atomic.Int64
@@ -173,7 +173,8 @@ func (r *Pages) discard(conn *grpc.ClientConn) {
 	}
 }
 
-// readPage reads to the end. It returns ErrNotFound if the stream does not exist.
+// readPage makes one read and returns its events. It returns ErrNotFound if the stream does not
+// exist.
 func readPage(
 	ctx context.Context, conn *grpc.ClientConn, wanted *streams.ReadReq_Options,
 ) ([]eventlog.Recorded, error) {

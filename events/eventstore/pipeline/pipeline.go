@@ -59,7 +59,7 @@ func (p *Pipeline) Reset() {
 	}
 }
 
-// current returns the stream in use, or opens one.
+// current returns the append stream in use, or opens one.
 func (p *Pipeline) current() (*appendStream, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +83,8 @@ func (p *Pipeline) current() (*appendStream, error) {
 	return p.stream, nil
 }
 
-// Append makes one attempt of an append. If it receives no response in time, it closes the stream,
-// because the connection is probably dead.
+// Append makes one attempt of an append. If it receives no response in time, it ends the
+// BatchAppend call, because the connection is probably dead.
 func (p *Pipeline) Append(
 	ctx context.Context, request *wire.BatchAppend,
 ) (*streams.BatchAppendResp_Success, error) {
@@ -117,7 +117,7 @@ func responseError(response *streams.BatchAppendResp) error {
 
 // AppendInOrder makes one attempt of several appends. It sends each append without waiting for the
 // answer to the previous one. It returns how many of the appends, counted from the first, are
-// stored. The outcome of the others is unknown.
+// stored. The outcome of the appends after these is unknown.
 func (p *Pipeline) AppendInOrder(
 	ctx context.Context, requests []*wire.BatchAppend,
 ) (stored int, err error) {
@@ -238,8 +238,8 @@ func (p pendingAppend) wait(ctx context.Context) (*streams.BatchAppendResp, erro
 	}
 }
 
-// failure returns the error for appends that waited when the stream ended. Their outcome is
-// unknown, unless the credentials were denied. Then failure returns a denial, because a retry is
+// failure returns the error for appends that waited when the BatchAppend call ended. Their outcome
+// is unknown, unless the credentials were denied. Then failure returns a denial, because a retry is
 // pointless.
 func (s *appendStream) failure() error {
 	cause := context.Cause(s.ctx)
@@ -249,7 +249,7 @@ func (s *appendStream) failure() error {
 	return fmt.Errorf("%w: %w", eventlog.ErrUnavailable, cause)
 }
 
-// run connects, sends and receives until the stream breaks, and returns the reason.
+// run connects, sends and receives until the BatchAppend call breaks, and returns the reason.
 func (s *appendStream) run(p *Pipeline) (err error) {
 	conn, err := p.node.Connect(s.ctx)
 	if err != nil {

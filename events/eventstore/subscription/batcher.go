@@ -110,9 +110,9 @@ func (b *batcher) updateDelay(first bool, added eventstore.Recorded) {
 	}
 }
 
-// delayCatchUp delays the first batch of a subscription with NeverAwaited until the subscription
-// has caught up. The delay is limited, because not every server reports that a subscription has
-// caught up.
+// delayCatchUp sets the delay of a batch while a subscription with NeverAwaited and SendParts
+// catches up. The batch ends when the subscription has caught up. The delay ends it earlier,
+// because not every server reports that a subscription has caught up.
 func (b *batcher) delayCatchUp(first eventstore.Recorded) {
 	if b.Demand.includes(first.Position) {
 		b.delayUntil(b.demandedDue(b.applied))
@@ -121,7 +121,7 @@ func (b *batcher) delayCatchUp(first eventstore.Recorded) {
 	}
 }
 
-// shortenDelay shortens the delay of the current batch.
+// shortenDelay shortens the delay of the current batch, if it has one, after a demand.
 func (b *batcher) shortenDelay() {
 	if b.delay != nil {
 		b.delayUntil(b.demandedDue(b.applied))

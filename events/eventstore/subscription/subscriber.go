@@ -33,7 +33,7 @@ const (
 	// demandedDelayShare is the delayShare of demanded events.
 	demandedDelayShare = 2
 	// maxDemandedDelay is the maximum time between two batches of demanded events, regardless of
-	// their duration.
+	// how long the batches take.
 	maxDemandedDelay = 100 * time.Millisecond
 	// DefaultMinDelay is the default of Config.MinDelay.
 	DefaultMinDelay = 10 * time.Millisecond
@@ -317,8 +317,8 @@ func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) erro
 	}
 }
 
-// arrival is an event, a position that was reached without one, or the report that the subscription
-// has caught up.
+// arrival is an event, a position that was reached without an event, or the report that the
+// subscription has caught up.
 type arrival struct {
 	event    *eventstore.Recorded
 	position eventstore.Position
@@ -333,8 +333,8 @@ func (a arrival) size() int64 {
 	return int64(min(len(a.event.Data), maxBatchBytes))
 }
 
-// receive sends what the subscription delivers to arrivals, as far as the semaphore permits. It
-// closes arrivals when the subscription drops.
+// receive sends what the subscription delivers to arrivals, as far as room, the semaphore of
+// waiting bytes, permits. It closes arrivals when the subscription drops.
 func (s *Subscriber) receive(
 	ctx context.Context, subscription *logreader.Subscription, arrivals chan<- arrival,
 	room *semaphore.Weighted,

@@ -65,7 +65,7 @@ func wireID(id uuid.UUID) *shared.UUID {
 	}}}
 }
 
-// IDOf returns the UUID of its structured form.
+// IDOf returns the UUID whose structured form, as the protocol sends it, is wire.
 func IDOf(wire *shared.UUID) uuid.UUID {
 	var id uuid.UUID
 	//nolint:gosec // the same bits

@@ -88,8 +88,8 @@ func FromPosition(position eventlog.Position) *streams.ReadReq_Options_All {
 	return &streams.ReadReq_Options_All{All: from}
 }
 
-// ApplyFilter makes a subscription deliver only the selected events. With the zero Filter it also
-// delivers events of the event store itself.
+// ApplyFilter makes a subscription deliver only the selected events. With the zero Filter the
+// subscription also delivers events of the event store itself.
 func ApplyFilter(f eventlog.Filter, to *streams.ReadReq_Options) {
 	if len(f.Streams)+len(f.Types) == 0 {
 		to.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}}

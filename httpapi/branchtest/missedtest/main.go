@@ -14,7 +14,7 @@ import (
 
 func main() {
 	if _, err := exec.LookPath("chromium"); err != nil {
-		return // scripts of pages were not run
+		return // without Chromium, the tests of page scripts were skipped
 	}
 	missed, err := branchtest.Missed(os.Args[1])
 	if err != nil {

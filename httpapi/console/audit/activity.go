@@ -60,9 +60,10 @@ func (activityData) Kinds() []string {
 	return []string{"created", "edited", "deleted", "restored", "reset", "tags", "account"}
 }
 
-// Parts returns the batches that the undo button of a call undoes. If an action of the console has
-// made several calls on the page, they are undone together. The first line of the action then has
-// all their batches, and for its other lines Parts returns nil.
+// Parts returns the batches that the undo button of a call undoes. If the page lists several calls
+// that one action of the console has made, one button undoes them together: for the call that is
+// listed first, Parts returns the batches of all these calls, and for the other calls it returns
+// nil.
 func (d activityData) Parts(of contract.Activity) (batches []string) {
 	if of.Via != viaConsole {
 		return []string{of.Batch}

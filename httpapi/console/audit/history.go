@@ -22,7 +22,8 @@ type Entry struct {
 
 	Hash string // that the link had at the time of the event
 	// Undoes says in words which changes of the link are taken back if the call of the event is
-	// undone. It is empty if another event of the same call has these words.
+	// undone. It is empty if the call cannot be undone, or if another entry of the same call has
+	// these words.
 	Undoes string
 }
 
@@ -39,8 +40,8 @@ type History struct {
 	lives []contract.LinkLife // of the links that have or had the hash
 }
 
-// Read reads the part of the history of a hash that the page asks for, as far as the session may
-// see it. to is the path of the page.
+// Read reads the part of the history of a hash that the page asks for. It returns an empty History
+// if the session may not see it, or if the API finds none. to is the path of the page.
 func Read(p *page.Page, hash, to string) (History, error) {
 	if !mayRead(p) {
 		return History{}, nil

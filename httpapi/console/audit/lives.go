@@ -35,7 +35,7 @@ func hashAt(l contract.LinkLife, then time.Time) (hash string) {
 
 // Gone says what became of the link that had a hash.
 type Gone struct {
-	Moved     string    // the last hash of the link; empty: it is still this one
+	Moved     string    // the last hash of the link; empty: the link has kept the hash
 	DeletedAt time.Time // zero: the link is not deleted
 }
 
@@ -60,7 +60,7 @@ func placeEntries(entries []Entry, lives []contract.LinkLife) {
 	for _, l := range lives {
 		byID[l.ID] = l
 	}
-	before := make(map[string]string) // the hash that a link had before the entries so far
+	before := make(map[string]string) // by link, its hash before the entries that the loop has seen
 	for i := range entries {
 		e := &entries[i]
 		e.Hash = before[e.Link]
@@ -109,7 +109,8 @@ func Elsewhere(p *page.Page, hash, at string) string {
 			}
 			var found contract.URLsAnswer[contract.URL]
 			err := p.Get("/v3/urls/"+url.PathEscape(t.Hash), url.Values{"at": {at}}, &found)
-			// Another link may have had this hash then. The time of creation tells them apart.
+			// Another link may have had the hash t.Hash then. The times of creation tell whether
+			// the found link is l.
 			if err == nil && len(found.URLs) > 0 &&
 				found.URLs[0].CreatedAt.Equal(l.CreatedAt.Truncate(time.Second)) {
 				return t.Hash

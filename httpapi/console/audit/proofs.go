@@ -92,8 +92,8 @@ func check(p *page.Page, file string) error {
 	return p.Finish(nil, proofsPath, "")
 }
 
-// CheckLink checks the proof of a part of a link's history at once. The result shows the events of
-// the part as they are stored.
+// CheckLink gets the proof of a part of a link's history and checks it at once. The result shows
+// the events of that part as they are stored.
 func CheckLink(p *page.Page) error {
 	file, err := proofOf(p)
 	if err != nil {

@@ -72,8 +72,8 @@ func UndoOnLink(p *page.Page, to string) error {
 func undo(p *page.Page) error { return undoCalls(p, p.Back()) }
 
 // undoCalls undoes the calls that the form names, the last one first. to is the path of the page
-// that follows. If some links were changed since, the page says why their changes are not undone,
-// and offers to undo the rest.
+// that follows. If some links were changed after these calls, the page says why these links are not
+// undone, and offers to undo the rest.
 func undoCalls(p *page.Page, to string) error {
 	query := ""
 	if p.Form.Get("changed") == "skip" {

@@ -75,8 +75,8 @@ func (c Clicks) Charted() []Day {
 	})
 }
 
-// around returns the last day of a chart that has a date in its middle. It returns "" if the chart
-// of all days, which ends with the last one, has the date.
+// around returns the last day of a chart that has a date in its middle. It returns "" if that chart
+// is not needed, because the chart of all days, which ends with the last of c.Days, has the date.
 func (c Clicks) around(date string) string {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil || len(c.Days) == 0 {

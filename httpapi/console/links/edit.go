@@ -71,9 +71,9 @@ func typedOver(edit, typed url.Values) url.Values {
 	return edit
 }
 
-// edit saves the fields whose values differ from the values that the form showed. If others have
-// changed one of these fields since, nothing is saved. The page then shows the value that they
-// saved, and the next save replaces it.
+// edit saves the fields whose values differ from the values that the form showed. If another change
+// of one of these fields was saved meanwhile, edit saves nothing. The page then shows the value of
+// that change beside the typed value, and saving again replaces it by the typed value.
 func edit(p *page.Page) error {
 	item := changedFields(p.Form)
 	if len(item) == 0 {

@@ -35,7 +35,7 @@ func (l link) TotalClicks() *int64 {
 	return &l.Clicks.TotalClicks
 }
 
-// UniqueClicks is TotalClicks for visitors.
+// UniqueClicks is TotalClicks for the number of visitors.
 func (l link) UniqueClicks() *int64 {
 	if l.Clicks == nil {
 		return nil
@@ -43,8 +43,8 @@ func (l link) UniqueClicks() *int64 {
 	return &l.Clicks.UniqueClicks
 }
 
-// LastVisit returns when a link was followed last. It is nil if it never was, or if the caller may
-// not see clicks.
+// LastVisit returns when a link was followed last. It is nil if the link was never followed, or if
+// the caller may not see clicks.
 func (l link) LastVisit() *contract.Timestamp {
 	if l.Clicks == nil {
 		return nil
@@ -56,14 +56,14 @@ func (l link) LastVisit() *contract.Timestamp {
 type linkData struct {
 	Hash    string
 	At      string     // a past time at which the link is shown; empty: now
-	Other   string     // another hash that the link had then; empty: none is known
+	Other   string     // the other hash that the link had at the time At; empty: none is known
 	Link    *link      // nil: no link has the hash
 	Gone    audit.Gone // what became of the link that had the hash
 	Edit    url.Values // the fields of the form that edits the link
 	Clicks  clicks.Clicks
 	History audit.History
-	// Meanwhile has the values, in words, that others have saved while the form was open. The keys
-	// are the names of the fields that were not saved because of that.
+	// Meanwhile has the values, in words, that another change has saved while the form was open.
+	// The keys are the names of the fields that were not saved because of that change.
 	Meanwhile map[string]string
 }
 

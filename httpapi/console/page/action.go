@@ -21,9 +21,9 @@ import (
 // Action returns the handler of a form that needs a sign-in. do carries out the form and calls
 // Finish. back is the path of the page with the form, also with parameters such as :hash.
 //
-// The answer is always a redirect, so that the next page can be opened again. A form that is sent
+// The answer is usually a redirect, so that the next page can be opened again. A form that is sent
 // twice is done once, and the second request gets the answer of the first. If the form is refused
-// or its session has ended, the page shows the typed fields again.
+// or its session has ended, the page with the form shows the typed fields again.
 func (s *Pages) Action(back string, do Fill) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
@@ -77,7 +77,7 @@ func (s *Pages) act(p *Page, do Fill) error {
 		p.Redirect = former.Location(p.Named)
 		return nil
 	}
-	p.Named = uuid.NewString() // the answer of the other request has the former name
+	p.Named = uuid.NewString() // because the request under way keeps its answer by the former name
 	s.answer(p, errUnderWay)
 	return nil
 }
@@ -110,7 +110,7 @@ func (s *Pages) answer(p *Page, err error) {
 		p.Redirect = a.Location(p.Named)
 	case refused != nil:
 		s.fail(p, apierror.Unavailable(err))
-	default: // the action is done, and the page shows the result
+	default: // the answer is not kept, but the action is done, and the page shows its result
 		p.Redirect = a.To
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"linkledger/httpapi/console/page/forms"
 )
 
-// maxKeptCalls bounds the calls that an answer has, in bytes.
+// maxKeptCalls is the most bytes of calls that an answer keeps. If they are longer, it keeps none.
 const maxKeptCalls = 4096
 
 // answerOf returns the answer of an action. refused is its refusal; nil: the action is done.
@@ -80,7 +80,7 @@ func (p *Page) Typed(path string) url.Values {
 	return p.answer.Form
 }
 
-// Hear stores in into what the previous action has left in Told. It reports whether there is any.
+// Hear stores in into what the action before has left in Told. It returns false if Told was empty.
 func (p *Page) Hear(into any) bool {
 	if p.answer == nil || len(p.answer.Told) == 0 {
 		return false

@@ -1,8 +1,8 @@
 package page
 
-// A change may be stored while the read models do not show it yet. The page then redirects to an
-// address with the position of the change. The browser loads that page again until it shows the
-// change.
+// A change may be stored while the read models do not show it yet. The form is then answered with a
+// redirect to a page whose address has the commit position of the change. The browser loads that
+// page again until it shows the change.
 
 import (
 	"net/http"

@@ -16,7 +16,7 @@ func (p *Page) Leave(refused *calls.RefusedError, typed url.Values) {
 	forms.Left{Why: refused.Text, Typed: typed}.Leave(p.C, p.C.Request, p.pages.Base)
 }
 
-// Left shows the refusal of the last form, and returns its typed fields.
+// Left shows the refusal of the last form, and returns its typed fields, or nil if there is none.
 func (p *Page) Left() url.Values {
 	found, ok := forms.TakeLeft(p.C, p.C.Request, p.pages.Base)
 	if ok {

@@ -36,7 +36,7 @@ type Page struct {
 	Refused  string        // why an action was refused
 	Notice   string        // what an action has done
 	Undo     []string      // batches of an action that can be undone; empty: none can
-	Rest     []string      // batches that can be undone except for later changes
+	Rest     []string      // batches whose undo is offered again, for links not changed since
 	Form     url.Values    // the fields of the form of an action
 	File     string        // the text of the file of the form
 	Again    []forms.Input // fields of a form that could not be answered, to send again

@@ -36,8 +36,8 @@ type Config struct {
 	// redirects such a person there. If empty, no page does.
 	NoAccount string
 
-	// Shown waits for a short time until the page with a path shows the writes up to a position. It
-	// reports whether the page shows them. If nil, pages always count as up to date.
+	// Shown waits for a short time until the page with a path shows the writes up to a commit
+	// position. It reports whether it does. If Shown is nil, pages always count as up to date.
 	Shown func(ctx context.Context, path string, position uint64) bool
 }
 

@@ -34,7 +34,7 @@ func titleOf(r *calls.RefusedError) string {
 
 // waysOn are the ways to continue after a refusal.
 type waysOn struct {
-	Again   string // address to open once more; empty: that would change nothing
+	Again   string // address that may work when it is opened once more; empty: there is none
 	Start   string // path of the page to begin with
 	SignIn  string // path of the page for signing in; empty: someone has signed in
 	Request string // id of the request, which operators find in the log; empty: none

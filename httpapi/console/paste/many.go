@@ -98,7 +98,7 @@ func makeMany(p *page.Page) error {
 	if err := makeLines(p, lines); err != nil {
 		return err
 	}
-	p.Calls = p.Calls[:min(1, len(p.Calls))] // one is enough: they are alike
+	p.Calls = p.Calls[:min(1, len(p.Calls))] // the page shows one call, because all are alike
 	data := manyData{Lines: lines}
 	var left []string
 	for _, line := range lines {

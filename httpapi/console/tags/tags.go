@@ -38,8 +38,8 @@ func Routes(pages *page.Pages) []router.Route {
 	}
 }
 
-// linksOf returns the address of the list of the links with a tag. It puts the label in quotes. A
-// label never has a quotation mark.
+// linksOf returns the address of the list of the links with a tag. It puts the label in quotes,
+// without escapes, because a label never has a quotation mark.
 func linksOf(label string) string {
 	return "/console/links?tags=" + url.QueryEscape(`+"`+label+`"`)
 }

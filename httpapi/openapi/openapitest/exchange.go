@@ -40,7 +40,7 @@ func (e Exchange) Check(t testing.TB) {
 		}
 		e.checkRequest(t, operation)
 		if name = operation.Answer; name == "" {
-			return // a document
+			return // the answer is a document without an envelope
 		}
 	}
 	if err := Validate(t, name, e.Answer); err != nil {

@@ -20,7 +20,8 @@ const (
 	MaxAge = 10 * time.Minute
 	// cookieVersion begins the value of a cookie.
 	cookieVersion = "2"
-	// secretBytes is the length of the state, the nonce, the verifier and the tag, in bytes each.
+	// secretBytes is the length in bytes of each of the state, the nonce, the verifier and the tag
+	// that authenticates the cookie.
 	secretBytes = sha256.Size
 	// secretText is the length of each of these four as text.
 	secretText = (secretBytes*4 + 2) / 3

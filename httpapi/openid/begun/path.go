@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// DefaultPath is where a person continues who has asked for no other path, or for a wrong one.
+	// DefaultPath is where a person continues who has asked for no path, or for one where they may
+	// not continue. A person may continue at DefaultPath and below it.
 	DefaultPath = "/console"
-	// apiPath is the other path below which a person may continue. Other paths are short links,
-	// which lead anywhere.
+	// apiPath is a path at and below which a person may continue too. All other paths may be short
+	// links, which lead to any site.
 	apiPath = "/v3"
 	// maxPath is the length of the longest path to return to.
 	maxPath = 1024
@@ -28,7 +29,7 @@ func LocalPath(text string) string {
 	if err != nil || parsed.Scheme != "" || parsed.Host != "" || parsed.User != nil {
 		return DefaultPath
 	}
-	// What decodes the path, such as a proxy, must see a clean path too.
+	// The decoded path is checked too, because a proxy may decode the path.
 	if !plain(parsed.Path) || !clean(parsed.Path) {
 		return DefaultPath
 	}

@@ -44,8 +44,9 @@ func (c Claims) Lack(groupsClaim string) bool {
 		groupsClaim != "" && c[groupsClaim] == nil
 }
 
-// Add adds the claims of another answer about the same person. Existing claims remain, except an
-// email_verified without an email.
+// Add adds the claims that the UserInfo endpoint returns about the same person. Existing claims
+// remain, but an email_verified without an email is removed, because it would seem to be about the
+// email that is added.
 func (c Claims) Add(more Claims) error {
 	subject, err := c.Text("sub")
 	if err != nil {

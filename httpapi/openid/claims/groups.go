@@ -6,10 +6,10 @@ import (
 )
 
 // addGroups adds the wanted groups in a claim to a person. The number and the names of other groups
-// have no effect. If the claim is malformed, or if the issuer says that it leaves the claim out,
-// the groups are unknown, which is not the same as none. Entra leaves the claim out for members of
-// many groups. If the claim is missing for no stated reason, the person is in no group. Entra and
-// Okta send no claim then.
+// have no effect. If the claim is malformed, the groups are unknown, which is not the same as none.
+// They are also unknown if the issuer says that it leaves the claim out, as Entra does for members
+// of many groups. If the claim is missing for no stated reason, the person is in no group, because
+// Entra and Okta send no claim about such a person.
 func (c Claims) addGroups(to *Person, claim string, wanted []string) {
 	stated := orNull(c[claim])
 	var elements []json.RawMessage

@@ -95,7 +95,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if !ok || r.PostFormValue("grant_type") != "authorization_code" ||
 		granted.redirectURL != r.PostFormValue("redirect_uri") ||
 		granted.challenge != base64.RawURLEncoding.EncodeToString(challenge[:]) {
-		// Some issuers repeat the request.
+		// Some issuers repeat the request in their errors.
 		writeJSON(w, http.StatusBadRequest, map[string]any{
 			"error": "invalid_grant", "error_description": r.PostForm.Encode(),
 		})

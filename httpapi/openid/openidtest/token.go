@@ -123,7 +123,7 @@ func (i *Issuer) sign(fault Fault, stated map[string]any) (string, error) {
 		return "", err
 	}
 	signing := i.signing
-	switch fault { //nolint:exhaustive // the others are faults of claims
+	switch fault { //nolint:exhaustive // the claims have all other faults
 	case Unsigned:
 		header := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
 		return header + "." + base64.RawURLEncoding.EncodeToString(payload) + ".", nil

@@ -86,7 +86,8 @@ func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 }
 
 // boundCounters counts the URLs that the key of the call sees: all of them, and those created in
-// the month of now. It counts as of the time at; zero means the present.
+// the month of the time now. It counts the URLs that existed at the time at. If at is zero, it
+// counts the present URLs.
 func (h *Handler) boundCounters(
 	c *request.Context, now, at time.Time,
 ) (counters accountlist.Counters, err error) {

@@ -98,8 +98,8 @@ func kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// idOf returns the id in the parameter name, or zero if the parameter is not given. of says in the
-// refusal of a wrong id what the id belongs to.
+// idOf returns the id in the parameter name, or zero if the parameter is not given. of is what the
+// id belongs to, such as "a person", for the message that refuses a wrong id.
 func idOf(query url.Values, name, of string) (uuid.UUID, error) {
 	text := query.Get(name)
 	if text == "" {

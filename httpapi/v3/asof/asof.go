@@ -15,8 +15,8 @@ import (
 )
 
 // recently is the age below which a time in the past counts as recent. A call about a recent time
-// waits for the history projection, because that projection applies changes in batches, most of
-// them within half a second, and so may lack some changes before the time.
+// waits for the history projection. That projection applies changes in batches, most of them within
+// half a second, so it may still lack changes that were made before the recent time.
 const recently = 5 * time.Second
 
 // PastOf returns the part of the response that states the time at, or nil if at is zero, which
@@ -30,8 +30,8 @@ func PastOf(at time.Time) *contract.Past {
 	}
 }
 
-// ClicksUntil returns the end of the UTC day of a time. A response about the time counts the clicks
-// until then.
+// ClicksUntil returns the end of the UTC day of a past time. A response about the past time counts
+// the clicks until the end of that day.
 func ClicksUntil(at time.Time) time.Time {
 	const day = 24 * time.Hour
 	return at.Add(day - time.Nanosecond).Truncate(day)
@@ -44,8 +44,8 @@ type Reader struct {
 }
 
 // Time returns the value of the parameter at, or the zero time if it is not given. If the time is
-// recent, Time first waits until the history projection has the changes that others show, or until
-// the wait times out.
+// recent, Time first waits until the history projection has the changes that other projections may
+// show already, or until the wait times out.
 func (r Reader) Time(c *request.Context, query url.Values) (time.Time, error) {
 	at, err := decode.Time(query, "at")
 	now := r.Now()

@@ -1,6 +1,6 @@
 // Package bulk changes several URLs in one call. The call names their hashes, has a tag expression,
-// or undoes earlier calls. Calls with a tag expression and undos may change any number of URLs.
-// Each account runs one of them at a time on a node.
+// or undoes earlier calls. Calls with a tag expression and undos may change any number of URLs, so
+// only one such call of an account runs at a time on a node.
 package bulk
 
 import (
@@ -39,7 +39,7 @@ type Config struct {
 	Waiter   *catchup.Waiter
 	Bound    selection.Bound
 
-	Timeout   time.Duration // after which an operation on any number of URLs begins no portion
+	Timeout   time.Duration // after which a call with a tag expression or an undo begins no portion
 	MaxHashes int           // the most hashes of a call
 	MaxFailed int           // the most refused URLs in the response of Undo
 }
@@ -50,8 +50,9 @@ type Changes struct {
 	queues *turn.Queues
 }
 
-// maxWaiting is the most operations of one account that wait on a node. If they ran concurrently,
-// they would take the event store and the projections away from the calls of other accounts.
+// maxWaiting is the most operations of one account that wait on a node until an earlier one of the
+// account has ended. Operations that ran concurrently would slow the event store and the
+// projections down for the calls of other accounts.
 const maxWaiting = 16
 
 var errTooMany = apierror.TooMany(
@@ -132,24 +133,25 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 	return response.Succeeded(), nil
 }
 
-// portion is how many URLs an operation changes at a time. It is small because the read models
-// apply a write of another account only after the portion before it.
+// portion is how many URLs an operation changes before it waits for the read models. It is small
+// because the read models apply events in the order of the log: a write of another account that
+// follows a portion in the log is shown only after the whole portion.
 const portion = 25
 
 // operation is a change of any number of URLs by one call.
 type operation struct {
 	changes  *Changes
 	c        *request.Context
-	written  catchup.Positions // positions of the last events so far
-	changed  int               // URLs so far
+	written  catchup.Positions // positions of the last events written so far
+	changed  int               // URLs changed so far
 	timedOut bool              // whether a wait for the read models has timed out
 	end      time.Time         // no portion begins after it
-	lacks    error             // of the first URL whose change has no effect; nil: none
+	lacks    error             // of the first URL whose change has no effect; nil: no such URL
 }
 
 // mayGoOn returns an error if the caller may no longer make the call, or if that cannot be checked.
-// It is called before each portion and after the last one. The changes made so far remain, and the
-// refusal says how many they are.
+// It is called before each portion and after the last portion. The changes made so far remain. If
+// the caller may no longer make the call, the error says how many URLs are changed.
 func (o *operation) mayGoOn() error {
 	err := permit.CheckNow(o.c.Context())
 	_, refused := apierror.Refusal(err)
@@ -166,7 +168,7 @@ func (o *operation) mayGoOn() error {
 }
 
 // cutOff returns the refusal of a call whose caller has lost its rights during the call. The
-// refusal says how many URLs the call changed before.
+// refusal says how many URLs the call has changed.
 func cutOff(refused error, changed int) error {
 	failure, _ := apierror.Refusal(refused)
 	return &apierror.Error{Code: failure.Code, Details: fmt.Sprintf(
@@ -210,13 +212,13 @@ var errTooLong = apierror.TooMany(
 	"The change takes longer than one call may: repeat the call for the rest", time.Second,
 )
 
-// portionTimeout bounds the changes of one portion. An ordinary call has as much time. So if a
-// portion takes longer, there is an outage, and the operation ends.
+// portionTimeout bounds the time for the changes of one portion. It is also the time that an
+// ordinary call has, so a portion that takes longer means an outage, and the operation ends.
 const portionTimeout = 10 * time.Second
 
-// lastPortion is the least time that a portion has: for its changes, and for the waits until the
-// read models show them. A portion that begins just before the end of the operation has this much
-// time.
+// lastPortion is the time that a call has beyond Config.Timeout. A portion that begins just before
+// Config.Timeout is over has this much time: for its changes, and for the waits until the read
+// models show the changes.
 const lastPortion = 3 * portionTimeout
 
 // run makes the changes of a portion.
@@ -231,10 +233,10 @@ func (o *operation) run(
 // over reports whether there is no time for another portion.
 func (o *operation) over() bool { return time.Now().After(o.end) }
 
-// addOutcomes records the outcomes of a portion, and returns the first error that is not a refusal.
-// It then waits until the read models show the portion, so that a write of another account never
-// waits for more than one portion. Once such a wait has timed out, the later portions do not wait:
-// the call waits once at its end.
+// addOutcomes records the outcomes of a portion. If an outcome has an error that is not a refusal,
+// it returns the first such error. Otherwise it waits until the read models show the portion, so
+// that a write of another account never waits for more than one portion. Once such a wait has timed
+// out, addOutcomes no longer waits for later portions, and awaitEnd waits for all of them.
 func (o *operation) addOutcomes(outcomes []linkwrite.Outcome) error {
 	if err := write.FirstFault(outcomes); err != nil {
 		return err
@@ -256,16 +258,16 @@ func (o *operation) addOutcomes(outcomes []linkwrite.Outcome) error {
 	return nil
 }
 
-// awaitEnd waits until the read models show what the operation has written. It fails if a change
-// has no effect.
+// awaitEnd waits until the read models show what the operation has written. It returns the error of
+// the first URL whose change has no effect, or nil if all changes have effect.
 func (o *operation) awaitEnd() error {
 	o.changes.cfg.Waiter.AwaitWrite(o.c, o.written)
 	return o.lacks
 }
 
-// Tagged runs a command on all URLs that meet an expression once the operation may begin. If it
-// fails, or is refused because the caller has lost its rights, it may have changed some of the
-// URLs. The client can repeat the call to change the rest.
+// Tagged waits until the operation may begin, and then runs a command on all URLs that match a tag
+// expression. If it returns an error, it may have changed some of the URLs, for example before the
+// caller lost its rights. The client can repeat the call to change the rest.
 func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change) error {
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {

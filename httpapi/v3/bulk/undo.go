@@ -137,7 +137,7 @@ func (b *Changes) undo(
 		outcomes := op.run(func(ctx context.Context) []linkwrite.Outcome {
 			return b.cfg.Commands.Undo(ctx, r, texts)
 		})
-		if c.Bound != nil { // for a bound key, URLs that it does not see are not found
+		if c.Bound != nil { // leave out URLs that the bound key does not see
 			outcomes = slices.DeleteFunc(outcomes, func(o linkwrite.Outcome) bool {
 				return apierror.RefusedAs(o.Err, domain.URLNotFound)
 			})

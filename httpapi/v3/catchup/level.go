@@ -31,7 +31,7 @@ func (w *Waiter) SayBehind(c *request.Context, projections ...string) {
 	}
 }
 
-// LinksBehind reports whether links may have changes that the read models lack.
+// LinksBehind reports whether the read models may lack changes of links or tags.
 func (w *Waiter) LinksBehind() bool { return w.behind(Links, tags) > 0 }
 
 func (w *Waiter) behind(projections ...string) time.Duration {

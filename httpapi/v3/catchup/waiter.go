@@ -36,10 +36,11 @@ type Projections struct {
 	// Wait returns nil once a projection has passed a commit position. It fails with the error of
 	// ctx, or with progress.ErrUnowned if no process updates the projection.
 	Wait func(ctx context.Context, projection string, position uint64) error
-	// WaitUndelayed is Wait for events that the projector delays until a caller waits for them.
+	// WaitUndelayed is Wait for a projection whose projector delays events, such as clicks, while
+	// no caller waits for them.
 	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
-	// WaitForOthers returns nil once a projection has passed the last known changes of the other
-	// projections. It fails like Wait.
+	// WaitForOthers returns nil once a projection has passed the last known changes that the
+	// projections others have applied. It fails like Wait.
 	WaitForOthers func(ctx context.Context, projection string, others ...string) error
 	// LastChange, LacksEffect and SetAside are methods of progress.Waiter.
 	LastChange  func(ctx context.Context, account uuid.UUID) (uint64, error)
@@ -68,14 +69,15 @@ type Waiter struct {
 	Logger  *slog.Logger
 }
 
-// Positions are the positions of the last events of a write. Zero means that there are no events.
+// Positions are the positions of the last events of a write. A position is zero if the write has no
+// events of that kind.
 type Positions struct {
 	URLs, Tags, Accounts uint64 // commit positions of events of URLs, tags and accounts
 }
 
-// AwaitWrite sets the header with the position of a write, and waits until the read models show the
-// write. If the wait fails or times out, AwaitWrite logs a warning and returns: the write is
-// durable either way.
+// AwaitWrite sets the header with the commit position of a write, and waits until the read models
+// show the write. If the wait fails or times out, AwaitWrite logs a warning and returns, because
+// the write is durable either way.
 func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	end := max(last.URLs, last.Tags, last.Accounts)
 	if end == 0 {
@@ -101,21 +103,23 @@ func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	}
 }
 
-// AwaitLinks waits until the links projection has passed a position. It returns false if the wait
-// fails or times out.
+// AwaitLinks waits until the links projection has passed a commit position. It returns false if the
+// wait fails or times out.
 func (w *Waiter) AwaitLinks(c *request.Context, position uint64) bool {
 	return w.await(c, Links, position)
 }
 
 // AwaitEffect waits until the read models show a change of an account or a person. It fails with
 // status 503 if they do not show the change in time. It also fails with status 503 if the change
-// cannot take effect, because events of the account could not be applied and are set aside.
+// cannot take effect, because events of the account could not be applied and are set aside as dead
+// letters.
 func (w *Waiter) AwaitEffect(c *request.Context, position uint64) error {
 	return w.awaitEffect(c, position, false)
 }
 
 // AwaitEnd is AwaitEffect for a change that only ends rights. Once it returns nil, the rights have
-// ended. Such a change takes effect even if earlier events of the account are set aside.
+// ended. Such a change takes effect even if earlier events of the account are set aside as dead
+// letters, unless one of these events ends rights and could not be applied either.
 func (w *Waiter) AwaitEnd(c *request.Context, position uint64) error {
 	return w.awaitEffect(c, position, true)
 }
@@ -132,7 +136,8 @@ func (w *Waiter) awaitEffect(c *request.Context, position uint64, endsRights boo
 }
 
 // CheckEffect fails with status 503 if a change of an account or a person cannot take effect,
-// because events of the account are set aside. endsRights means that the change only ends rights.
+// because events of the account are set aside as dead letters. endsRights means that the change
+// only ends rights.
 func (w *Waiter) CheckEffect(c *request.Context, position uint64, endsRights bool) error {
 	lacks, err := w.LacksEffect(c.Context(), position, endsRights)
 	if err != nil {
@@ -146,7 +151,7 @@ func (w *Waiter) CheckEffect(c *request.Context, position uint64, endsRights boo
 }
 
 // AwaitTags is AwaitWrite for a change of tags. It fails with status 503 if the change cannot take
-// effect, because events of the tags are set aside.
+// effect, because events of the tags are set aside as dead letters.
 func (w *Waiter) AwaitTags(c *request.Context, position uint64) error {
 	w.AwaitWrite(c, Positions{Tags: position})
 	lacking, err := w.TagsLack(c, position)
@@ -156,15 +161,15 @@ func (w *Waiter) AwaitTags(c *request.Context, position uint64) error {
 	return err
 }
 
-// TagsLack reports whether the change of tags at a position has no effect, because events of the
-// tags are set aside.
+// TagsLack reports whether the change of tags at a commit position has no effect, because events of
+// the tags are set aside as dead letters.
 func (w *Waiter) TagsLack(c *request.Context, position uint64) (bool, error) {
 	lacking, err := w.SetAside(c.Context(), tags, position)
 	return len(lacking) > 0, apierror.Unavailable(err)
 }
 
-// LinksLack returns those of the positions whose changes have no effect, because events of their
-// links are set aside.
+// LinksLack returns those of the commit positions whose changes have no effect, because events of
+// their links are set aside as dead letters.
 func (w *Waiter) LinksLack(
 	c *request.Context, positions ...uint64,
 ) (map[uint64]struct{}, error) {
@@ -189,8 +194,8 @@ func (w *Waiter) await(c *request.Context, projection string, position uint64) b
 	return w.Shows(c.Context(), projection, position)
 }
 
-// Shows waits until a projection has passed a position. It returns false if the wait fails or times
-// out.
+// Shows waits until a projection has passed a commit position. It returns false if the wait fails
+// or times out.
 func (w *Waiter) Shows(ctx context.Context, projection string, position uint64) bool {
 	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()

@@ -85,9 +85,9 @@ func (h *Handler) Change(c *request.Context) (any, error) {
 	return written(outcome), h.checkShown(c, outcome)
 }
 
-// checkShown fails with status 503 if the read models show other terms of a key than a command has
-// left, and the account has no later change. In that case an operator has given up an event of the
-// account, so the read models leave it out.
+// checkShown fails with status 503 if the read models do not show the terms of a key that a command
+// has set, although the account has no later change. The read models then lack the change for good,
+// because an operator has given up an event of the account that could not be applied.
 func (h *Handler) checkShown(c *request.Context, outcome accounts.KeyOutcome) error {
 	key := outcome.Key
 	keys, err := h.Queries.Keys(c.Context(), c.Account.ID)
@@ -125,9 +125,9 @@ func (h *Handler) Revoke(c *request.Context) (any, error) {
 	return response.Succeeded(), h.awaitAllNodes(c, h.Waiter.AwaitEnd, outcome)
 }
 
-// awaitAllNodes waits until no node uses the former state of a key: the read models show what the
-// command has left, the logins that nodes cached before have expired, and calls that began before
-// have stopped. await waits for the read models.
+// awaitAllNodes waits until no node uses the former state of a key. First await waits until the
+// read models show the state after the command. Then the logins that nodes cached before expire.
+// After that, calls that began with the former state make no more changes.
 func (h *Handler) awaitAllNodes(
 	c *request.Context, await func(*request.Context, uint64) error, outcome accounts.KeyOutcome,
 ) error {

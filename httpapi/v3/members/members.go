@@ -142,9 +142,9 @@ func (h *Handler) Remove(c *request.Context) (any, error) {
 	return response.Succeeded(), h.await(c, h.Waiter.AwaitEnd, position.Commit)
 }
 
-// await waits until the read models show a membership as a command has left it, and until calls of
-// sessions that began before have stopped. No node caches memberships: each call of a session asks
-// the read models.
+// await waits until the read models show a membership as a command has left it, and until calls
+// that began before that make no more changes. It need not wait for caches, because no node caches
+// memberships: each call of a session asks the read models.
 func (h *Handler) await(
 	c *request.Context, await func(*request.Context, uint64) error, commit uint64,
 ) error {

@@ -94,7 +94,8 @@ func (p URL) Edited() record.Sent {
 	}
 }
 
-// Failed returns the record of a refused item: the names that it was sent with, and its error.
+// Failed returns the record of a refused item: the hash, the long URL and the custom hash that the
+// call has sent, and the error of the item.
 func (p URL) Failed(err *contract.ItemError) contract.FailedURL {
 	return contract.FailedURL{
 		Hash: given(p.Hash), LongURL: p.LongURL, CustomHash: p.CustomHash, Error: *err,

@@ -83,7 +83,8 @@ func LinkOf(outcome linkwrite.Outcome) queries.Link {
 
 // WithClicks returns the links of the outcomes with their clicks from the read model. Everything
 // else is as the commands left it, even if the read model lags behind. If the read model is
-// unavailable, the links have no clicks: the write is durable, so the client MUST get a success.
+// unavailable, the links have no clicks. This is no error, because the write is durable, so the
+// client MUST get a success.
 func (b *Builder) WithClicks(c *request.Context, outcomes []linkwrite.Outcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
@@ -94,8 +95,8 @@ func (b *Builder) WithClicks(c *request.Context, outcomes []linkwrite.Outcome) [
 			ids = append(ids, id)
 		}
 	}
-	// A command that changed nothing has no position to wait for. So the read models may still lack
-	// recent clicks.
+	// The caller has waited for the writes of the commands. For a command that wrote nothing it has
+	// not waited, so the read models may still lack recent clicks of the link.
 	unchanged := func(o linkwrite.Outcome) bool { return o.Err == nil && !o.Changed }
 	if c.Scopes().Have(access.StatsRead) && slices.ContainsFunc(outcomes, unchanged) {
 		b.Waiter.AwaitClicks(c, catchup.Links)

@@ -54,8 +54,8 @@ func (b *Builder) Written(c *request.Context, link queries.Link, sent Sent) any 
 }
 
 // Labels returns the labels of tags as the caller sees them. A key that is bound to tags sees them
-// in lower case. The stored spelling would reveal whether a label that the key has just attached
-// existed before, on URLs that the key does not see.
+// in lower case, because the stored spelling would reveal whether a label that the key has just
+// attached existed before, on URLs that the key does not see.
 func Labels(c *request.Context, stored []string) []string {
 	if stored == nil {
 		return []string{}
@@ -70,8 +70,8 @@ func Labels(c *request.Context, stored []string) []string {
 	return labels
 }
 
-// asSent returns plain labels, except that a label that the call has sent is in the spelling of the
-// call.
+// asSent returns the labels plain, which are in lower case. A label that is also in sent is
+// returned as it is spelled there.
 func asSent(plain, sent []string) []string {
 	if len(sent) == 0 {
 		return plain

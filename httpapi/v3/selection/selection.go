@@ -55,7 +55,8 @@ func Read(c *request.Context, query url.Values, limit int) (URLs, error) {
 	return chosen, nil
 }
 
-// readHashes reads a list of hashes that are separated by commas.
+// readHashes reads a list of hashes that are separated by commas. It returns nil if the list is
+// empty.
 func readHashes(list string, limit int) ([]string, error) {
 	if list == "" {
 		return nil, nil

@@ -48,8 +48,8 @@ func (h *Handler) Start(c *request.Context) (any, error) {
 }
 
 // List returns the sessions of the account that the caller may see. A caller with the scope
-// members:read sees all, unless its key is bound to tags. Any other caller sees the sessions of the
-// same person or key.
+// members:read sees all, unless its key is bound to tags. Any other caller sees only the sessions
+// of its own person or key.
 func (h *Handler) List(c *request.Context) (any, error) {
 	found, err := h.visible(c, access.MembersRead, uuid.Nil)
 	if err != nil {
@@ -75,8 +75,8 @@ func listed(found []sessionlist.Session, current uuid.UUID) contract.SessionsAns
 }
 
 // visible returns the sessions of the account that the caller may see. A caller that has the scopes
-// in all, and is not bound to tags, sees every session. Any other caller sees the sessions of the
-// same person or key. If id is not zero, visible returns only the session with that id.
+// in all, and is not bound to tags, sees every session. Any other caller sees only the sessions of
+// its own person or key. If id is not zero, visible leaves out all sessions with another id.
 func (h *Handler) visible(
 	c *request.Context, all access.Scopes, id uuid.UUID,
 ) ([]sessionlist.Session, error) {
@@ -91,9 +91,9 @@ func (h *Handler) visible(
 	return found, nil
 }
 
-// End ends the session that the path names. It MUST be a session of the same person or key, unless
-// the caller has the scope members and is not bound to tags. When End returns without an error, no
-// node accepts the session any more.
+// End ends the session that the path names. The session MUST be one of the caller's own person or
+// key, unless the caller has the scope members and is not bound to tags. When End returns without
+// an error, no node accepts the session any more.
 func (h *Handler) End(c *request.Context) (any, error) {
 	none := &apierror.Error{
 		Code: apierror.CodeInvalidResource, Details: "There is no such session",

@@ -1,5 +1,5 @@
-// Package turn runs heavy operations one or a few at a time for each account on a node, so that an
-// account does not hold up others.
+// Package turn runs heavy operations one or a few at a time for each account on a node, so that the
+// operations of one account do not hold up the calls of other accounts.
 package turn
 
 import (
@@ -28,9 +28,9 @@ type queue struct {
 	length  int           // operations that run or wait
 }
 
-// New returns queues. Of each account, up to atOnce operations run at the same time, and up to
-// waiting more operations wait. tooMany is the error of further operations, and of operations whose
-// turn does not come in time.
+// New returns queues. atOnce is how many operations of one account run at the same time at most,
+// and waiting is how many more may wait for their turn. tooMany is the error of operations beyond
+// these, and of operations whose turn does not come in time.
 func New(atOnce, waiting int, tooMany error) *Queues {
 	return &Queues{
 		atOnce: atOnce, waiting: waiting, tooMany: tooMany, accounts: make(map[uuid.UUID]*queue),

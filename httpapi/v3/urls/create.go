@@ -19,7 +19,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if unique { // the response shows URLs that existed before, of the whole account
+	if unique { // the response may show any URL of the account that existed before the call
 		if err := apierror.Need(c.Scopes(), access.LinksRead); err != nil {
 			return nil, err
 		}

@@ -66,8 +66,8 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 	}, nil
 }
 
-// deepOffset is the lowest offset for which a list waits for its turn, as a search does. The
-// database reads all URLs before the page.
+// deepOffset is the lowest offset for which a list waits for its turn, as a search does. Such a
+// list takes long because the database reads all URLs before the page.
 const deepOffset = 1000
 
 // List returns a page of the URLs that the parameters select.
@@ -145,8 +145,8 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 }
 
 // present returns the URL that has a hash now, if the caller sees it. It asks the log if the read
-// models are behind or lack the URL. For a bound key it asks only the read models, because only
-// they know which changes of tags are set aside.
+// models are behind or lack the URL. For a key that is bound to tags it asks only the read models,
+// because only they know which changes of tags are set aside as dead letters.
 func (h *Handler) present(c *request.Context, hash string) (queries.Link, error) {
 	behind := h.Waiter.LinksBehind()
 	if c.Bound != nil {
@@ -174,7 +174,8 @@ func (h *Handler) present(c *request.Context, hash string) (queries.Link, error)
 	return h.Records.WithClicks(c, []linkwrite.Outcome{found})[0], nil
 }
 
-// visible returns the URL that has a hash, if the key of the call, which is bound to tags, sees it.
+// visible returns the URL that had a hash at a time, if the key of the call, which is bound to
+// tags, sees the URL. The zero time means now.
 func (h *Handler) visible(c *request.Context, hash string, at time.Time) (queries.Link, error) {
 	found, err := h.Lists.Links(c.Context(), linklist.Query{
 		Owner: c.Owner(), At: at, Hashes: []string{hash}, Limit: 1,
@@ -188,9 +189,9 @@ func (h *Handler) visible(c *request.Context, hash string, at time.Time) (querie
 	return found.Links[0], nil
 }
 
-// awaitClicksUntil waits for the clicks of this node if a response about a time counts them, which
-// is so until the day of the time has ended. The zero time means now. It does not wait for a caller
-// who may not see clicks.
+// awaitClicksUntil waits until the read models show the clicks of this node, if a response about
+// the time at counts them: if at is zero, which means now, or if the UTC day of at has not ended.
+// It does not wait for a caller who may not see clicks.
 func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
 	if !c.Scopes().Have(access.StatsRead) {
 		return
@@ -200,8 +201,8 @@ func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
 	}
 }
 
-// gone returns the refusal for a hash that had no URL at a time. The details say why there was
-// none, which only the log knows.
+// gone returns the refusal for a hash that had no URL at a time. The details of the refusal say why
+// there was no URL. Only the log knows the reason, so without the log the refusal has no details.
 func (h *Handler) gone(c *request.Context, hash string, at time.Time) error {
 	_, err := h.Audit.LinkAsOf(
 		c.Context(), audit.AsOfQuery{Hash: hash, Time: at, Account: c.Account.ID.String()},

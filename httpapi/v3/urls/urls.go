@@ -59,7 +59,8 @@ func NewSearches() *turn.Queues {
 type urlsAnswer = contract.URLsAnswer[any]
 
 // awaitEffects waits until the read models show what a call has written. An item whose change has
-// no effect gets an error. If no item is left that succeeds, the whole call fails.
+// no effect gets an error. If no item succeeds, and some items failed because their change has no
+// effect, awaitEffects returns the error of the first such item, so that the whole call fails.
 func (h *Handler) awaitEffects(
 	c *request.Context, outcome commands.URLsOutcome, payloads []payload.URL,
 	sent func(payload.URL) record.Sent,

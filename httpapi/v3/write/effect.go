@@ -14,8 +14,9 @@ import (
 )
 
 // CheckEffects sets the error of each outcome whose change has no effect, because events of the
-// link are set aside. The caller MUST have waited until the read models show the outcomes, or until
-// that wait timed out. While no event is set aside, CheckEffects does not ask the database.
+// link are set aside as dead letters. The caller MUST have waited until the read models show the
+// outcomes, or until that wait timed out. While no event is set aside, CheckEffects does not ask
+// the database.
 func CheckEffects(
 	c *request.Context, waiter *catchup.Waiter, outcomes []linkwrite.Outcome,
 ) error {
@@ -38,8 +39,8 @@ func CheckEffects(
 }
 
 // FirstLacking returns the error of the first outcome whose change has no effect, or nil if there
-// is none. CheckEffects or CheckLabelled has set that error, or the command could not decode the
-// events that it needed.
+// is no such outcome. The error was set by CheckEffects or CheckLabelled, or it is a
+// *commands.DecodeError: the command could not decode the events that it needed.
 func FirstLacking(outcomes []linkwrite.Outcome) error {
 	for _, outcome := range outcomes {
 		if errors.Is(outcome.Err, catchup.ErrLinkLacks) ||
@@ -54,8 +55,8 @@ func FirstLacking(outcomes []linkwrite.Outcome) error {
 }
 
 // CheckLabelled is CheckEffects for a call that gives tags to links. It also sets the error of each
-// outcome with a label that no tag has, because events of the tags are set aside. attached returns
-// the labels that the call has attached to the link of outcome i.
+// outcome with a label that no tag has, because events of the tags are set aside as dead letters.
+// attached returns the labels that the call has attached to the link of outcome i.
 func CheckLabelled(
 	c *request.Context, waiter *catchup.Waiter, shown *queries.DB,
 	outcome commands.URLsOutcome, attached func(i int) []string,

@@ -65,7 +65,7 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 				"The Idempotency-Key header must have 1 to 255 visible ASCII characters",
 			)
 		}
-		if c.Bound != nil { // a call of another key may have created links hidden from this one
+		if c.Bound != nil { // calls of other API keys may have created links hidden from this key
 			key = c.Key.ID + " " + key
 		}
 		r.Command = uuid.NewSHA1(

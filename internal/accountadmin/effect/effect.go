@@ -18,17 +18,17 @@ import (
 	"linkledger/queries/progress"
 )
 
-// If the change of a command is already in the log, the command stores nothing. The read models may
-// still lack the change, because an operator may have discarded its event. So each command also
-// says how the read models show its effect.
+// If the change that a command asks for is already in the log, the command stores nothing. Even so,
+// the read models may lack the change, because an operator may have discarded its event. So each
+// command says how the read models show its effect, and Check looks for this effect.
 
 // Kind says what a command does to rights.
 type Kind bool
 
 // What a command does to rights.
 const (
-	Changes Kind = false
-	Ends    Kind = true // the command only ends rights
+	Changes Kind = false // the command does not only end rights
+	Ends    Kind = true  // the command only ends rights
 )
 
 // Left is the change that a command on an account or a person has left in the log.
@@ -46,9 +46,10 @@ var errWithout = errors.New("stored, but without effect: the event of this chang
 	"see linkledger projections dead-letters discarded accounts; dead-letters restore takes that " +
 	"back for the next rebuild")
 
-// Check returns an error if the read models are past a change and do not show it, because its event
-// is set aside or was discarded. It returns nil if a later change of the account may have replaced
-// the change.
+// Check returns an error if the read models are past the event of a change and do not show the
+// change, because the event is set aside as a dead letter or was discarded. It returns nil if the
+// read models show the change or have not reached its event, and if a later change of the account
+// may have replaced the change.
 func Check(ctx context.Context, db *readmodel.DB, does Kind, left Left) error {
 	waiter := progress.NewWaiter(db)
 	err := lacking(waiter.LacksEffect(ctx, left.Position.Commit, bool(does)))
@@ -56,7 +57,7 @@ func Check(ctx context.Context, db *readmodel.DB, does Kind, left Left) error {
 		return err
 	}
 	passed, err := waiter.Passed(ctx, projections.Accounts, left.Position.Commit)
-	if err != nil || !passed { // the operator was told that no projector runs
+	if err != nil || !passed { // the caller has told the operator
 		return err
 	}
 	shown, err := left.shown(ctx, queries.New(db))
@@ -83,8 +84,8 @@ func lacking(lacks bool, err error) error {
 		"cannot be applied; see linkledger projections dead-letters list accounts")
 }
 
-// OfAccount returns a change to an account. The function is reports whether the account in the read
-// models shows the change.
+// OfAccount returns a change to an account. The parameter is, a function, reports whether the
+// account in the read models shows the change.
 func OfAccount(outcome accounts.Outcome, is func(accountlist.Account) bool) Left {
 	return Left{
 		Position: outcome.Position, account: outcome.Account.ID,
@@ -98,8 +99,8 @@ func OfAccount(outcome accounts.Outcome, is func(accountlist.Account) bool) Left
 	}
 }
 
-// OfKeys returns a change to the keys of an account. The function are gets the ids of the working
-// keys in the read models, and reports whether they show the change.
+// OfKeys returns a change to the keys of an account. The parameter are, a function, gets the ids of
+// the working keys in the read models, and reports whether these ids show the change.
 func OfKeys(
 	account string, position eventstore.Position, are func(ids []string) bool,
 ) Left {

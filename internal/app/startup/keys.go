@@ -17,9 +17,10 @@ import (
 )
 
 // OpenKeys checks that the master key is the one of the database. If the database has no keys,
-// OpenKeys restores them from their copy. Without a copy it creates the schema of keys, for which
-// the log must have no links, so it waits for the event store. If newKeys is set, the log may have
-// links, and what was encrypted for them is lost. If master is nil, nothing is encrypted.
+// OpenKeys restores them from their copy. If there is no copy, it creates an empty schema of keys.
+// Before that it waits for the event store, and fails if the log has links, because their notes
+// may be encrypted with the missing keys. If newKeys is set, the log may have links, and what was
+// encrypted for them is lost. If master is nil, nothing is encrypted.
 func (s Stores) OpenKeys(
 	ctx context.Context, master *keyfile.MasterKey, newKeys bool,
 ) error {
@@ -45,7 +46,8 @@ func (s Stores) OpenKeys(
 	}
 	s.Guard.Start(made)
 	s.DB.Reset()
-	// Where PostgreSQL allows few connections, the projectors need theirs before readers take all.
+	// This opens a connection for the projectors. If PostgreSQL allows few connections, readers
+	// could otherwise take all of them first.
 	if err := Ask(ctx, s.DB.Writers.Ping); err != nil {
 		return err
 	}

@@ -51,7 +51,8 @@ func Reporting(
 }
 
 // await calls try until try succeeds, ctx ends, or try fails for another reason than an outage. It
-// reports each outage. So processes can be started in any order.
+// reports each outage. Because it waits, the processes of an installation can be started in any
+// order.
 func await(
 	ctx context.Context, dependency string, outage func(error) bool,
 	try func(context.Context) error,

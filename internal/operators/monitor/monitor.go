@@ -49,7 +49,7 @@ type Generation struct {
 	Percent  int    // of the log that is applied
 	Progress string // how far a build is, for people
 	Behind   string // events that are not applied yet
-	Since    string // how long the oldest of them waits
+	Since    string // how long the oldest event of Behind waits
 }
 
 // unknown is shown for values of the event store while the event store does not answer.
@@ -78,7 +78,7 @@ func (g Generation) Problem() string {
 // State is the state of all projections.
 type State struct {
 	Generations []Generation
-	Store       string // what is unknown, and why; empty: nothing
+	Store       string // what is unknown, and why; empty: nothing is unknown
 }
 
 // Read reads the state of all projections. If the event store does not answer, the state says so.

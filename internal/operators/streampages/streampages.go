@@ -141,7 +141,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// load reads events of a stream. The service may read no other streams than its own.
+// load reads events of a stream. It refuses a stream that is not one of the service.
 func (h *Pages) load(
 	p *page.Page, stream string, from eventstore.Revision, limit uint64,
 ) ([]eventstore.Recorded, error) {

@@ -146,8 +146,8 @@ func commandIn(t testing.TB, folder, sockets string) func(output io.Writer) *exe
 }
 
 // find returns the program, and the folders of its libraries if it was unpacked. If root runs the
-// test, PgBouncer runs as another user, who may not be able to enter the repository. So find copies
-// what was unpacked to folder.
+// test, PgBouncer runs as another user, who may not be able to enter the repository. So if
+// PgBouncer was unpacked there, find copies it to folder.
 func find(t testing.TB, folder string) (program, libraries string) {
 	t.Helper()
 	if program, err := exec.LookPath("pgbouncer"); err == nil {

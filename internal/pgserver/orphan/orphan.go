@@ -27,8 +27,8 @@ const OpenDirPath = "/proc/self/fd/3"
 
 // End stops the servers that a killed process left running on the cluster. The caller MUST hold the
 // lock of the folder, so that any running server is an orphan. End does not use the process id in
-// postmaster.pid, because the id may belong to another process now. In that case PostgreSQL would
-// refuse to start, so End removes the file.
+// postmaster.pid, because the id may belong to another process now. PostgreSQL would refuse to
+// start because of that process, so End removes the file.
 func End(ctx context.Context, cluster string) error {
 	pids, err := postmasters(cluster)
 	if err != nil {

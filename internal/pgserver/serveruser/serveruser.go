@@ -27,8 +27,8 @@ func Choose(cluster string) (User, error) {
 	if os.Geteuid() != 0 {
 		return User{Name: strconv.Itoa(os.Geteuid())}, nil
 	}
-	// Lstat does not follow a link. The owner of the parent folder may have put a link there to the
-	// folder of another user.
+	// Lstat does not follow a link, because the owner of the parent folder may have put a link to
+	// the folder of another user there.
 	if info, err := os.Lstat(cluster); err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
 			return User{Name: NameOf(st.Uid), UID: st.Uid, GID: st.Gid, Drop: true}, nil
@@ -131,9 +131,9 @@ func (a User) canEnter(info os.FileInfo) bool {
 }
 
 // SysProcAttr returns the attributes of a process of the user. The process receives the signal
-// death when its parent ends. It has to outlive the connections of its parent, so it has its own
-// process group, which Ctrl-C in a terminal does not reach. It has no capabilities and no
-// supplementary groups.
+// death when its parent ends. It has its own process group, so that Ctrl-C in a terminal does not
+// reach it: the server has to run until its parent has closed its connections. It has no
+// capabilities and no supplementary groups.
 func (a User) SysProcAttr(death syscall.Signal) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Pdeathsig: death, Setpgid: true}
 	if a.Drop {

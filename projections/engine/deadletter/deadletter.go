@@ -147,8 +147,8 @@ func Streams(
 type Summary struct {
 	Name    string `bun:"name"`    // of the projection
 	Streams int    `bun:"streams"` // how many streams have events that are set aside
-	Stream  string `bun:"stream"`  // the first of them
-	Error   string `bun:"error"`   // why its first event cannot be applied
+	Stream  string `bun:"stream"`  // that of the first dead letter in the log
+	Error   string `bun:"error"`   // why that dead letter cannot be applied
 }
 
 // Summaries returns what each serving generation has set aside, in the order of the projections'
@@ -171,7 +171,7 @@ func Summaries(ctx context.Context, db *readmodel.DB) ([]Summary, error) {
 	return summaries, nil
 }
 
-// wakeOwner makes the processes elect the next owner.
+// wakeOwner makes the processes elect the next owner of the projection when tx is committed.
 func wakeOwner(ctx context.Context, tx pgx.Tx, name string) error {
 	_, err := tx.Exec(ctx, "SELECT pg_notify($1, $2)", readmodel.ControlChannel, name)
 	return err
@@ -203,7 +203,7 @@ func revokeLease(
 	return at, err
 }
 
-// letterColumns are the columns that make an event.
+// letterColumns are the columns of dead_letters from which readLetters makes an event.
 const letterColumns = `event_id, stream, revision, commit_pos, prepare_pos, type, recorded_at, data,
 	metadata`
 

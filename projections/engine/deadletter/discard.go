@@ -23,8 +23,7 @@ type Outcome struct {
 
 // Discard gives up the first dead letter of each stream that a projection has set aside, and
 // applies the later events of the stream as far as possible. If stream is not empty, Discard does
-// so for that stream only. In a stream of independent events, every dead letter counts as a first
-// one.
+// so for that stream only. In a stream of independent events, Discard gives up every dead letter.
 //
 // All generations leave out a discarded event until Restore: the serving one, generations that are
 // built or kept, and later ones. A discarded event is still applied as far as it ends rights.

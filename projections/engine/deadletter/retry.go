@@ -146,14 +146,15 @@ func retryStream(
 }
 
 // applyPart applies as many dead letters of a stream as possible, from the first one on. n is their
-// number. Of the other dead letters it applies only events that end rights. refused is the error
-// about the first of the others.
+// number. Of the other dead letters it applies only events that end rights. changed has the keys
+// that have changed. refused is the error about the first of the other dead letters, or nil if
+// there are none.
 func applyPart(
 	ctx context.Context, db *readmodel.DB, tx pgx.Tx, p projection.Definition,
 	at generation.Checkpoint, letters []eventstore.Recorded,
 ) (n int, changed []string, refused, err error) {
 	n = len(letters)
-	without := make(map[int]bool) // indexes of endings that cannot be applied
+	without := make(map[int]bool) // indexes of events that end rights but cannot be applied
 	for n > 0 {
 		err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) (err error) {
 			var endings []projection.Event

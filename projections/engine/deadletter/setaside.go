@@ -14,7 +14,8 @@ import (
 )
 
 // SetAside says which events a generation has set aside: the events of a stream from its first dead
-// letter on, and single events of the streams whose events are independent.
+// letter on, and single events of the streams whose events are independent. The values are the
+// positions of these first and single events.
 type SetAside map[setAsideKey]eventstore.Position
 
 // setAsideKey names a stream. If the events of the stream are independent, it names one event by
@@ -37,7 +38,7 @@ func (s SetAside) Has(r eventstore.Recorded) bool {
 	return ok && !first.After(r.Position)
 }
 
-// UpTo returns the part of s that is set aside from end or an earlier position on.
+// UpTo returns the entries of s whose position is end or an earlier one.
 func (s SetAside) UpTo(end eventstore.Position) SetAside {
 	earlier := maps.Clone(s)
 	maps.DeleteFunc(

@@ -17,13 +17,15 @@ type Sorted struct {
 
 // Sort decodes the events of a batch. parked are the streams that have dead letters. An event that
 // cannot be decoded becomes a dead letter, and so do the later events of its stream: a damaged
-// stream MUST NOT stop the projection of all others.
+// stream MUST NOT stop the projection of the other streams. Sort leaves out discarded events.
+// Events that end rights are among the sorted Events even if they were discarded or follow a dead
+// letter.
 func Sort(
 	of projection.Definition, discarded Discarded, parked map[string]struct{},
 	recorded []eventstore.Recorded,
 ) Sorted {
 	s := Sorted{Events: make([]projection.Event, 0, len(recorded))}
-	var now map[string]struct{} // parked by this batch
+	var now map[string]struct{} // streams with a dead letter of this batch
 	for i, r := range recorded {
 		if !of.Raw && projection.IsForeign(r) {
 			s.Skipped = append(s.Skipped, r)
@@ -43,8 +45,8 @@ func Sort(
 		if !of.Raw {
 			var err error
 			if f.Body, err = r.Event(); err != nil {
-				// The outer error only names the event, and so does the dead letter. The cause is
-				// the inner error.
+				// The outer error only adds the name of the event, which the dead letter has
+				// already. So the cause contains only the inner error.
 				cause := fmt.Errorf("%w: %w", ErrUnreadable, errors.Unwrap(err))
 				s.Letters = append(s.Letters, Letter{Recorded: r, Cause: cause})
 				if now == nil {

@@ -52,8 +52,8 @@ func CheckpointOf(row readmodel.Generation) Checkpoint {
 	}
 }
 
-// Reread returns the checkpoint from the database. It fails with ErrFenced if the generation has
-// another owner.
+// Reread returns the checkpoint from the database. It fails with ErrFenced if the generation is
+// gone or has another owner.
 func (c Checkpoint) Reread(ctx context.Context, db bun.IDB) (Checkpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -131,7 +131,7 @@ func (c Checkpoint) Confirm(ctx context.Context, tx bun.Tx) error {
 const maxPayload = 7999
 
 // Announce queues the notifications of a batch. PostgreSQL sends them when the transaction commits:
-// first the keys that have changed, then the position.
+// first the keys that have changed, then the commit position.
 func Announce(s *sqlbatch.Batch, name string, to eventstore.Position, changed []string) {
 	s.Queue("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload",
 		readmodel.Channel, append(changedPayloads(name, changed), name+" "+to.String()))

@@ -24,8 +24,8 @@ var ErrOtherWords = errors.New("a build that was begun earlier judges clicks by 
 // newestJudgement selects the number of the newest judgement, or 0 if there is none.
 const newestJudgement = "(SELECT coalesce(max(number), 0) FROM linkledger_keys.judgements)"
 
-// ChooseJudgement chooses the newest judgement for a generation for which none is chosen yet, the
-// first of its database. It does nothing if the generation has another owner.
+// ChooseJudgement chooses the newest judgement for a generation that has none yet, which is the
+// first one of its database. It does nothing if the generation has another owner.
 func (c Checkpoint) ChooseJudgement(ctx context.Context, db bun.IDB) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -13,13 +13,13 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// switchLockTimeout is how long a switch waits for the locks of the owners of both generations.
+// switchLockTimeout is how long a switch waits for locks that the owners of both generations hold.
 const switchLockTimeout = "2s"
 
 // Switch makes the generation of to serve, and notifies readers that any key may have changed.
-// Readers see the generation from the commit on. taken is false if the generation lacks an event
-// that the serving one has, because readers MUST NOT see an older model. Switch fails with
-// ErrFenced if the generation is gone or has another owner.
+// Readers see the generation from the commit on. at is its checkpoint then. taken is false if the
+// generation lacks an event that the serving one has, because readers MUST NOT see an older model.
+// Switch fails with ErrFenced if the generation is gone or has another owner.
 //
 // The transaction locks the rows of both generations, so both checkpoints stay where they are while
 // it compares them. It locks the rows in the order of their numbers, so two switches cannot

@@ -13,14 +13,14 @@ const (
 	maxBufferedRows  = 50_000   // about 200 bytes each
 )
 
-// mayBuffer reports whether held events may be committed later.
+// mayBuffer reports whether events of a batch that is Held may be committed later.
 func (p *Projector) mayBuffer() bool {
 	return p.cfg.Definition.Buffered && !p.bisectUntil.After(p.at.Position)
 }
 
-// buffer folds held events and commits them with later ones. Many clicks of a link become one
-// change of its counters, which takes no more memory than one click. After a failure the
-// subscription starts again at the checkpoint.
+// buffer folds events of a batch that is Held, and commits them with later events. Many clicks of a
+// link become one change of its counters, which takes no more memory than one click. After a
+// failure the subscription starts again at the checkpoint.
 func (p *Projector) buffer(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) (err error) {

@@ -50,8 +50,8 @@ func (p *Projector) applyOrBisect(
 	return p.applyOrBisect(ctx, recorded[cut:], to)
 }
 
-// setAside parks an event that cannot be applied. If too many streams are parked already, it stops
-// the projection before the event.
+// setAside makes an event that cannot be applied a dead letter. If too many streams have dead
+// letters already, it stops the projection before the event.
 func (p *Projector) setAside(
 	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
 ) error {

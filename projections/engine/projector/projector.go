@@ -41,7 +41,7 @@ type Config struct {
 	// OnCommit is called after each commit of a generation that serves. In the service this is
 	// progress.Waiter.Committed.
 	OnCommit func(projection string, position uint64, changed []string)
-	Lease    time.Duration // each batch extends it by this
+	Lease    time.Duration // each batch extends the lease by this
 	// Lose is called when another process owns the generation. It ends the leaseholder.
 	Lose func()
 	// MaxParked is how many streams may have events that are set aside. 0 means DefaultMaxParked,
@@ -219,8 +219,8 @@ func (p *Projector) applyParts(
 	return nil
 }
 
-// applyPart applies events, or adds them to the pending batch. Held events and events of a build
-// are committed later, because no reader waits for them. Settle commits the pending batch.
+// applyPart applies events, or adds them to the pending batch, which Settle commits. It adds events
+// of a Held batch and events of a build, because no reader waits for them.
 func (p *Projector) applyPart(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {

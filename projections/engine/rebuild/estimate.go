@@ -12,7 +12,7 @@ import (
 
 const (
 	// countedEvents is how many events of the log an estimate counts at most. The number of the
-	// others is extrapolated.
+	// remaining events is extrapolated.
 	countedEvents = 20_000
 	// usualRate is the rate of a build that is assumed if no earlier build was measured, in events
 	// per second. It is what two cores reach, rounded down.
@@ -27,7 +27,7 @@ type Estimate struct {
 }
 
 // EstimateBuild estimates the next build of a projection. The time follows from the last build
-// whose generation was not pruned, if there is one.
+// whose generation was not pruned. If there is none, it follows from usualRate.
 func EstimateBuild(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection.Definition,
 ) (e Estimate, err error) {

@@ -50,7 +50,7 @@ type Overview struct {
 	Position   eventstore.Position
 	Witness    eventlog.Identity // see generation.Checkpoint
 	LagEvents  int               // not applied yet; an estimate above maxCounted
-	Lag        time.Duration     // age of the oldest of them
+	Lag        time.Duration     // age of the oldest of these events; 0: none
 	Rate       float64           // events per second, recently
 	State      State
 	Owner      string // empty: none
@@ -134,7 +134,7 @@ func overviewOf(row overviewRow) Overview {
 	return o
 }
 
-// lag stores the backlog.
+// lag stores a backlog. A live generation that is too far behind becomes CatchingUp.
 func (o *Overview) lag(backlog logreader.Backlog, now time.Time) {
 	o.LagEvents = backlog.Events
 	if backlog.Events > 0 {

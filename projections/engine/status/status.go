@@ -38,8 +38,8 @@ type Status struct {
 type Progress struct {
 	Name       string
 	Generation int
-	Position   uint64  // in the log
-	Head       uint64  // of the log
+	Position   uint64  // commit position up to which the log is applied
+	Head       uint64  // commit position of the last event of the log
 	Rate       float64 // events per second, recently
 	Done       bool    // the new generation serves, or the verification has ended
 }
@@ -123,7 +123,8 @@ func (e *Entry) SetStopped(stopped bool) {
 	e.status.Stopped = stopped
 }
 
-// Report returns the report for the database, and how many events were applied so far.
+// Report returns the report for the database, and how many events were applied so far. The caller
+// sets the Rate of the report.
 func (e *Entry) Report() (generation.Report, uint64) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()

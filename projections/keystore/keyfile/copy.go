@@ -28,7 +28,7 @@ const copyFormat = 1
 type Copy struct {
 	folder string
 	master *MasterKey
-	plain  bool // without a master key the files are not sealed
+	plain  bool // an export without a master key: its files are not sealed
 }
 
 // copyFile is the form of a file.
@@ -54,7 +54,7 @@ func (c *Copy) Check() error {
 }
 
 // fileLabel returns the label that binds a sealed text to its file. No id of an account is such a
-// label.
+// label, so the sealed text of a file is never taken for the key of an account.
 func fileLabel(name string) string { return "copy of linkledger_keys\n" + name }
 
 // Names of the tables of the schema. The names of the files begin with them.
@@ -73,7 +73,8 @@ const (
 	// completeFile is written once the copy has everything. It lists the tables.
 	completeFile = "complete"
 	shardsFile   = "shards" // lists the files of account_keys
-	// signingKey is the file with the key that signs heads. It is no table.
+	// signingKey is the file with the key that signs the heads of the tree over the log. No table
+	// has this key.
 	signingKey = "signing_key"
 )
 
@@ -127,7 +128,7 @@ func (c *Copy) ReadAll() ([]Rows, error) {
 	return all, nil
 }
 
-// Shards returns the names of the files of account_keys.
+// Shards returns the names of the files of account_keys, or nil if the folder does not exist.
 func (c *Copy) Shards() ([]string, error) {
 	entries, err := os.ReadDir(c.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +183,7 @@ func (c *Copy) ListShards() error {
 	return c.Replace(shardsFile, quoted)
 }
 
-// Read returns the rows of a file.
+// Read returns the rows of a file. It fails with fs.ErrNotExist if the file does not exist.
 func (c *Copy) Read(name string) ([]string, error) {
 	path := filepath.Join(c.folder, name)
 	content, err := os.ReadFile(path)
@@ -223,7 +224,8 @@ func (c *Copy) open(name string, content []byte) ([]string, error) {
 	return texts, nil
 }
 
-// Replace writes rows to a file, unless the file has the same rows. Sync makes the change durable.
+// Replace writes rows to a file, unless the file has the same rows. The change is durable after the
+// next Sync.
 func (c *Copy) Replace(name string, rows []string) error {
 	if c.master == nil && !c.plain {
 		return ErrNoMasterKey
@@ -245,8 +247,9 @@ func (c *Copy) Replace(name string, rows []string) error {
 		return err
 	}
 	// The temporary file always has the same name, so the next write replaces a file that a killed
-	// process has left. Otherwise that file might keep a key that is erased later. Only the holder
-	// of the lock writes, so no two processes write the file at once.
+	// process has left. Otherwise that file might keep a key that is erased later. Only the process
+	// that holds the copyLock of package keystore writes, so no two processes write the file at
+	// once.
 	path := filepath.Join(c.folder, name)
 	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -301,22 +304,23 @@ func ParseKey(row string) (key KeyRow, err error) {
 	return key, err
 }
 
-// Restored counts what Restore has brought back.
+// Restored counts what was restored from a copy.
 type Restored struct {
 	Keys     int // of accounts and people, also erased ones
 	Sessions int
 }
 
-// NewExport returns an empty copy in a folder, for Export. Without a master key its files are not
-// sealed.
+// NewExport returns an empty copy in a folder, for keystore.Keys.Export. If master is nil, its
+// files are not sealed.
 func NewExport(folder string, master *MasterKey) *Copy {
 	return &Copy{folder: folder, master: master, plain: master == nil}
 }
 
-// OpenExport returns the copy in a folder that Export has written.
+// OpenExport returns the copy in a folder that keystore.Keys.Export has written.
 func OpenExport(folder string, master *MasterKey) *Copy { return NewExport(folder, master) }
 
-// SetSigningKey adds the key that signs heads to an export.
+// SetSigningKey adds the key that signs the heads of the tree over the log to an export. quoted is
+// the key as a JSON string.
 func (c *Copy) SetSigningKey(quoted string) error { return c.Replace(signingKey, []string{quoted}) }
 
 // SigningKey returns the text that SetSigningKey has stored, or an empty one if there is none.

@@ -72,8 +72,8 @@ func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, erro
 	return key, err
 }
 
-// ErrDamaged means that the master key that a text names cannot open the text for its label, or
-// that the text does not have the right form.
+// ErrDamaged means that a sealed text cannot be opened for its label although the master key that
+// it names is there, or that the text does not have the right form.
 var ErrDamaged = errors.New("it is damaged")
 
 // open returns the text that Wrap has wrapped for a label.

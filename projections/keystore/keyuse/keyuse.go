@@ -85,8 +85,8 @@ func (u *Uses) Run(ctx context.Context) error {
 	}
 }
 
-// store stores the uses that have waited since before or longer. If it fails, the next call stores
-// them.
+// store stores the uses whose wait began at the time before or earlier. If it fails, the next call
+// stores them.
 func (u *Uses) store(ctx context.Context, before time.Time) error {
 	used := u.take(before)
 	if len(used) == 0 {
@@ -121,7 +121,7 @@ func (u *Uses) store(ctx context.Context, before time.Time) error {
 	return fmt.Errorf("store the uses of %d keys: %w", len(used), err)
 }
 
-// take removes the uses that have waited since before or longer, and returns them.
+// take removes the uses whose wait began at the time before or earlier, and returns them.
 func (u *Uses) take(before time.Time) map[useOf]use {
 	u.mu.Lock()
 	defer u.mu.Unlock()

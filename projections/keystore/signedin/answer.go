@@ -1,6 +1,7 @@
 package signedin
 
-// This file stores the answers of forms of the consoles.
+// This file stores the answers of the consoles to forms. If a browser sends a form again, it gets
+// the stored answer, and nothing is done twice.
 
 import (
 	"context"

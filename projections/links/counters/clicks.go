@@ -116,7 +116,7 @@ func (c *clickFold) Write(s *sqlbatch.Batch) {
 // count queues one statement that updates the visitors, days, links and sets. It is one statement
 // because each step needs the result of the step before. A visitor who is not in the table yet
 // counts as a unique click of the day. The unique clicks of the days add up to those of the link. A
-// link whose total was 0 enters sets.
+// link whose total was 0 enters the sets "clicked" and "visited".
 //
 // Visitors are inserted without ON CONFLICT. With it, PostgreSQL would insert each visitor
 // speculatively first, and the statement would take a sixth longer. There is no conflict, because

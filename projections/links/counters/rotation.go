@@ -6,10 +6,10 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// rotation lists the visitors of a batch that have two hashes, one under the former key and one
-// under the present key, because the keys are being rotated. Such a visitor counts by the former
-// hash, because nodes that do not have the present key yet know only that hash. Afterwards the
-// table has both hashes.
+// rotation lists the visitors of a batch that have two hashes, one under the former visitor key and
+// one under the present one, because the visitor key is being rotated. Such a visitor counts by the
+// former hash, because nodes that do not have the present key yet know only that hash. Afterwards
+// the table has both hashes.
 type rotation struct {
 	link            sqlbatch.UUIDs
 	former, visitor []string
@@ -22,8 +22,9 @@ func (r *rotation) add(former, present linkVisitor, first bool) {
 	r.visitor = append(r.visitor, strings.Clone(present.visitor))
 }
 
-// before runs before the clicks are counted. If the table has a visitor only under the present
-// hash, it adds the former hash, so that the visitor does not count again.
+// before queues the statement that runs before the clicks are counted. If the table has a visitor
+// only under the present hash, the statement adds the former hash, so that the visitor does not
+// count again.
 func (r *rotation) before(s *sqlbatch.Batch) {
 	if len(r.link) == 0 {
 		return
@@ -39,7 +40,8 @@ func (r *rotation) before(s *sqlbatch.Batch) {
 		ON CONFLICT DO NOTHING`, r.link, r.former, r.visitor, r.first)
 }
 
-// after adds both hashes of each visitor.
+// after queues the statement that runs after the clicks are counted. It adds both hashes of each
+// visitor.
 func (r *rotation) after(s *sqlbatch.Batch) {
 	if len(r.link) == 0 {
 		return

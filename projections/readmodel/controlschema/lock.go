@@ -95,7 +95,7 @@ func takeSchemaLock(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// whyLocked returns an error that names the holders of the lock of the schemas, or nil if the lock
+// whyLocked returns an error that names the holder of the lock of the schemas, or nil if the lock
 // is free.
 func (s *Schema) whyLocked(ctx context.Context) error {
 	var holders []struct {

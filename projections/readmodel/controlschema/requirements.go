@@ -23,9 +23,9 @@ type requirements struct {
 	ReadOnly   bool   `bun:"read_only"`
 	SearchPath string `bun:"search_path"`
 	Schema     string `bun:"schema"`     // the first one of the search path that exists, or ""
-	Trigrams   bool   `bun:"trigrams"`   // the server has the extension
+	Trigrams   bool   `bun:"trigrams"`   // the server has the extension pg_trgm
 	TrigramsIn string `bun:"trigram_in"` // the schema of the extension, or ""
-	Found      bool   `bun:"found"`      // that schema is in the search path
+	Found      bool   `bun:"found"`      // TrigramsIn is empty or in the search path
 }
 
 // CheckRequirements returns connection.ErrReadOnly or ErrUnfit, with what to change, if the schemas

@@ -69,7 +69,8 @@ func (c *Client) Call(
 	return answer, nil
 }
 
-// URLs calls and returns the links of the answer. It returns errors of Call and of decoding.
+// URLs makes a call and returns the links of its answer. It returns an error of Call, or of
+// decoding the answer.
 func (c *Client) URLs(
 	ctx context.Context, method, path string, body []byte,
 ) ([]contract.URL, error) {
@@ -138,7 +139,7 @@ func (c *Client) clicks(ctx context.Context) (total int64, err error) {
 }
 
 const (
-	// countTimeout bounds the wait until all clicks are counted. Clicks that went to the spool are
-	// counted later than others.
+	// countTimeout bounds the wait until all clicks are counted. Clicks that waited on disk, in the
+	// spool of the program, are counted later than other clicks.
 	countTimeout = time.Minute
 )

@@ -30,7 +30,8 @@ type visitor struct {
 	visits  int
 }
 
-// DialVisitors opens number connections, one for each visitor of the links with the hashes.
+// DialVisitors opens the connections of number visitors, one each. The visitors follow the links
+// with the hashes.
 func DialVisitors(
 	ctx context.Context, base string, hashes []string, number int,
 ) (*Visitors, error) {

@@ -35,8 +35,9 @@ type Process struct {
 	err      error         // how it ended; valid once ended
 }
 
-// Start starts a program and waits until it prints a line that contains ready. The program ends
-// with Stop, or when this process ends for any reason. Ctrl-C is not passed on to it.
+// Start starts a program and waits until it prints a line that contains ready. The program ends on
+// Stop, or when the process that called Start ends for any reason. Ctrl-C in the terminal ends only
+// the caller.
 func Start(ctx context.Context, ready, program string, args ...string) (*Process, error) {
 	ctx, cancel := context.WithTimeoutCause(
 		ctx, startTimeout, fmt.Errorf("it was not ready within %s", startTimeout),
@@ -46,6 +47,7 @@ func Start(ctx context.Context, ready, program string, args ...string) (*Process
 	//nolint:gosec // the program that is asked for
 	c.Command = exec.CommandContext(context.WithoutCancel(ctx), program, args...)
 	// The log is filled before its database exists, so services find links but no encryption keys.
+	// With this variable they make new keys.
 	c.Command.Env = append(c.Command.Environ(), "LINKLEDGER_NEW_KEYS=true")
 	c.Command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started, greeted := make(chan error, 1), make(chan string, 1)

@@ -101,7 +101,8 @@ func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	}
 }
 
-// Control is a running control process. It is a process of its own because the program is one too.
+// Control is a running control process. It is a process of its own because the measured program is
+// one too.
 type Control struct {
 	*child.Process
 

@@ -35,7 +35,7 @@ type Service struct {
 	Folder string
 	Base   string         // URL
 	Lister caller.Account // has many links
-	Client caller.Account // creates its own
+	Client caller.Account // has no links before the measurement
 	// Creators are the accounts that create links: Size.Accounts accounts, each listed once per
 	// key. If Size.Accounts is 1, the only one is Client.
 	Creators []caller.Account
@@ -102,7 +102,8 @@ func Start(ctx context.Context, program, folder string, size Size) (*Service, er
 	if err := s.settle(ctx, func(p status.Overview) bool { return p.LagEvents > 0 }); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
-	// Otherwise PostgreSQL might clean up after the filling during a turn.
+	// Otherwise PostgreSQL might vacuum the many new rows by itself, in the middle of a
+	// measurement.
 	if _, err := s.db.Pool.Exec(ctx, "VACUUM (ANALYZE)"); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
@@ -133,7 +134,8 @@ func (s *Service) Stop() error {
 }
 
 // Settle waits until the projection of links has applied the whole log. It does not wait for the
-// projection of dimensions, which takes a tenth of the time at most, in all turns alike.
+// projection of dimensions, because that projection works for at most a tenth of the time, and so
+// slows down all turns alike.
 func (s *Service) Settle(ctx context.Context) error { return s.settle(ctx, lagging) }
 
 // settle waits until behind returns false for each projection.
@@ -244,8 +246,8 @@ func creators(size Size) (writes []eventstore.Write, all []caller.Account) {
 	return writes, all
 }
 
-// creation returns the first event of a link's stream. No event claims its hash, because no read
-// model needs that.
+// creation returns the first event of a link's stream. No event claims the hash of the link,
+// because no read model needs a claim.
 func creation(account string, n int64) eventstore.Write {
 	id := uuid.Must(uuid.NewV7()).String()
 	return eventstore.Write{

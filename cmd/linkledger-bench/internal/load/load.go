@@ -68,14 +68,14 @@ type Comparison struct {
 	Workers, Each int    // Each is the number of units that one call counts as
 	Ours, Bare    Call
 	Server        *child.Process // the process whose memory is measured
-	// Settle waits for work that a turn leaves behind, so that it does not slow down the next one.
-	// It may be nil.
+	// Settle waits for work that a turn leaves behind, so that this work does not slow down the
+	// next turn. It may be nil.
 	Settle func(context.Context) error
 }
 
 // Plan is the length of a measurement.
 type Plan struct {
-	Runs, Turns int           // Turns counts turns of program and control per run
+	Runs, Turns int           // turns that program and control each have per run
 	Turn        time.Duration // length of one turn
 }
 

@@ -25,7 +25,7 @@ type Machine struct {
 	Program    string  `json:"program"` // its version
 }
 
-// String is a line for people.
+// String describes the machine in one line, for people.
 func (m Machine) String() string {
 	return m.hardware() + "; " + m.software()
 }

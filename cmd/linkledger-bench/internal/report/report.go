@@ -1,5 +1,5 @@
 // Package report is the report of a benchmark: results with their medians, as JSON and as tables,
-// and what has changed since an older one.
+// and what has changed since an older report.
 package report
 
 import (
@@ -24,8 +24,9 @@ type Report struct {
 	Results []Result  `json:"results"`
 }
 
-// Figures are the figures of one side. Rates are per second, and percentiles in milliseconds. A
-// percentile is zero if the measurement makes no single calls.
+// Figures are the figures of one side of a measurement: of the program or of its control. Rates are
+// per second, and percentiles in milliseconds. A percentile is zero if the measurement makes no
+// single calls.
 type Figures struct {
 	Rate float64 `json:"rate"`
 	P50  float64 `json:"p50_ms,omitempty"`

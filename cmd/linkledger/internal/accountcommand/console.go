@@ -40,7 +40,8 @@ func (c *consoleLink) Run(ctx context.Context, p *command.Process) error {
 	}, c.BaseURL)
 }
 
-// consoleSession groups the commands about the sessions that no account lists.
+// consoleSession groups the commands about the sessions that no account lists: those of operators,
+// and those without an account.
 type consoleSession struct {
 	List consoleSessionList `cmd:"" help:"${session_list}"`
 	End  consoleSessionEnd  `cmd:"" help:"End a session on all nodes."`

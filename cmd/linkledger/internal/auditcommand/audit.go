@@ -33,7 +33,6 @@ type Audit struct {
 	ImportCheck auditImportCheck `cmd:"" help:"${import_check_command}"`
 }
 
-// auditHistory prints the history of a hash.
 type auditHistory struct {
 	installation.Installation
 	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
@@ -50,7 +49,6 @@ func (c *auditHistory) Run(ctx context.Context, p *command.Process) error {
 	})
 }
 
-// auditAt prints where a hash led at a time.
 type auditAt struct {
 	command.OperatorFlags
 	Hash    string  `arg:"" help:"Hash of a link at that time."`
@@ -63,7 +61,6 @@ func (c *auditAt) Run(ctx context.Context, p *command.Process) error {
 	return auditor.LinkAt(ctx, c.By(p), c.Hash, c.Account, c.Time.Time)
 }
 
-// auditRestore restores a link.
 type auditRestore struct {
 	command.OperatorFlags
 	Hash     string `arg:"" help:"Hash of the link, or its hash when it was deleted."`

@@ -41,7 +41,6 @@ func (c *auditCheckpoint) Run(ctx context.Context, p *command.Process) error {
 	return attestation.Checkpoint(ctx, command.Operator(&c.Installation, p), c.SigningKey)
 }
 
-// auditProve prints proofs.
 type auditProve struct {
 	installation.Installation
 	signing
@@ -59,7 +58,6 @@ func (c *auditProve) Run(ctx context.Context, p *command.Process) error {
 	})
 }
 
-// auditVerifyProof verifies a file of proofs.
 type auditVerifyProof struct {
 	trusted
 	File string `arg:"" help:"File that audit prove printed." type:"existingfile"`

@@ -34,6 +34,6 @@ func Operator(i *installation.Installation, p *Process) installation.Operator {
 	return installation.Operator{Installation: i, Console: p.Console}
 }
 
-// LinkBase is the help text of the flag that names where the links of the output lead.
+// LinkBase is the help text of --base-url, which begins the short links in the output of a command.
 const LinkBase = "Scheme and host of the service, as in serve --base-url. By default the scheme " +
 	"and host of the dev that runs on --data."

@@ -93,8 +93,8 @@ type Caller struct {
 	api           http.Handler
 	username, key string   // used instead of the session, while someone signs in
 	writes        int      // calls so far that can change something
-	batches       []string // ids of the calls that have changed something
-	written       uint64   // position of the writes of the calls; 0: none
+	batches       []string // ids of the calls that could change something
+	written       uint64   // commit position of the writes of the calls; 0: none
 }
 
 // New returns the caller of a page. api serves the calls.
@@ -114,7 +114,8 @@ func (m *Caller) LastBatch() string {
 	return m.batches[len(m.batches)-1]
 }
 
-// TakeWritten returns the position of the writes since the last TakeWritten, or 0.
+// TakeWritten returns the commit position of the calls' last write since TakeWritten was called
+// before, or 0 if there is none.
 func (m *Caller) TakeWritten() uint64 {
 	written := m.written
 	m.written = 0

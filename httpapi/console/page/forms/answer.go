@@ -24,8 +24,8 @@ const (
 	SecretKept = 10 * time.Minute
 	// answerLease is how long a claim of an answer lasts. If the process that made the claim has
 	// stopped, the form can be sent again after this time. If the action takes longer, the form may
-	// be carried out twice. Its calls then have the same idempotency keys, so the API does them
-	// once.
+	// be carried out twice. This does no harm: its calls have the same idempotency keys both times,
+	// so the API does them once.
 	answerLease = time.Minute
 	// answerStored is how long the storing of an answer may take.
 	answerStored = 5 * time.Second
@@ -80,9 +80,10 @@ type Answers struct{ *session.Sessions }
 // claimPause is the pause between two looks for the answer of the same form.
 const claimPause = 100 * time.Millisecond
 
-// Claim claims the answer of a form for the caller who has sent the form. While another request
-// with the same form makes the answer, Claim waits. It returns true if it has claimed the answer,
-// or the answer of the other request. If ctx ends first, it returns nil and false.
+// Claim claims the answer of a form for the caller who has sent the form: the request of the caller
+// then makes the answer, and Claim returns true. While another request with the same form makes the
+// answer, Claim waits, and then returns that answer and false. If ctx ends first, it returns nil
+// and false.
 func (s Answers) Claim(ctx context.Context, name, who string) (*Answer, bool, error) {
 	looks := time.NewTicker(claimPause)
 	defer looks.Stop()

@@ -26,7 +26,8 @@ const (
 	FieldRequest = "request"
 	FieldPage    = "page" // address of the page with the form
 	// FieldBy names the caller for which the page was made, so that the typed fields are kept for
-	// the caller after the session has ended. A keyed hash keeps others from storing texts.
+	// the caller after the session has ended. It has a keyed hash, so that nobody can store fields
+	// with a made-up name.
 	FieldBy = "by"
 )
 
@@ -49,7 +50,7 @@ func Read(w http.ResponseWriter, r *http.Request) (form Form, err error) {
 	if err == nil {
 		form.File, err = readFile(r)
 	}
-	if _, rest := io.Copy(io.Discard, r.Body); rest != nil { // begins the time of the request
+	if _, rest := io.Copy(io.Discard, r.Body); rest != nil { // its end begins the time to answer
 		err = errors.Join(err, rest)
 	}
 	form.Fields = r.PostForm

@@ -12,7 +12,7 @@ import (
 
 // The most pages that are watched at the same time. They are bounded because each repeats the calls
 // of its page every few seconds. The smaller bounds keep one session, person, key or account from
-// taking all places.
+// using up the bound of the node.
 const (
 	maxWatched   = 64 // on this node
 	maxOfAccount = 32
@@ -20,8 +20,8 @@ const (
 	maxOfSession = 8
 )
 
-// place is a bound of the pages that are watched. of says whose pages it bounds; empty means all
-// pages of the node.
+// place is a bound of how many pages are watched. of names the session, person, key or account
+// whose pages it bounds. If of is empty, it bounds all pages of the node.
 type place struct {
 	most int
 	of   string
@@ -53,8 +53,9 @@ func placesOf(s *contract.CurrentSession) []place {
 	return all
 }
 
-// join takes a place of each bound for a page that a session watches, or refuses. The caller MUST
-// give the places back with leave.
+// join counts a page that a session watches in each of its bounds, and returns these bounds. It
+// refuses the page if a bound is reached. Otherwise, when the page is no longer watched, the caller
+// MUST call leave with the bounds.
 func (p *places) join(s *contract.CurrentSession) ([]place, error) {
 	all := placesOf(s)
 	p.mu.Lock()
@@ -70,7 +71,7 @@ func (p *places) join(s *contract.CurrentSession) ([]place, error) {
 	return all, nil
 }
 
-// leave gives places back.
+// leave ends the count of a page in the bounds that join has returned.
 func (p *places) leave(all []place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

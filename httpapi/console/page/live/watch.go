@@ -53,8 +53,8 @@ func New(logger *slog.Logger) *Watchers {
 }
 
 // Watch sends the part of a page that changes, each time that the part differs from the one sent
-// last. It returns when the session or the service ends, when the browser leaves, or after
-// maxWatch.
+// last. It returns when the page can no longer be made, for example because the session has ended,
+// when the service stops, when the browser leaves, or after maxWatch.
 //
 // The format is server-sent events (HTML Living Standard, section 9.2).
 func (s *Watchers) Watch(c *request.Context, of Watched) error {
@@ -123,8 +123,9 @@ func (s *Watchers) end(
 	return nil
 }
 
-// stopping returns a channel that is closed when the server of the pages begins to stop, because
-// the server waits for running requests. It assumes that all requests have the same server.
+// stopping returns a channel that is closed when the server of the pages begins to stop. Streams
+// end then, because the server waits for running requests before it stops. stopping assumes that
+// all requests have the same server.
 func (s *Watchers) stopping(ctx context.Context) <-chan struct{} {
 	s.onStop.Do(func() {
 		if server, ok := ctx.Value(http.ServerContextKey).(*http.Server); ok {
@@ -147,8 +148,8 @@ func eventOf(text []byte) string {
 }
 
 // beat is sent when nothing has changed. It shows proxies that the connection is in use, finds out
-// whether the browser is still there, and shows the browser that the stream still runs. Without it,
-// a page whose stream a proxy holds back would look unchanged.
+// whether the browser is still there, and shows the browser that the stream still runs. Without
+// beats, a page whose stream a proxy holds back would look unchanged.
 const beat = "event: beat\ndata:\n\n"
 
 // send sends a part of the stream. It sends the headers before the first part.

@@ -47,8 +47,8 @@ func Who(of any) string {
 	return "the account" // as older versions recorded it
 }
 
-// KnownBy returns the id of the actor that Who names. The id distinguishes actors that have the
-// same name or none.
+// KnownBy returns the id of the actor that Who names, or "" if the actor has no id. The id
+// distinguishes actors that have the same name or none.
 func KnownBy(of any) string {
 	a := actorOf(of)
 	if a.User != "" {

@@ -24,8 +24,8 @@ type Commands struct {
 	flags []string
 }
 
-// New returns the commands of the struct for kong to which root returns a pointer. If on is nil,
-// the commands have no installation.
+// New returns commands for a test. root returns a pointer to a new root struct with tags for kong,
+// and texts are the help texts that the tags name. If on is nil, the commands have no installation.
 func New(t testing.TB, root func() any, texts config.HelpTexts, on *installationtest.Installation) *Commands {
 	t.Helper()
 	c := &Commands{t: t, root: root, texts: texts}
