@@ -53,10 +53,11 @@ type RestoreURL struct {
 // not its clicks. Tags that were deleted since stay deleted. A field that already has the value
 // needs no event, so a restoration may be repeated.
 //
-// It refuses with URLNotFound, InvalidHash, InvalidValue if the version does not exist or the link
-// was deleted in it, HashUnavailable if another link has the hash now, URLLimitReached if the plan
-// allows no further link, and InvalidURL or URLNotAllowed if the destination is no longer allowed.
-// Operators may restore links to blocked hosts.
+// It refuses with InvalidHash if the hash is malformed, and with URLNotFound if no link of the
+// account has the hash or had it when it was deleted. Further refusals are InvalidValue if the link
+// has no such version or was deleted in it, HashUnavailable if another link has the hash now,
+// URLLimitReached if the plan allows no further link, and InvalidURL or URLNotAllowed if the
+// destination is no longer allowed. For operators, blocked hosts are allowed destinations.
 func (s *Restorer) RestoreURL(
 	ctx context.Context, r domain.Request, restore RestoreURL,
 ) linkwrite.Outcome {

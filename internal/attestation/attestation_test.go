@@ -119,12 +119,12 @@ func TestProofs(t *testing.T) {
 	since := i.Run(prove(attestation.ProofRequest{
 		Hash: "one", Since: []string{heads}, SigningKey: key.private, PublicKey: key.public,
 	})).Has()
-	out := checkProof(t, since, key.public).Has("url.renamed.v1", "hash.claimed.v1", "index\tposition\t", "events of the signed log these are ")
+	out := checkProof(t, since, key.public).Has("url.renamed.v1", "hash.claimed.v1", "index\tposition\t", " events of the signed log\n")
 	if strings.Count(out, "continues the head of") != 2 {
 		t.Errorf("the proofs are of\n%s", out)
 	}
 	only := i.Run(prove(attestation.ProofRequest{Since: []string{heads}, SigningKey: key.private, PublicKey: key.public})).Has()
-	if out := checkProof(t, only, key.public).Has("these are 0\n", "continues"); strings.Contains(out, "index") {
+	if out := checkProof(t, only, key.public).Has(" proves 0 of the ", "continues"); strings.Contains(out, "index") {
 		t.Errorf("a proof of no event has\n%s", out)
 	}
 	by := attestation.ProofRequest{Hash: "uno", Checkpoint: write(t, first), PublicKey: key.public}

@@ -184,8 +184,8 @@ func VerifyProof(name, publicKey string, stdout io.Writer) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if err := console.Printf(
-		stdout, "%s: of the %d events of the signed log these are %d\n", name, proven.Head.N,
-		len(proven.Events),
+		stdout, "%s proves %d of the %d events of the signed log\n", name, len(proven.Events),
+		proven.Head.N,
 	); err != nil {
 		return err
 	}

@@ -70,9 +70,9 @@ func openFolder(dir string) (*folder, error) {
 }
 
 // acquireLock takes the lock and writes the process id into its file for error messages of other
-// processes. The kernel releases the lock when this process ends. acquireLock follows no link,
-// because the server's user owns the folder and may put a link to a file of root at path, which
-// root would then overwrite.
+// processes. The kernel releases the lock when this process ends. acquireLock follows no symbolic
+// link: the server's user owns the folder, and could put one there that points to a file of root,
+// which root would then overwrite.
 func acquireLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, syscall.ELOOP) {

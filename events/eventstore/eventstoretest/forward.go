@@ -9,9 +9,9 @@ import (
 )
 
 // Forward listens in front of a server until the test ends. For each connection it calls pass,
-// which returns two functions: there forwards the messages of the client, and back forwards the
-// messages of the server. Both functions MUST return when the connections are closed. Forward
-// closes them at the end of the test at the latest.
+// which returns two functions: the first (there) forwards the messages of the client, the second
+// (back) forwards the messages of the server. Both functions MUST return when the connections are
+// closed. Forward closes them at the end of the test at the latest.
 func Forward(
 	t testing.TB, network, address string, pass func(client, server net.Conn) (there, back func()),
 ) net.Listener {

@@ -63,7 +63,7 @@ func (c *auditAt) Run(ctx context.Context, p *command.Process) error {
 
 type auditRestore struct {
 	command.OperatorFlags
-	Hash     string `arg:"" help:"Hash of the link, or its hash when it was deleted."`
+	Hash     string `arg:"" help:"Hash of the link, or the last hash of a deleted link."`
 	Revision *int64 `help:"${revision}" placeholder:"N"`
 	BaseURL  string `help:"${link_base}" placeholder:"URL" validate:"omitempty,base_url"`
 }
