@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,13 +30,14 @@ func Scrape(t *testing.T, url string) (code int, body string) {
 	return response.StatusCode, string(page)
 }
 
-// AwaitReady waits until the readiness check returns a status code and a body that contains says.
-func AwaitReady(t *testing.T, admin string, code int, says string) {
+// AwaitReady waits until one answer about readiness has a status and all of the texts.
+func AwaitReady(t *testing.T, admin string, code int, says ...string) {
 	t.Helper()
 	deadline := time.Now().Add(StartTimeout)
 	for {
 		got, body := Scrape(t, admin+"/health/ready")
-		if got == code && strings.Contains(body, says) {
+		lacks := func(text string) bool { return !strings.Contains(body, text) }
+		if got == code && !slices.ContainsFunc(says, lacks) {
 			return
 		}
 		if time.Now().After(deadline) {
