@@ -39,7 +39,7 @@ func TestSignOutAtIssuerToo(t *testing.T) {
 	}
 
 	var kept int
-	if err := s.DB.NewRaw("SELECT count(*) FROM linkledger_keys.sessions").Scan(httpapitest.WithTimeout(t), &kept); err != nil || kept != 0 {
+	if err := s.DB.NewRaw("SELECT count(*) FROM linkledger_durable.sessions").Scan(httpapitest.WithTimeout(t), &kept); err != nil || kept != 0 {
 		t.Errorf("%d sessions are kept, %v", kept, err)
 	}
 	long := openidtest.Ada

@@ -244,7 +244,7 @@ func TestInterruptedErasureIsCompleted(t *testing.T) {
 	db := openRunning(t, folder)
 	hasKey := func() (has bool) {
 		if err := db.NewRaw(
-			"SELECT EXISTS (SELECT FROM linkledger_keys.account_keys WHERE account_id = ? AND wrapped IS NOT NULL)", e.id,
+			"SELECT EXISTS (SELECT FROM linkledger_durable.account_keys WHERE account_id = ? AND wrapped IS NOT NULL)", e.id,
 		).
 			Scan(t.Context(), &has); err != nil {
 			t.Fatal(err)

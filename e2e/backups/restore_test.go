@@ -115,28 +115,28 @@ func TestOnlyLogAndKeysRemain(t *testing.T) {
 	database := i.ConnectTo(i.Database.DSN())
 	i.Exec(database, "DROP SCHEMA linkledger CASCADE")
 
-	i.Exec(database, "ALTER SCHEMA linkledger_keys RENAME TO kept")
+	i.Exec(database, "ALTER SCHEMA linkledger_durable RENAME TO kept")
 	i.Exec(database, "CREATE TABLE half AS TABLE kept.account_keys")
 	serve := append([]string{
 		"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(), "--log-level=error",
 	}, backends...)
 	for name, what := range map[string]string{
 		"no schema":    "",
-		"an empty one": "CREATE SCHEMA linkledger_keys",
-		"half of it": "CREATE SCHEMA linkledger_keys; ALTER TABLE half SET SCHEMA linkledger_keys; " +
-			"ALTER TABLE linkledger_keys.half RENAME TO account_keys",
-		"tables alone": "CREATE SCHEMA linkledger_keys; CREATE TABLE linkledger_keys.account_keys " +
+		"an empty one": "CREATE SCHEMA linkledger_durable",
+		"half of it": "CREATE SCHEMA linkledger_durable; ALTER TABLE half SET SCHEMA linkledger_durable; " +
+			"ALTER TABLE linkledger_durable.half RENAME TO account_keys",
+		"tables alone": "CREATE SCHEMA linkledger_durable; CREATE TABLE linkledger_durable.account_keys " +
 			"(LIKE kept.account_keys INCLUDING ALL); " +
-			"CREATE TABLE linkledger_keys.secrets (LIKE kept.secrets INCLUDING ALL)",
+			"CREATE TABLE linkledger_durable.secrets (LIKE kept.secrets INCLUDING ALL)",
 	} {
 		i.Exec(database, what)
 		if out, log, code := e2etest.Command(t, serve...); code != e2etest.ExitUsage ||
 			!strings.Contains(log, "is not complete, but the log has links: restore") {
 			t.Errorf("with %s serve ended with %d: %s%s", name, code, out, log)
 		}
-		i.Exec(database, "DROP SCHEMA IF EXISTS linkledger_keys CASCADE")
+		i.Exec(database, "DROP SCHEMA IF EXISTS linkledger_durable CASCADE")
 	}
-	i.Exec(database, "ALTER SCHEMA kept RENAME TO linkledger_keys")
+	i.Exec(database, "ALTER SCHEMA kept RENAME TO linkledger_durable")
 
 	i.StartService()
 	answersAsBefore(i, i.Base, backends, before)

@@ -213,7 +213,7 @@ func wantSealed(t *testing.T, dsn string) {
 	var super bool
 	if err := db.QueryRow(
 		t.Context(),
-		"SELECT (SELECT count(*) FROM linkledger_keys.account_keys), rolsuper FROM pg_roles WHERE rolname = current_user",
+		"SELECT (SELECT count(*) FROM linkledger_durable.account_keys), rolsuper FROM pg_roles WHERE rolname = current_user",
 	).Scan(&keys, &super); err != nil {
 		t.Fatal(err)
 	}

@@ -383,7 +383,7 @@ func hasKey(s *sitetest.Site, id string) (has bool) {
 		s.T.Fatal(err)
 	}
 	err = db.NewRaw(
-		"SELECT EXISTS (SELECT FROM linkledger_keys.account_keys WHERE account_id = ? AND wrapped IS NOT NULL)", id,
+		"SELECT EXISTS (SELECT FROM linkledger_durable.account_keys WHERE account_id = ? AND wrapped IS NOT NULL)", id,
 	).Scan(s.T.Context(), &has)
 	if err := errors.Join(err, db.Close()); err != nil {
 		s.T.Fatal(err)

@@ -177,7 +177,7 @@ func TestSessionCookies(t *testing.T) {
 			t.Error("the secret is logged")
 		}
 		var stored int
-		if err := s.DB.NewRaw("SELECT count(*) FROM linkledger_keys.sessions AS s WHERE position(? in s::text) > 0", value).
+		if err := s.DB.NewRaw("SELECT count(*) FROM linkledger_durable.sessions AS s WHERE position(? in s::text) > 0", value).
 			Scan(httpapitest.WithTimeout(t), &stored); err != nil || stored > 0 {
 			t.Errorf("the secret is stored %d times, %v", stored, err)
 		}

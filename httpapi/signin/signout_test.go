@@ -51,7 +51,7 @@ func TestIDTokenIsSealed(t *testing.T) {
 	s := browsertest.NewSite(t, "")
 	s.SignIn(t, openidtest.Ada)
 	var row string
-	if err := s.DB.NewRaw("SELECT encode(id_token, 'escape') || encode(issuer_sid, 'escape') FROM linkledger_keys.sessions").
+	if err := s.DB.NewRaw("SELECT encode(id_token, 'escape') || encode(issuer_sid, 'escape') FROM linkledger_durable.sessions").
 		Scan(httpapitest.WithTimeout(t), &row); err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func TestKeys(t *testing.T) {
 	i.Run(add(terms)).Has("API key", "lk_", "links:create, stats:read", "192.0.2.0/24", "news", "shown once")
 	i.Run(add(accountadmin.KeyTerms{Name: "free"})).Has("all links", "never")
 	used := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
-	i.Exec(`INSERT INTO linkledger_keys.key_uses (account_id, key_id, last_used) VALUES (?, ?, ?)`,
+	i.Exec(`INSERT INTO linkledger_durable.key_uses (account_id, key_id, last_used) VALUES (?, ?, ?)`,
 		i.Acme.Account.ID, added.ID, used)
 	table := i.Run(list).Has("form", "links:create", "192.0.2.0/24", "2999-12-31", "2026-05-14 12:00:00", "all links", "never")
 	if strings.Contains(table, "lk_") {

@@ -136,7 +136,7 @@ func ToBackends(
 	}
 	if !empty {
 		return r, usage.Errorf("the database is not empty: it has a schema linkledger or " +
-			"linkledger_keys. Restore to a new one (CREATE DATABASE)")
+			"linkledger_durable. Restore to a new one (CREATE DATABASE)")
 	}
 	draft, err := beginEmpty(folder)
 	if err != nil {

@@ -79,8 +79,8 @@ var helpTexts = HelpTexts{
 		"/health/ready fails, so that load balancers notice.",
 	"base_url": "Address of the short links, such as https://sho.rt. By default the host of the " +
 		"request.",
-	"new_keys": "Create the schema linkledger_keys although the log has links. Encrypted notes " +
-		"are then lost, and known visitors count as new ones.",
+	"new_keys": "Create the schema linkledger_durable although the log has links. Encrypted " +
+		"notes are then lost, and known visitors count as new ones.",
 	"replace_database": "Serve from this database although the log says that another one " +
 		"serves. NUMBER is the number of the adoption that the refusal names, so the flag has " +
 		"no effect a second time.",

@@ -253,7 +253,7 @@ func TestOperatorsPages(t *testing.T) {
 	}
 	lost := binary.BigEndian.AppendUint64(make([]byte, 8), uint64(time.Now().Add(time.Hour).Unix()))
 	if _, err := s.DB.ExecContext(httpapitest.WithTimeout(t),
-		"INSERT INTO linkledger_keys.secrets (name, value) VALUES ('lost-keys', ?)", lost); err != nil {
+		"INSERT INTO linkledger_durable.secrets (name, value) VALUES ('lost-keys', ?)", lost); err != nil {
 		t.Fatal(err)
 	}
 	b.Shows("/console/accounts", "old notes cannot be read")

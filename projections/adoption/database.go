@@ -19,20 +19,23 @@ const (
 	askServer = `SELECT s.system_identifier, d.oid, pg_is_in_recovery(),
 		CASE WHEN pg_is_in_recovery() THEN 0
 			ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END,
-		to_regclass('linkledger_keys.account_keys') IS NOT NULL
-			AND to_regclass('linkledger_keys.secrets') IS NOT NULL,
-		to_regclass('linkledger_keys.adoption') IS NOT NULL,
-		to_regclass('linkledger.generations') IS NOT NULL
-		FROM pg_control_system() AS s, pg_database AS d WHERE d.datname = current_database()`
+		to_regclass(keys.schema || '.account_keys') IS NOT NULL
+			AND to_regclass(keys.schema || '.secrets') IS NOT NULL,
+		to_regclass(keys.schema || '.adoption') IS NOT NULL,
+		to_regclass('linkledger.generations') IS NOT NULL, keys.schema
+		FROM pg_control_system() AS s, pg_database AS d, (SELECT CASE
+			WHEN to_regclass('linkledger_durable.secrets') IS NULL THEN 'linkledger_keys'
+			ELSE 'linkledger_durable' END) AS keys (schema)
+		WHERE d.datname = current_database()`
 	// A service stores its first secrets before it serves. So a database without secrets has not
-	// served: see keystore.Keys.Exist.
-	askKeys  = "SELECT EXISTS (SELECT FROM linkledger_keys.secrets)"
+	// served: see keystore.Keys.Exist. The verb %s stands for Found.schema.
+	askKeys  = "SELECT EXISTS (SELECT FROM %s.secrets)"
 	askBuilt = "SELECT EXISTS (SELECT FROM linkledger.generations WHERE commit_pos > 0)"
 	//nolint:gosec // a query and no credential
-	askToken = "SELECT token, former, timeline FROM linkledger_keys.adoption"
+	askToken = "SELECT token, former, timeline FROM %s.adoption"
 	// writeToken stores a token. If another node has already given the database a token for the
 	// same adoption, writeToken keeps the token of that node.
-	writeToken = `INSERT INTO linkledger_keys.adoption AS had (token, former, timeline)
+	writeToken = `INSERT INTO %s.adoption AS had (token, former, timeline)
 		VALUES ($1, $2, $3::bigint) ON CONFLICT (single) DO UPDATE SET
 			token = CASE WHEN had.former = $2 AND had.timeline = $3::bigint AND had.token <> $2
 				THEN had.token ELSE $1 END,
@@ -76,10 +79,11 @@ func look(ctx context.Context, conn *pgconn.PgConn) (found Found, err error) {
 	}
 	found = Found{
 		System: string(server[0]), Database: database, Standby: is(2), Timeline: timeline,
-		Keys: is(4), Prepared: is(5), Address: conn.Conn().RemoteAddr().String(),
+		Keys: is(4), Prepared: is(5), schema: string(server[7]),
+		Address: conn.Conn().RemoteAddr().String(),
 	}
 	if found.Keys {
-		stored, err := row(ctx, conn, askKeys)
+		stored, err := row(ctx, conn, fmt.Sprintf(askKeys, found.schema))
 		if err != nil {
 			return found, fmt.Errorf("ask for the keys: %w", err)
 		}
@@ -95,7 +99,7 @@ func look(ctx context.Context, conn *pgconn.PgConn) (found Found, err error) {
 	if !found.Prepared {
 		return found, nil
 	}
-	kept, err := row(ctx, conn, askToken)
+	kept, err := row(ctx, conn, fmt.Sprintf(askToken, found.schema))
 	if err != nil {
 		return found, fmt.Errorf("ask for the adoption of the database: %w", err)
 	}
@@ -118,13 +122,14 @@ func number(text []byte) (uint32, error) {
 // for the same adoption. It returns the token that the database then has. The write is durable,
 // even if PostgreSQL is configured not to wait for its disk.
 func give(
-	ctx context.Context, conn *pgconn.PgConn, token, former string, timeline uint32,
+	ctx context.Context, conn *pgconn.PgConn, to Found, token, former string,
 ) (string, error) {
 	if _, err := conn.Exec(ctx, "BEGIN; SET LOCAL synchronous_commit = on").ReadAll(); err != nil {
 		return "", fmt.Errorf("give the database a token: %w", err)
 	}
 	given, err := row(
-		ctx, conn, writeToken, token, former, strconv.FormatUint(uint64(timeline), 10),
+		ctx, conn, fmt.Sprintf(writeToken, to.schema), token, former,
+		strconv.FormatUint(uint64(to.Timeline), 10),
 	)
 	if err == nil {
 		_, err = conn.Exec(ctx, "COMMIT").ReadAll()

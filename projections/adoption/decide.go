@@ -28,7 +28,7 @@ type Found struct {
 	Timeline uint32
 	Address  string // at which the node reaches it
 	Standby  bool   // it follows a primary
-	Keys     bool   // its schema of keys exists and is not empty
+	Keys     bool   // it has the schema of keys, which is not empty
 	Prepared bool   // it has the table for a token
 	Built    bool   // its read models contain events
 
@@ -37,6 +37,8 @@ type Found struct {
 	// at that time.
 	Token, Former string
 	Made          uint32
+
+	schema string // that has the keys: a database before its upgrade has them in linkledger_keys
 }
 
 // Verdict is what a node does with a database.

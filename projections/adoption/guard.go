@@ -188,10 +188,10 @@ func (g *Guard) adopt(ctx context.Context, conn *pgconn.PgConn) error {
 		case verdict == Refuse:
 			return refusal(serving, found)
 		case !found.Prepared:
-			return errors.New("the database has no table linkledger_keys.adoption: restart the " +
-				"service, which creates the table")
+			return errors.New("the database has no table linkledger_durable.adoption: restart " +
+				"the service, which creates the table")
 		}
-		token, err := give(ctx, conn, uuid.NewString(), serving.Token, found.Timeline)
+		token, err := give(ctx, conn, found, uuid.NewString(), serving.Token)
 		if err != nil {
 			return err
 		}

@@ -19,12 +19,12 @@ const (
 // AccountKeysQuery selects the id, the wrapped key and the name of the master key of each account
 // in $1.
 const AccountKeysQuery = "SELECT account_id::text, wrapped, master " +
-	"FROM linkledger_keys.account_keys WHERE account_id = ANY($1::uuid[])"
+	"FROM linkledger_durable.account_keys WHERE account_id = ANY($1::uuid[])"
 
 // EraseAccountKeyStatement deletes the key of the account $1, if there is one. A row without a key
 // stays, so that the account never gets another key.
 const EraseAccountKeyStatement = `
-	INSERT INTO linkledger_keys.account_keys AS k (account_id) VALUES ($1)
+	INSERT INTO linkledger_durable.account_keys AS k (account_id) VALUES ($1)
 	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`
 
 // MakeAccountKey returns the key of an account. The first call generates it. The key is nil if the
@@ -40,7 +40,8 @@ func (k *Keys) MakeAccountKey(ctx context.Context, account string) ([]byte, erro
 	random := make([]byte, accountKeySize)
 	_, _ = rand.Read(random) // never fails
 	err = k.execDurably(ctx, change{account: account}, `
-		INSERT INTO linkledger_keys.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
+		INSERT INTO linkledger_durable.account_keys (account_id, wrapped, master)
+		VALUES ($1, $2, $3)
 		ON CONFLICT DO NOTHING`, account, k.Master.Wrap(account, random), k.Master.Name())
 	if err != nil {
 		return nil, fmt.Errorf("make a key for account %s: %w", account, err)
@@ -53,7 +54,8 @@ func (k *Keys) MakeAccountKey(ctx context.Context, account string) ([]byte, erro
 func (k *Keys) AccountKey(ctx context.Context, account string) ([]byte, error) {
 	var wrapped []byte
 	var master string
-	const query = "SELECT wrapped, master FROM linkledger_keys.account_keys WHERE account_id = $1"
+	const query = "SELECT wrapped, master FROM linkledger_durable.account_keys " +
+		"WHERE account_id = $1"
 	err := k.pool.QueryRow(ctx, query, account).Scan(&wrapped, &master)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -128,7 +130,7 @@ func (k *Keys) CheckMaster(ctx context.Context) error {
 		}
 	}
 	var foreign bool
-	const query = "SELECT EXISTS (SELECT FROM linkledger_keys.account_keys " +
+	const query = "SELECT EXISTS (SELECT FROM linkledger_durable.account_keys " +
 		"WHERE wrapped IS NOT NULL AND master <> $1)"
 	if err := k.pool.QueryRow(ctx, query, name).Scan(&foreign); err != nil {
 		return fmt.Errorf("check the keys of accounts: %w", explain(err))
@@ -160,7 +162,7 @@ func (k *Keys) rewrapAll(ctx context.Context) error {
 func (k *Keys) rewrap(ctx context.Context, tx pgx.Tx) (n int, err error) {
 	former := k.Master.Former().Name()
 	found, err := tx.Query(ctx, `
-		SELECT account_id::text, wrapped FROM linkledger_keys.account_keys WHERE master = $1
+		SELECT account_id::text, wrapped FROM linkledger_durable.account_keys WHERE master = $1
 		ORDER BY account_id LIMIT $2 FOR UPDATE`, former, rewrapBatch)
 	if err != nil {
 		return 0, err
@@ -177,7 +179,7 @@ func (k *Keys) rewrap(ctx context.Context, tx pgx.Tx) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		const statement = "UPDATE linkledger_keys.account_keys SET wrapped = $1, master = $2 " +
+		const statement = "UPDATE linkledger_durable.account_keys SET wrapped = $1, master = $2 " +
 			"WHERE account_id = $3"
 		wrapped := k.Master.Wrap(row.Account, key)
 		if _, err := tx.Exec(ctx, statement, wrapped, k.Master.Name(), row.Account); err != nil {

@@ -42,7 +42,7 @@ func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 	if other, err := stored.MakeAccountKey(ctx, uuid.NewString()); err != nil || bytes.Equal(other, keys[0]) {
 		t.Errorf("another account has the key %x, %v", other, err)
 	}
-	if n := keystoretest.Scan[int](t, stored, "SELECT count(*) FROM linkledger_keys.account_keys WHERE position($1::bytea IN wrapped) > 0", keys[0]); n != 0 {
+	if n := keystoretest.Scan[int](t, stored, "SELECT count(*) FROM linkledger_durable.account_keys WHERE position($1::bytea IN wrapped) > 0", keys[0]); n != 0 {
 		t.Error("the key is stored unwrapped")
 	}
 	for range 2 {

@@ -1,16 +1,20 @@
--- Versions before 0.2 kept these tables in the schema linkledger, where a backup of such a version
--- restores them too. Views remain there for a process of such a version that still runs.
+-- The tables had other schemas before: linkledger in versions before 0.2, and linkledger_keys until
+-- the schema got tables that are no keys. A backup of such a version restores them there. Views
+-- remain under the former names for a process of such a version that still runs.
 DO $$
 DECLARE
-    name text;
+    former record;
 BEGIN
-    FOR name IN
-        SELECT relname FROM pg_class
-        WHERE relnamespace = to_regnamespace('linkledger') AND relkind = 'r'
-            AND relname IN ('account_keys', 'secrets')
+    FOR former IN
+        SELECT relnamespace::regnamespace AS schema, relname AS name FROM pg_class
+        WHERE relkind = 'r' AND (
+            relnamespace = to_regnamespace('linkledger') AND relname IN ('account_keys', 'secrets')
+            OR relnamespace = to_regnamespace('linkledger_keys'))
     LOOP
-        CREATE SCHEMA IF NOT EXISTS linkledger_keys;
-        EXECUTE format('ALTER TABLE linkledger.%I SET SCHEMA linkledger_keys', name);
-        EXECUTE format('CREATE VIEW linkledger.%1$I AS SELECT * FROM linkledger_keys.%1$I', name);
+        CREATE SCHEMA IF NOT EXISTS linkledger_durable;
+        EXECUTE format('ALTER TABLE %s.%I SET SCHEMA linkledger_durable', former.schema,
+            former.name);
+        EXECUTE format('CREATE VIEW %s.%2$I AS SELECT * FROM linkledger_durable.%2$I',
+            former.schema, former.name);
     END LOOP;
 END $$;

@@ -1,6 +1,6 @@
 package keystore
 
-// This file keeps a copy of the schema linkledger_keys beside the PostgreSQL of linkledger dev.
+// This file keeps a copy of the schema linkledger_durable beside the PostgreSQL of linkledger dev.
 // With the copy, the keys are not lost if no installed PostgreSQL can read the database any more.
 //
 // A change is written to the copy before it is committed, so no process can use or acknowledge a
@@ -92,7 +92,8 @@ func write(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, changed change) erro
 func writeAccountKey(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, account string) error {
 	var row string
 	if err := tx.QueryRow(ctx, `
-		SELECT row_to_json(t)::text FROM linkledger_keys.account_keys AS t WHERE account_id = $1`,
+		SELECT row_to_json(t)::text FROM linkledger_durable.account_keys AS t
+		WHERE account_id = $1`,
 		account).Scan(&row); err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func writeTable(ctx context.Context, tx pgx.Tx, c *keyfile.Copy, table string) e
 
 // nameOf returns the quoted name of a table of the schema.
 func nameOf(table string) string {
-	return pgx.Identifier{"linkledger_keys", table}.Sanitize()
+	return pgx.Identifier{"linkledger_durable", table}.Sanitize()
 }
 
 func rowsOf(ctx context.Context, tx pgx.Tx, table string) ([]string, error) {
@@ -317,7 +318,7 @@ func (k *Keys) load(
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}
-		const schema = "CREATE SCHEMA IF NOT EXISTS linkledger_keys;"
+		const schema = "CREATE SCHEMA IF NOT EXISTS linkledger_durable;"
 		if _, err := tx.Exec(ctx, schema+tables); err != nil {
 			return err
 		}

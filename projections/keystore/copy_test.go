@@ -57,7 +57,7 @@ func content(t *testing.T, d *keystoretest.Database) map[string]string {
 	content := make(map[string]string)
 	for _, table := range tablesOf(t, d) {
 		content[table] = keystoretest.Scan[string](t, d,
-			"SELECT coalesce(string_agg(t::text, E'\n' ORDER BY t::text), '') FROM linkledger_keys."+table+" AS t")
+			"SELECT coalesce(string_agg(t::text, E'\n' ORDER BY t::text), '') FROM linkledger_durable."+table+" AS t")
 	}
 	return content
 }
@@ -65,7 +65,7 @@ func content(t *testing.T, d *keystoretest.Database) map[string]string {
 func tablesOf(t *testing.T, d *keystoretest.Database) []string {
 	t.Helper()
 	return strings.Fields(keystoretest.Scan[string](t, d, `SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
-		WHERE relnamespace = 'linkledger_keys'::regnamespace AND relkind = 'r'`))
+		WHERE relnamespace = 'linkledger_durable'::regnamespace AND relkind = 'r'`))
 }
 
 func wantContent(t *testing.T, d *keystoretest.Database, want map[string]string) {
@@ -214,16 +214,16 @@ func TestCopyMergesKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	db.Exec(t, "CREATE TABLE before AS SELECT * FROM linkledger_keys.account_keys")
+	db.Exec(t, "CREATE TABLE before AS SELECT * FROM linkledger_durable.account_keys")
 	if err := db.EraseAccountKey(ctx, erased); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Secret(ctx, "old", 32); err != nil {
 		t.Fatal(err)
 	}
-	db.Exec(t, "TRUNCATE linkledger_keys.account_keys")
-	db.Exec(t, "INSERT INTO linkledger_keys.account_keys SELECT * FROM before WHERE account_id <> $1", lost)
-	db.Exec(t, "DELETE FROM linkledger_keys.secrets")
+	db.Exec(t, "TRUNCATE linkledger_durable.account_keys")
+	db.Exec(t, "INSERT INTO linkledger_durable.account_keys SELECT * FROM before WHERE account_id <> $1", lost)
+	db.Exec(t, "DELETE FROM linkledger_durable.secrets")
 	for range 2 {
 		if err := db.CopyAll(ctx); err != nil {
 			t.Fatal(err)
@@ -238,7 +238,7 @@ func TestCopyMergesKeys(t *testing.T) {
 		if key, err := of.AccountKey(ctx, erased); key != nil || err != nil {
 			t.Errorf("the erased key is %x, %v", key, err)
 		}
-		if n := keystoretest.Scan[int](t, of, "SELECT count(*) FROM linkledger_keys.secrets"); n != 0 {
+		if n := keystoretest.Scan[int](t, of, "SELECT count(*) FROM linkledger_durable.secrets"); n != 0 {
 			t.Error("a secret that was deleted is back")
 		}
 	}
@@ -401,15 +401,15 @@ func TestCopyOfAnEarlierVersion(t *testing.T) {
 	if _, err := db.MakeAccountKey(ctx, uuid.NewString()); err != nil {
 		t.Fatal(err)
 	}
-	db.Exec(t, "ALTER TABLE linkledger_keys.account_keys DROP COLUMN master")
+	db.Exec(t, "ALTER TABLE linkledger_durable.account_keys DROP COLUMN master")
 	if err := db.CopyAll(ctx); err != nil {
 		t.Fatal(err)
 	}
 	restored := restoreFrom(t, folder)
-	if master := keystoretest.Scan[string](t, restored, "SELECT master FROM linkledger_keys.account_keys"); master != "" {
+	if master := keystoretest.Scan[string](t, restored, "SELECT master FROM linkledger_durable.account_keys"); master != "" {
 		t.Errorf("the column has %q, want its default", master)
 	}
-	db.Exec(t, "ALTER TABLE linkledger_keys.account_keys ADD COLUMN later int")
+	db.Exec(t, "ALTER TABLE linkledger_durable.account_keys ADD COLUMN later int")
 	if err := db.CopyAll(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -440,17 +440,17 @@ func TestCopyCompletesHalfASchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, half := range map[string][]string{
-		"empty": {"CREATE SCHEMA linkledger_keys"},
+		"empty": {"CREATE SCHEMA linkledger_durable"},
 		"tables": {
-			"CREATE SCHEMA linkledger_keys",
-			"CREATE TABLE linkledger_keys.secrets (name text PRIMARY KEY, value bytea NOT NULL)",
+			"CREATE SCHEMA linkledger_durable",
+			"CREATE TABLE linkledger_durable.secrets (name text PRIMARY KEY, value bytea NOT NULL)",
 		},
 		"stale": {
-			"CREATE SCHEMA linkledger_keys",
-			"CREATE TABLE linkledger_keys.account_keys " +
+			"CREATE SCHEMA linkledger_durable",
+			"CREATE TABLE linkledger_durable.account_keys " +
 				"(account_id uuid PRIMARY KEY, wrapped bytea, master text NOT NULL)",
-			"INSERT INTO linkledger_keys.account_keys SELECT (a).* FROM (SELECT unnest(string_to_array($1, E'\n'))" +
-				"::linkledger_keys.account_keys AS a) AS s",
+			"INSERT INTO linkledger_durable.account_keys SELECT (a).* FROM (SELECT unnest(string_to_array($1, E'\n'))" +
+				"::linkledger_durable.account_keys AS a) AS s",
 		},
 	} {
 		restored := openCopied(t, folder)

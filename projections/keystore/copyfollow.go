@@ -50,7 +50,7 @@ func (k *Keys) Follow(ctx context.Context, logger *slog.Logger) error {
 func (k *Keys) copyChanged(ctx context.Context, seen map[string]int64) error {
 	found, err := k.pool.Query(ctx, `
 		SELECT relname::text, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables
-		WHERE schemaname = 'linkledger_keys'`)
+		WHERE schemaname = 'linkledger_durable'`)
 	if err != nil {
 		return err
 	}

@@ -92,8 +92,8 @@ func (k *Keys) Load(ctx context.Context, from *keyfile.Copy) (keyfile.Restored, 
 
 // IsEmpty reports whether the database has nothing of Linkledger.
 func (k *Keys) IsEmpty(ctx context.Context) (empty bool, err error) {
-	const query = "SELECT to_regnamespace('linkledger_keys') IS NULL " +
-		"AND to_regnamespace('linkledger') IS NULL"
+	const query = "SELECT to_regnamespace('linkledger_durable') IS NULL " +
+		"AND to_regnamespace('linkledger_keys') IS NULL AND to_regnamespace('linkledger') IS NULL"
 	if err := k.pool.QueryRow(ctx, query).Scan(&empty); err != nil {
 		return false, fmt.Errorf("look for the keys: %w", err)
 	}

@@ -66,7 +66,7 @@ func TestKeysOfAnEarlierVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys.Exec(t, "INSERT INTO linkledger.secrets (name, value) VALUES ('other', '\\x00') ON CONFLICT DO NOTHING")
-	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.secrets"); n != 2 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.secrets"); n != 2 {
 		t.Errorf("there are %d secrets, want 2", n)
 	}
 	keys.Exec(t, "SELECT FROM linkledger.account_keys WHERE master <> '' FOR UPDATE")
@@ -74,5 +74,48 @@ func TestKeysOfAnEarlierVersion(t *testing.T) {
 		ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`, account)
 	if key, err := keys.AccountKey(ctx, account); key != nil || err != nil {
 		t.Errorf("after an erasure by the earlier version the key is %x, %v; want none", key, err)
+	}
+}
+
+// TestTablesOfTheFormerSchema checks that the tables of the schema linkledger_keys move, and that a
+// process of the earlier version goes on using them there.
+func TestTablesOfTheFormerSchema(t *testing.T) {
+	t.Parallel()
+	ctx, keys := keystoretest.Context(t), keystoretest.Create(t)
+	if _, err := keys.Secret(ctx, "visitor", 32); err != nil {
+		t.Fatal(err)
+	}
+	keys.Exec(t, "ALTER SCHEMA linkledger_durable RENAME TO linkledger_keys")
+	for range 2 {
+		if err := keys.Update(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if exist, err := keys.Exist(ctx); !exist || err != nil {
+		t.Errorf("the moved tables exist: %t, %v", exist, err)
+	}
+
+	// The statements of the earlier version, of each kind.
+	account, user := uuid.NewString(), uuid.NewString()
+	keys.Exec(t, "INSERT INTO linkledger_keys.secrets (name, value) VALUES ('visitor', '\\x00') ON CONFLICT DO NOTHING")
+	keys.Exec(t, "INSERT INTO linkledger_keys.account_keys (account_id, wrapped, master) VALUES ($1, '\\x01', '')",
+		account)
+	keys.Exec(t, `INSERT INTO linkledger_keys.account_keys AS k (account_id) VALUES ($1)
+		ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`, account)
+	keys.Exec(t, "SELECT FROM linkledger_keys.account_keys WHERE account_id = $1 FOR NO KEY UPDATE", account)
+	keys.Exec(t, `INSERT INTO linkledger_keys.sessions (hash, id, user_id, key_id, member_at, operator, address,
+			agent, created_at, used_at)
+		VALUES ('\x01', $1, $1, '', 0, false, '', '', now(), now())`, user)
+	keys.Exec(t, "UPDATE linkledger_keys.sessions SET used_at = now() WHERE id = $1", user)
+	keys.Exec(t, `INSERT INTO linkledger_keys.adoption AS had (token, former, timeline) VALUES ('a', '', 1)
+		ON CONFLICT (single) DO UPDATE SET token = had.token RETURNING token`)
+	keys.Exec(t, "DELETE FROM linkledger_keys.sign_in_links WHERE expires_at <= now()")
+	if n := keystoretest.Scan[int](t, keys, `SELECT count(*) FROM linkledger_durable.sessions AS s
+		JOIN linkledger_durable.account_keys AS k ON k.wrapped IS NULL
+		JOIN linkledger_durable.adoption ON token = 'a'`); n != 1 {
+		t.Errorf("the present tables have %d of the rows of the earlier version, want 1", n)
+	}
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.secrets"); n != 1 {
+		t.Errorf("there are %d secrets, want 1", n)
 	}
 }

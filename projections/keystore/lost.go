@@ -18,7 +18,7 @@ const lostKeys = "lost-keys"
 
 // LostKeysQuery selects the secret with the Lost, see ParseLost. It selects no row if no keys are
 // lost.
-const LostKeysQuery = "SELECT value FROM linkledger_keys.secrets WHERE name = '" + lostKeys + "'"
+const LostKeysQuery = "SELECT value FROM linkledger_durable.secrets WHERE name = '" + lostKeys + "'"
 
 // Lost says which keys are lost: all keys that were made before At. The data that they have sealed
 // in the log up to the commit position UpTo is lost with them. The zero value means that no keys
@@ -45,11 +45,11 @@ func (k *Keys) CreateWithoutKeys(ctx context.Context, upTo uint64) error {
 	//nolint:gosec // not negative
 	value = binary.BigEndian.AppendUint64(value, uint64(time.Now().Unix()))
 	// The statements of one call are one transaction.
-	_, err := k.pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS linkledger_keys;"+tables+fmt.Sprintf(
-		"; INSERT INTO linkledger_keys.secrets (name, value) VALUES ('%s', '\\x%x')", lostKeys,
+	_, err := k.pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS linkledger_durable;"+tables+fmt.Sprintf(
+		"; INSERT INTO linkledger_durable.secrets (name, value) VALUES ('%s', '\\x%x')", lostKeys,
 		value))
 	if err != nil {
-		return fmt.Errorf("create the schema linkledger_keys: %w", err)
+		return fmt.Errorf("create the schema linkledger_durable: %w", err)
 	}
 	return nil
 }

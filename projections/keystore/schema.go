@@ -15,10 +15,10 @@ import (
 	"linkledger/projections/keystore/signedin"
 )
 
-// ErrMissing means that the database has no schema linkledger_keys, or that the schema is empty or
-// incomplete, such as after a load that has failed.
+// ErrMissing means that the database has no schema linkledger_durable, or that the schema is empty
+// or incomplete, such as after a load that has failed.
 var ErrMissing = errors.New(
-	"the database has no schema linkledger_keys, or one that is not complete",
+	"the database has no schema linkledger_durable, or one that is not complete",
 )
 
 // Keys are the stored keys of one database. They are safe for concurrent use.
@@ -56,7 +56,7 @@ var (
 // change schemas meanwhile.
 func (k *Keys) Update(ctx context.Context) error {
 	if _, err := k.pool.Exec(ctx, adoption); err != nil {
-		return fmt.Errorf("move the keys to the schema linkledger_keys: %w", err)
+		return fmt.Errorf("move the tables to the schema linkledger_durable: %w", err)
 	}
 	exist, err := k.haveTables(ctx)
 	if err != nil || !exist {
@@ -68,8 +68,8 @@ func (k *Keys) Update(ctx context.Context) error {
 // haveTables reports whether the schema has the tables that every version has. Early versions lack
 // the other tables.
 func (k *Keys) haveTables(ctx context.Context) (have bool, err error) {
-	const query = "SELECT to_regclass('linkledger_keys.account_keys') IS NOT NULL " +
-		"AND to_regclass('linkledger_keys.secrets') IS NOT NULL"
+	const query = "SELECT to_regclass('linkledger_durable.account_keys') IS NOT NULL " +
+		"AND to_regclass('linkledger_durable.secrets') IS NOT NULL"
 	if err := k.pool.QueryRow(ctx, query).Scan(&have); err != nil {
 		return false, fmt.Errorf("look for the keys: %w", err)
 	}
@@ -83,7 +83,7 @@ func (k *Keys) Exist(ctx context.Context) (exist bool, err error) {
 	if have, err := k.haveTables(ctx); !have || err != nil {
 		return false, err
 	}
-	const query = "SELECT EXISTS (SELECT FROM linkledger_keys.secrets)"
+	const query = "SELECT EXISTS (SELECT FROM linkledger_durable.secrets)"
 	if err := k.pool.QueryRow(ctx, query).Scan(&exist); err != nil {
 		return false, fmt.Errorf("look for the keys: %w", err)
 	}
@@ -93,9 +93,9 @@ func (k *Keys) Exist(ctx context.Context) (exist bool, err error) {
 // Create creates what the schema lacks. A log that was written with the keys of another database
 // cannot be read with new ones. No other process may change schemas meanwhile.
 func (k *Keys) Create(ctx context.Context) error {
-	_, err := k.pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS linkledger_keys;"+tables)
+	_, err := k.pool.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS linkledger_durable;"+tables)
 	if err != nil {
-		return fmt.Errorf("create the schema linkledger_keys: %w", err)
+		return fmt.Errorf("create the schema linkledger_durable: %w", err)
 	}
 	return nil
 }

@@ -1,19 +1,19 @@
 -- The keys of accounts and of people, which encrypt their personal data in the log. The encryption
 -- of a key by the master key is bound to account_id.
-CREATE TABLE IF NOT EXISTS linkledger_keys.account_keys (
+CREATE TABLE IF NOT EXISTS linkledger_durable.account_keys (
     account_id uuid  PRIMARY KEY,       -- id of the account or of the person
     wrapped    bytea,                   -- the key, encrypted by the master key; NULL: erased
     master     text  NOT NULL DEFAULT '' -- name of that master key, see MasterKey
 );
 
 -- Random bytes that all processes share.
-CREATE TABLE IF NOT EXISTS linkledger_keys.secrets (
+CREATE TABLE IF NOT EXISTS linkledger_durable.secrets (
     name  text  PRIMARY KEY,
     value bytea NOT NULL
 );
 
 -- When each API key was used last. The stored time is at most a minute behind.
-CREATE TABLE IF NOT EXISTS linkledger_keys.key_uses (
+CREATE TABLE IF NOT EXISTS linkledger_durable.key_uses (
     account_id uuid        NOT NULL,
     key_id     text        NOT NULL,
     last_used  timestamptz NOT NULL,
@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.key_uses (
 ) WITH (fillfactor = 50);
 
 -- The sessions of browsers. If rows are lost, the people have to sign in again.
-CREATE TABLE IF NOT EXISTS linkledger_keys.sessions (
+CREATE TABLE IF NOT EXISTS linkledger_durable.sessions (
     hash       bytea       PRIMARY KEY,  -- SHA-256 of the secret that the browser has
     id         uuid        NOT NULL UNIQUE,
     account_id uuid,                     -- NULL: of no account
@@ -41,27 +41,27 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.sessions (
 -- runs only where a column is missing.
 DO $$ BEGIN
     IF NOT EXISTS (SELECT FROM pg_attribute
-            WHERE attrelid = 'linkledger_keys.sessions'::regclass AND attname = 'id_token') THEN
-        ALTER TABLE linkledger_keys.sessions
+            WHERE attrelid = 'linkledger_durable.sessions'::regclass AND attname = 'id_token') THEN
+        ALTER TABLE linkledger_durable.sessions
             ADD COLUMN IF NOT EXISTS issuer_sid bytea, ADD COLUMN IF NOT EXISTS id_token bytea;
     END IF;
 END $$;
 
-CREATE INDEX IF NOT EXISTS sessions_account ON linkledger_keys.sessions (account_id);
-CREATE INDEX IF NOT EXISTS sessions_user ON linkledger_keys.sessions (user_id);
-CREATE INDEX IF NOT EXISTS sessions_created_at ON linkledger_keys.sessions (created_at);
-CREATE INDEX IF NOT EXISTS sessions_used_at ON linkledger_keys.sessions (used_at);
-CREATE INDEX IF NOT EXISTS sessions_issuer_sid ON linkledger_keys.sessions (issuer_sid)
+CREATE INDEX IF NOT EXISTS sessions_account ON linkledger_durable.sessions (account_id);
+CREATE INDEX IF NOT EXISTS sessions_user ON linkledger_durable.sessions (user_id);
+CREATE INDEX IF NOT EXISTS sessions_created_at ON linkledger_durable.sessions (created_at);
+CREATE INDEX IF NOT EXISTS sessions_used_at ON linkledger_durable.sessions (used_at);
+CREATE INDEX IF NOT EXISTS sessions_issuer_sid ON linkledger_durable.sessions (issuer_sid)
     WHERE issuer_sid IS NOT NULL;
 
 -- The sign-out tokens that the issuer has sent. The row makes each token count only once.
-CREATE TABLE IF NOT EXISTS linkledger_keys.issuer_sign_outs (
+CREATE TABLE IF NOT EXISTS linkledger_durable.issuer_sign_outs (
     hash       bytea       PRIMARY KEY,  -- keyed hash of the token's id (jti)
     expires_at timestamptz NOT NULL      -- the token is refused from then on
 );
 
 -- One-time links that operators make. Each link signs one browser in, once.
-CREATE TABLE IF NOT EXISTS linkledger_keys.sign_in_links (
+CREATE TABLE IF NOT EXISTS linkledger_durable.sign_in_links (
     hash       bytea       PRIMARY KEY,  -- SHA-256 of the secret in the link
     account_id uuid,                     -- NULL: of no account
     key_id     text        NOT NULL,     -- the API key that the session has; empty: none
@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.sign_in_links (
 -- The answers to forms of the consoles, kept for about an hour. With them, a form that is sent
 -- twice is carried out once, and typed text is shown again after a refusal. Copies of the keys and
 -- backups leave this table out.
-CREATE TABLE IF NOT EXISTS linkledger_keys.answers (
+CREATE TABLE IF NOT EXISTS linkledger_durable.answers (
     hash       bytea       PRIMARY KEY,            -- SHA-256 of the form's name in the browser
     owner      bytea       NOT NULL,               -- SHA-256 of who sent the form
     sealed     bytea,                              -- answer, encrypted by the name; NULL: pending
@@ -81,13 +81,13 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.answers (
     expires_at timestamptz NOT NULL
 );
 
-CREATE INDEX IF NOT EXISTS answers_owner ON linkledger_keys.answers (owner, created_at);
-CREATE INDEX IF NOT EXISTS answers_expires_at ON linkledger_keys.answers (expires_at);
+CREATE INDEX IF NOT EXISTS answers_owner ON linkledger_durable.answers (owner, created_at);
+CREATE INDEX IF NOT EXISTS answers_expires_at ON linkledger_durable.answers (expires_at);
 
 -- Events that an operator has discarded. No generation of the projection applies them again, except
 -- as far as they end rights. Stream and revision identify an event, because a copy of the log keeps
 -- both.
-CREATE TABLE IF NOT EXISTS linkledger_keys.discarded_events (
+CREATE TABLE IF NOT EXISTS linkledger_durable.discarded_events (
     projection   text        NOT NULL,
     stream       text        NOT NULL,
     revision     bigint      NOT NULL,
@@ -98,7 +98,7 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.discarded_events (
 
 -- Words that tell robots from people. Each row is one order of an operator to judge the clicks of
 -- the log anew by other words. linkledger.generations says which row a generation counts clicks by.
-CREATE TABLE IF NOT EXISTS linkledger_keys.judgements (
+CREATE TABLE IF NOT EXISTS linkledger_durable.judgements (
     number bigint      PRIMARY KEY,  -- from 1
     words  text        NOT NULL,     -- all words, as robots.Table.Text writes them
     until  timestamptz NOT NULL      -- clicks at that time and later keep their recorded verdicts
@@ -107,7 +107,7 @@ CREATE TABLE IF NOT EXISTS linkledger_keys.judgements (
 -- The token of the adoption of this database. An event of the log has the token of the database
 -- that may serve, see the package adoption. When that database is adopted again, it gets a new
 -- token. A copy from before keeps the old token, so it is recognized and refused.
-CREATE TABLE IF NOT EXISTS linkledger_keys.adoption (
+CREATE TABLE IF NOT EXISTS linkledger_durable.adoption (
     single   boolean PRIMARY KEY DEFAULT true CHECK (single),
     token    text    NOT NULL,
     former   text    NOT NULL,  -- token that the log had before this one; empty: none

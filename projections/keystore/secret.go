@@ -17,7 +17,7 @@ func (k *Keys) Secret(ctx context.Context, name string, size int) ([]byte, error
 	}
 	random := make([]byte, size)
 	_, _ = rand.Read(random) // never fails
-	const statement = "INSERT INTO linkledger_keys.secrets (name, value) VALUES ($1, $2) " +
+	const statement = "INSERT INTO linkledger_durable.secrets (name, value) VALUES ($1, $2) " +
 		"ON CONFLICT DO NOTHING"
 	if err := k.execDurably(
 		ctx, change{tables: []string{keyfile.Secrets}}, statement, name, random,
@@ -33,7 +33,7 @@ func (k *Keys) Secret(ctx context.Context, name string, size int) ([]byte, error
 // none.
 func (k *Keys) StoredSecret(ctx context.Context, name string, size int) ([]byte, error) {
 	var stored []byte
-	const query = "SELECT value FROM linkledger_keys.secrets WHERE name = $1"
+	const query = "SELECT value FROM linkledger_durable.secrets WHERE name = $1"
 	if err := k.pool.QueryRow(ctx, query, name).Scan(&stored); err != nil {
 		return nil, fmt.Errorf("read secret %s: %w", name, explain(err))
 	}

@@ -48,7 +48,7 @@ type erasedHistory struct {
 
 // drawErasures draws an erasedHistory and creates the keys of its accounts.
 func drawErasures(ctx context.Context, t *rapid.T, db *readmodel.DB) *erasedHistory {
-	if _, err := db.ExecContext(ctx, "TRUNCATE linkledger_keys.account_keys"); err != nil {
+	if _, err := db.ExecContext(ctx, "TRUNCATE linkledger_durable.account_keys"); err != nil {
 		t.Fatalf("delete the keys: %v", err)
 	}
 	h := &erasedHistory{
@@ -249,7 +249,7 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	refused(nil, keyfile.ErrNoMasterKey)
 	refused(other, keyfile.ErrOtherMasterKey)
 	if _, err := w.DB.ExecContext(
-		ctx, "CREATE TABLE backup AS SELECT * FROM linkledger_keys.account_keys; TRUNCATE linkledger_keys.account_keys",
+		ctx, "CREATE TABLE backup AS SELECT * FROM linkledger_durable.account_keys; TRUNCATE linkledger_durable.account_keys",
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	if err != nil || len(letters) != 1 || !strings.Contains(letters[0].Error, keyfile.ErrKeyLost.Error()[:20]) {
 		t.Errorf("letters %+v, %v", letters, err)
 	}
-	if _, err := w.DB.ExecContext(ctx, "INSERT INTO linkledger_keys.account_keys SELECT * FROM backup"); err != nil {
+	if _, err := w.DB.ExecContext(ctx, "INSERT INTO linkledger_durable.account_keys SELECT * FROM backup"); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := deadletter.Retry(ctx, w.DB, w.Projection); n != 1 || err != nil {
@@ -279,7 +279,7 @@ func TestLostKeysLoseNotesAlone(t *testing.T) {
 		w.DB.Keys.Master = masterKey(t)
 		lost := uuid.New()
 		log := notedLink(ctx, t, w, lost, events.StreamURL+lost.String())
-		if _, err := w.DB.ExecContext(ctx, "DROP SCHEMA linkledger_keys CASCADE"); err != nil {
+		if _, err := w.DB.ExecContext(ctx, "DROP SCHEMA linkledger_durable CASCADE"); err != nil {
 			t.Fatal(err)
 		}
 		last := log[len(log)-1].Position

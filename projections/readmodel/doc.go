@@ -13,7 +13,7 @@
 // over by replacing the views in one transaction.
 //
 // If the schema linkledger is missing, all generations are leftovers, which Prepare drops. The
-// schema linkledger_keys belongs to the package keystore.
+// schema linkledger_durable belongs to the package keystore.
 //
 // # Locks
 //

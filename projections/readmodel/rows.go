@@ -36,7 +36,7 @@ type Generation struct {
 	CreatedAt   time.Time `bun:"created_at,scanonly"`
 	BuiltAt     time.Time `bun:"built_at,scanonly,nullzero"` // zero: no build of it has ended
 	BuiltPos    int64     `bun:"built_pos,scanonly"`         // the commit position at that time
-	// Judgement is the number of the row of linkledger_keys.judgements that judges the clicks. 0
+	// Judgement is the number of the row of linkledger_durable.judgements that judges the clicks. 0
 	// means that no row does, and nil that the newest row will be chosen.
 	Judgement *int64 `bun:"judgement"`
 }

@@ -155,7 +155,7 @@ func (q *Reader) Keys(ctx context.Context, account uuid.UUID) ([]KeyRecord, erro
 		ColumnExpr("string_to_array(nullif(key.networks, ''), ' ') AS networks").
 		ColumnExpr("coalesce(to_char(key.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		ColumnExpr("used.last_used").
-		Join("LEFT JOIN linkledger_keys.key_uses AS used").
+		Join("LEFT JOIN linkledger_durable.key_uses AS used").
 		JoinOn("used.account_id = key.account_id AND used.key_id = key.id").
 		Where("key.account_id = ? AND key.revoked_at IS NULL", account).
 		OrderExpr("key.created_at, key.id").Scan(ctx, &keys)

@@ -59,7 +59,8 @@ func (q *Reader) Memberships(ctx context.Context, user uuid.UUID) ([]Member, err
 func (q *Reader) LastAccount(ctx context.Context, user uuid.UUID) (account uuid.UUID, err error) {
 	err = q.db.NewRaw(`
 		SELECT coalesce(account_id, '00000000-0000-0000-0000-000000000000')
-		FROM linkledger_keys.sessions WHERE user_id = ? ORDER BY used_at DESC, id LIMIT 1`, user).
+		FROM linkledger_durable.sessions
+		WHERE user_id = ? ORDER BY used_at DESC, id LIMIT 1`, user).
 		Scan(ctx, &account)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return uuid.Nil, lookup.Failed("last account", err)

@@ -62,7 +62,7 @@ func (q *Reader) people(
 		ColumnExpr("person.id, person.known_at, person.box, person.erased").
 		ColumnExpr("key.wrapped, coalesce(key.master, '') AS master").
 		ColumnExpr("key.account_id IS NULL AS lost").
-		Join("LEFT JOIN linkledger_keys.account_keys AS key ON key.account_id = person.id").
+		Join("LEFT JOIN linkledger_durable.account_keys AS key ON key.account_id = person.id").
 		Scan(ctx, &rows)
 	if err != nil {
 		return nil, lookup.Failed("people", err)

@@ -58,7 +58,7 @@ func (q *Reader) Session(ctx context.Context, secret string, now time.Time) (Ses
 // when its key is revoked, when the role of its person changes, or when the person is erased. The
 // arguments are two times: a live session began after the first and was last used after the second.
 const LiveSessions = `
-	FROM linkledger_keys.sessions AS session
+	FROM linkledger_durable.sessions AS session
 	LEFT JOIN linkledger.accounts AS account ON account.id = session.account_id
 	LEFT JOIN linkledger.api_keys AS key ON key.account_id = session.account_id
 		AND key.id = session.key_id AND key.revoked_at IS NULL

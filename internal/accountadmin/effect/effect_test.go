@@ -58,7 +58,7 @@ func TestRepeatedChangesThatWereGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.Exec(`INSERT INTO linkledger_keys.discarded_events (projection, stream, revision, type)
+	i.Exec(`INSERT INTO linkledger_durable.discarded_events (projection, stream, revision, type)
 		VALUES (?, ?, ?, 'account.plan_changed.v1')`, projections.Accounts, stream, int64(last.Revision)+1)
 	for _, change := range []error{ // the next owner knows it
 		projections.Pause(t.Context(), i.DB, projections.Accounts), projections.Resume(t.Context(), i.DB, projections.Accounts),

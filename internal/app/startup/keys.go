@@ -86,7 +86,7 @@ func (s Stores) createKeys(ctx context.Context, newKeys bool) error {
 	switch {
 	case errors.Is(err, keystore.ErrMissing):
 		return usage.Errorf("%w, but the log has links: restore the schema from a backup, "+
-			"after DROP SCHEMA IF EXISTS linkledger_keys CASCADE. If there is none, start once "+
+			"after DROP SCHEMA IF EXISTS linkledger_durable CASCADE. If there is none, start once "+
 			"with --new-keys (%s): notes that were encrypted are then lost, and known visitors "+
 			"count as new ones", err, usage.Env("new-keys"))
 	case err != nil:

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Relations returns the tables and views of the schemas linkledger and linkledger_keys by name. The
-// value describes the relation: a table with its primary key, or a view with its tables. Two
+// Relations returns the tables and views of the schemas linkledger and linkledger_durable by name.
+// The value describes the relation: a table with its primary key, or a view with its tables. Two
 // databases with the same value have the same relation under a name.
 func Relations(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
 	// The query removes the number of a generation, which says nothing about what a view shows.
@@ -30,7 +30,8 @@ func Relations(ctx context.Context, conn *pgx.Conn) (map[string]string, error) {
 				WHERE r.ev_class = c.oid AND t.oid <> c.oid), 'nothing')
 			END
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE c.relkind IN ('r', 'v') AND n.nspname IN ('linkledger', 'linkledger_keys')`)
+		WHERE c.relkind IN ('r', 'v')
+			AND n.nspname IN ('linkledger', 'linkledger_durable', 'linkledger_keys')`)
 	if err != nil {
 		return nil, fmt.Errorf("relations: %w", err)
 	}

@@ -207,7 +207,7 @@ type DiscardedEvent struct {
 // stream and revision. An empty name stands for all projections.
 func ListDiscarded(ctx context.Context, db bun.IDB, name string) ([]DiscardedEvent, error) {
 	var found []DiscardedEvent
-	if err := db.NewSelect().TableExpr("linkledger_keys.discarded_events").
+	if err := db.NewSelect().TableExpr("linkledger_durable.discarded_events").
 		Where("projection = ?0 OR ?0 = ''", name).
 		Order("projection", "stream", "revision").Scan(ctx, &found); err != nil {
 		return nil, fmt.Errorf("discarded events: %w", err)
@@ -231,7 +231,7 @@ func DiscardedBy(ctx context.Context, db bun.IDB, name string) (Discarded, error
 // remember records that events of a stream are given up.
 func remember(ctx context.Context, tx pgx.Tx, name string, given []eventstore.Recorded) error {
 	for _, r := range given {
-		if _, err := tx.Exec(ctx, `INSERT INTO linkledger_keys.discarded_events
+		if _, err := tx.Exec(ctx, `INSERT INTO linkledger_durable.discarded_events
 				(projection, stream, revision, type) VALUES ($1, $2, $3, $4)
 			ON CONFLICT DO NOTHING`,
 			name, r.Stream, int64(r.Revision), generation.Storable(r.Type)); err != nil {
@@ -245,7 +245,7 @@ func remember(ctx context.Context, tx pgx.Tx, name string, given []eventstore.Re
 // If stream is not empty, Restore does so for the events of that stream only. The next rebuild
 // applies the events again.
 func Restore(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
-	done, err := db.NewDelete().TableExpr("linkledger_keys.discarded_events").
+	done, err := db.NewDelete().TableExpr("linkledger_durable.discarded_events").
 		Where("projection = ?", name).Where("stream = ?0 OR ?0 = ''", stream).Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("restore discarded events of %s: %w", name, err)

@@ -1,8 +1,8 @@
 package generation
 
 // A judgement has the words that decide which clicks count. Judgements are stored in the schema
-// linkledger_keys, because the log cannot rebuild them. So each later generation counts by the same
-// words until an operator gives other words, even if all read models are built anew.
+// linkledger_durable, because the log cannot rebuild them. So each later generation counts by the
+// same words until an operator gives other words, even if all read models are built anew.
 
 import (
 	"context"
@@ -22,7 +22,7 @@ var ErrOtherWords = errors.New("a build that was begun earlier judges clicks by 
 	"wait until it serves, or prune it")
 
 // newestJudgement selects the number of the newest judgement, or 0 if there is none.
-const newestJudgement = "(SELECT coalesce(max(number), 0) FROM linkledger_keys.judgements)"
+const newestJudgement = "(SELECT coalesce(max(number), 0) FROM linkledger_durable.judgements)"
 
 // ChooseJudgement chooses the newest judgement for a generation that has none yet, which is the
 // first one of its database. It does nothing if the generation has another owner.
@@ -52,7 +52,7 @@ func JudgementOf(
 	}
 	if err := db.NewRaw(`
 		SELECT j.number, j.words, j.until
-		FROM linkledger.generations AS g JOIN linkledger_keys.judgements AS j
+		FROM linkledger.generations AS g JOIN linkledger_durable.judgements AS j
 			ON j.number = coalesce(g.judgement, `+newestJudgement+`)
 		WHERE g.name = ? AND g.generation = ?`, c.Name, c.Generation).
 		Scan(ctx, &found); err != nil {
@@ -104,7 +104,7 @@ func storeJudgement(
 ) (number int64, err error) {
 	var begun []int64
 	if err := tx.NewRaw(`
-		SELECT j.number FROM linkledger_keys.judgements AS j
+		SELECT j.number FROM linkledger_durable.judgements AS j
 			JOIN linkledger.generations AS g ON g.judgement = j.number
 		WHERE g.name IN (?) AND NOT g.built AND j.words = ? ORDER BY j.number DESC LIMIT 1`,
 		bun.List(names), words.Text()).Scan(ctx, &begun); err != nil {
@@ -114,8 +114,8 @@ func storeJudgement(
 		return begun[0], nil
 	}
 	if err := tx.NewRaw(`
-		INSERT INTO linkledger_keys.judgements (number, words, until)
-		SELECT coalesce(max(number), 0) + 1, ?, clock_timestamp() FROM linkledger_keys.judgements
+		INSERT INTO linkledger_durable.judgements (number, words, until)
+		SELECT coalesce(max(number), 0) + 1, ?, clock_timestamp() FROM linkledger_durable.judgements
 		RETURNING number`, words.Text()).Scan(ctx, &number); err != nil {
 		return 0, fmt.Errorf("store the words: %w", err)
 	}

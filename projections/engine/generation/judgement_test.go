@@ -48,7 +48,7 @@ func TestBuildsByOtherWords(t *testing.T) {
 	if n := projectionstest.Count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = ?", projections.Links); n != 1 {
 		t.Errorf("%d generations of links", n)
 	}
-	if n := projectionstest.Count(t, db, "SELECT count(*) FROM linkledger_keys.judgements"); n != 1 {
+	if n := projectionstest.Count(t, db, "SELECT count(*) FROM linkledger_durable.judgements"); n != 1 {
 		t.Errorf("%d judgements", n)
 	}
 }

@@ -23,7 +23,7 @@ var ErrNewerCopy = errors.New("it was written by a newer version of Linkledger: 
 // version.
 const copyFormat = 1
 
-// Copy is a copy of the schema linkledger_keys: files that are sealed with the master key, each
+// Copy is a copy of the schema linkledger_durable: files that are sealed with the master key, each
 // with the rows of a table as JSON. Any version of PostgreSQL can read them.
 type Copy struct {
 	folder string
@@ -54,7 +54,8 @@ func (c *Copy) Check() error {
 }
 
 // fileLabel returns the label that binds a sealed text to its file. No id of an account is such a
-// label, so the sealed text of a file is never taken for the key of an account.
+// label, so the sealed text of a file is never taken for the key of an account. The label has the
+// former name of the schema, so that earlier copies can be read.
 func fileLabel(name string) string { return "copy of linkledger_keys\n" + name }
 
 // Names of the tables of the schema. The names of the files begin with them.

@@ -24,7 +24,7 @@ var (
 	// ErrKeyLost means that an account has notes, but neither a key nor an erasure: the table
 	// account_keys does not belong to the log.
 	ErrKeyLost = errors.New("the key of an account is missing: restore the schema " +
-		"linkledger_keys from a backup, " +
+		"linkledger_durable from a backup, " +
 		"or erase the account if the key is lost for good")
 )
 
@@ -65,8 +65,8 @@ func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, erro
 	key, err := m.open(account, master, wrapped)
 	if errors.Is(err, ErrDamaged) {
 		return nil, fmt.Errorf(
-			"the key of account %s is damaged, restore the schema linkledger_keys from a backup: "+
-				"%w", account, err,
+			"the key of account %s is damaged, restore the schema linkledger_durable from a "+
+				"backup: %w", account, err,
 		)
 	}
 	return key, err

@@ -103,7 +103,7 @@ func (u *Uses) store(ctx context.Context, before time.Time) error {
 	// The rows are stored in the order of their keys, so that two nodes that store the same keys do
 	// not deadlock.
 	_, err := u.db.Exec(ctx, `
-		INSERT INTO linkledger_keys.key_uses AS k (account_id, key_id, last_used)
+		INSERT INTO linkledger_durable.key_uses AS k (account_id, key_id, last_used)
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[]) ORDER BY 1, 2
 		ON CONFLICT (account_id, key_id) DO UPDATE
 			SET last_used = greatest(k.last_used, EXCLUDED.last_used)`, accounts, keys, times)

@@ -63,7 +63,7 @@ func TestUsesOfSeveralNodes(t *testing.T) {
 	}
 	nodes.Wait()
 	var n int
-	err = pool.QueryRow(ctx, "SELECT count(*) FROM linkledger_keys.key_uses").Scan(&n)
+	err = pool.QueryRow(ctx, "SELECT count(*) FROM linkledger_durable.key_uses").Scan(&n)
 	if n != 3000 || err != nil {
 		t.Errorf("%d uses are stored, want 3000; %v", n, err)
 	}

@@ -31,7 +31,7 @@ func (k *Store) ClaimAnswer(
 ) (answer []byte, claimed bool, err error) {
 	err = pgx.BeginFunc(ctx, k.schema.Pool, func(tx pgx.Tx) error {
 		added, err := tx.Exec(ctx, `
-			INSERT INTO linkledger_keys.answers AS a (hash, owner, created_at, expires_at)
+			INSERT INTO linkledger_durable.answers AS a (hash, owner, created_at, expires_at)
 			VALUES ($1, $2, $3, $4)
 			ON CONFLICT (hash) DO UPDATE SET owner = $2, sealed = NULL, created_at = $3,
 				expires_at = $4, open = false
@@ -57,15 +57,15 @@ func (k *Store) ClaimAnswer(
 // trimAnswers deletes the oldest answers of an owner with too many, and some that have expired.
 func trimAnswers(ctx context.Context, tx pgx.Tx, owner string, now time.Time) error {
 	if _, err := tx.Exec(ctx, `
-		DELETE FROM linkledger_keys.answers WHERE hash IN (
-			SELECT hash FROM linkledger_keys.answers WHERE owner = $1
+		DELETE FROM linkledger_durable.answers WHERE hash IN (
+			SELECT hash FROM linkledger_durable.answers WHERE owner = $1
 			ORDER BY created_at DESC, hash OFFSET $2 FOR UPDATE SKIP LOCKED)`,
 		HashSession(owner), maxAnswers); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		DELETE FROM linkledger_keys.answers WHERE hash IN (
-			SELECT hash FROM linkledger_keys.answers WHERE expires_at <= $1
+		DELETE FROM linkledger_durable.answers WHERE hash IN (
+			SELECT hash FROM linkledger_durable.answers WHERE expires_at <= $1
 			ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, maxTrimmed)
 	return err
 }
@@ -81,7 +81,7 @@ func (k *Store) StoreAnswer(
 	}
 	sealed := aead.Seal(nil, nil, answer, nil) //nolint:gosec // the cipher adds a nonce
 	_, err = k.schema.Pool.Exec(ctx, `
-		INSERT INTO linkledger_keys.answers (hash, owner, sealed, open, created_at, expires_at)
+		INSERT INTO linkledger_durable.answers (hash, owner, sealed, open, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (hash) DO UPDATE SET sealed = $3, open = $4, expires_at = $6`,
 		HashSession(name), HashSession(owner), sealed, open, now, expires)
@@ -95,7 +95,7 @@ func (k *Store) StoreAnswer(
 func (k *Store) Answer(ctx context.Context, name string, now time.Time) ([]byte, error) {
 	var sealed []byte
 	err := k.schema.Pool.QueryRow(ctx, `
-		SELECT sealed FROM linkledger_keys.answers WHERE hash = $1 AND expires_at > $2`,
+		SELECT sealed FROM linkledger_durable.answers WHERE hash = $1 AND expires_at > $2`,
 		HashSession(name), now).Scan(&sealed)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && sealed == nil {
 		return nil, nil

@@ -66,18 +66,18 @@ func TestAnswers(t *testing.T) {
 		t.Error("what was refused cannot be tried again")
 	}
 	wants("two", "", now)
-	stored := keystoretest.Scan[[]byte](t, keys, "SELECT sealed FROM linkledger_keys.answers WHERE sealed IS NOT NULL")
+	stored := keystoretest.Scan[[]byte](t, keys, "SELECT sealed FROM linkledger_durable.answers WHERE sealed IS NOT NULL")
 	if bytes.Contains(stored, []byte("done")) {
 		t.Error("the database can read an answer")
 	}
 	for i := range 120 {
 		claim(strconv.Itoa(i), now.Add(time.Second))
 	}
-	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.answers"); n != 100 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.answers"); n != 100 {
 		t.Errorf("%d answers of one owner are kept", n)
 	}
 	claim("last", now.Add(2*time.Hour))
-	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.answers"); n != 1 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.answers"); n != 1 {
 		t.Errorf("%d answers are kept after all have expired", n)
 	}
 }

@@ -52,7 +52,7 @@ func sealIDToken(secret, token string) ([]byte, error) {
 func (k *Store) IDToken(ctx context.Context, id uuid.UUID, secret string) (string, error) {
 	var sealed []byte
 	err := k.schema.Pool.QueryRow(ctx, `
-		SELECT id_token FROM linkledger_keys.sessions WHERE id = $1`, id).Scan(&sealed)
+		SELECT id_token FROM linkledger_durable.sessions WHERE id = $1`, id).Scan(&sealed)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return "", nil // the session has ended meanwhile
@@ -87,20 +87,20 @@ type SignOut struct {
 func (k *Store) EndAtIssuer(ctx context.Context, s SignOut, now time.Time) (fresh bool, err error) {
 	err = k.schema.Durably(ctx, []string{signOuts, sessions}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			DELETE FROM linkledger_keys.issuer_sign_outs WHERE hash IN (
-				SELECT hash FROM linkledger_keys.issuer_sign_outs WHERE expires_at <= $1
+			DELETE FROM linkledger_durable.issuer_sign_outs WHERE hash IN (
+				SELECT hash FROM linkledger_durable.issuer_sign_outs WHERE expires_at <= $1
 				LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, maxTrimmed); err != nil {
 			return err
 		}
 		added, err := tx.Exec(ctx, `
-			INSERT INTO linkledger_keys.issuer_sign_outs (hash, expires_at) VALUES ($1, $2)
+			INSERT INTO linkledger_durable.issuer_sign_outs (hash, expires_at) VALUES ($1, $2)
 			ON CONFLICT DO NOTHING`, s.Token, s.Expires)
 		if err != nil || added.RowsAffected() == 0 {
 			return err
 		}
 		fresh = true
 		_, err = tx.Exec(ctx, `
-			DELETE FROM linkledger_keys.sessions WHERE issuer_sid = $1
+			DELETE FROM linkledger_durable.sessions WHERE issuer_sid = $1
 				OR user_id = $2 AND (issuer_sid IS NULL OR $1::bytea IS NULL)`,
 			s.IssuerSID, s.User)
 		return err

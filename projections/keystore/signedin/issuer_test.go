@@ -30,7 +30,7 @@ func TestEndAtIssuer(t *testing.T) {
 		if err != nil || fresh != wantFresh {
 			t.Errorf("fresh: %t, %v; want %t", fresh, err, wantFresh)
 		}
-		if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions"); n != left {
+		if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.sessions"); n != left {
 			t.Errorf("%d sessions are left; want %d", n, left)
 		}
 	}
@@ -47,7 +47,7 @@ func TestEndAtIssuer(t *testing.T) {
 	end(signedin.SignOut{Token: []byte("3"), Expires: soon, User: eve}, now, true, 2)
 	end(signedin.SignOut{Token: []byte("4"), Expires: soon}, now, true, 2) // of nobody who is known
 	end(signedin.SignOut{Token: []byte("5"), Expires: soon.Add(time.Hour)}, soon, true, 2)
-	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.issuer_sign_outs"); n != 1 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.issuer_sign_outs"); n != 1 {
 		t.Errorf("%d tokens are kept; want that which has not expired", n)
 	}
 }
@@ -86,8 +86,8 @@ func TestFormerSessions(t *testing.T) {
 	if _, _, err := keys.StartSession(ctx, signedin.Session{User: user}, now); err != nil {
 		t.Fatal(err)
 	}
-	keys.Exec(t, "ALTER TABLE linkledger_keys.sessions DROP COLUMN issuer_sid, DROP COLUMN id_token")
-	keys.Exec(t, "DROP TABLE linkledger_keys.issuer_sign_outs")
+	keys.Exec(t, "ALTER TABLE linkledger_durable.sessions DROP COLUMN issuer_sid, DROP COLUMN id_token")
+	keys.Exec(t, "DROP TABLE linkledger_durable.issuer_sign_outs")
 	for range 2 {
 		if err := keys.Update(ctx); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestFormerSessions(t *testing.T) {
 	if err != nil || !fresh {
 		t.Errorf("fresh: %t, %v", fresh, err)
 	}
-	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions"); n != 0 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.sessions"); n != 0 {
 		t.Errorf("%d sessions are left", n)
 	}
 }

@@ -18,11 +18,11 @@ func (k *Store) AddSignInLink(
 	secret = newSecret()
 	err = k.schema.Durably(ctx, []string{signInLinks}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			DELETE FROM linkledger_keys.sign_in_links WHERE expires_at <= $1`, now); err != nil {
+			DELETE FROM linkledger_durable.sign_in_links WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `
-			INSERT INTO linkledger_keys.sign_in_links (hash, account_id, key_id, operator,
+			INSERT INTO linkledger_durable.sign_in_links (hash, account_id, key_id, operator,
 				expires_at)
 			VALUES ($1, nullif($2, $6::uuid), $3, $4, $5)`,
 			HashSession(secret), s.Account, s.Key, s.Operator, expires, uuid.Nil)
@@ -43,7 +43,7 @@ func (k *Store) UseSignInLink(
 	var account *uuid.UUID
 	err = k.schema.Durably(ctx, []string{signInLinks}, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
-			DELETE FROM linkledger_keys.sign_in_links WHERE hash = $1 AND expires_at > $2
+			DELETE FROM linkledger_durable.sign_in_links WHERE hash = $1 AND expires_at > $2
 			RETURNING account_id, key_id, operator`, HashSession(secret), now).
 			Scan(&account, &s.Key, &s.Operator)
 	})

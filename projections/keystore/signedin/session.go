@@ -71,8 +71,8 @@ func (k *Store) StartSession(
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
-			INSERT INTO linkledger_keys.sessions (hash, id, account_id, key_id, user_id, member_at,
-				operator, address, agent, created_at, used_at, issuer_sid, id_token)
+			INSERT INTO linkledger_durable.sessions (hash, id, account_id, key_id, user_id,
+				member_at, operator, address, agent, created_at, used_at, issuer_sid, id_token)
 			VALUES ($1, $2, nullif($3, $11::uuid), $4, nullif($5, $11::uuid), $6, $7, $8, $9,
 				$10, $10, $12, $13)`,
 			HashSession(secret), id, s.Account, s.Key, s.User, s.MemberAt, s.Operator, s.Address,
@@ -100,7 +100,7 @@ func decideOperator(ctx context.Context, tx pgx.Tx, s *Session, now time.Time) e
 		return err
 	}
 	return tx.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM linkledger_keys.sessions
+		SELECT EXISTS (SELECT FROM linkledger_durable.sessions
 			WHERE user_id = $1 AND operator AND created_at > $2 AND used_at > $3)`,
 		s.User, now.Add(-SessionMax), now.Add(-SessionIdle)).Scan(&s.Operator)
 }
@@ -110,7 +110,7 @@ func decideOperator(ctx context.Context, tx pgx.Tx, s *Session, now time.Time) e
 // and then sees the session of the first.
 func lockPerson(ctx context.Context, tx pgx.Tx, user uuid.UUID) error {
 	_, err := tx.Exec(ctx, `
-		SELECT FROM linkledger_keys.account_keys WHERE account_id = $1 FOR NO KEY UPDATE`, user)
+		SELECT FROM linkledger_durable.account_keys WHERE account_id = $1 FOR NO KEY UPDATE`, user)
 	return err
 }
 
@@ -120,7 +120,7 @@ func setOperator(ctx context.Context, tx pgx.Tx, user uuid.UUID, operator bool) 
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		UPDATE linkledger_keys.sessions SET operator = $2
+		UPDATE linkledger_durable.sessions SET operator = $2
 		WHERE user_id = $1 AND operator <> $2`, user, operator)
 	return err
 }
@@ -144,13 +144,13 @@ func (k *Store) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now tim
 	var err error
 	if of.User != uuid.Nil {
 		_, err = tx.Exec(ctx, `
-			DELETE FROM linkledger_keys.sessions WHERE id IN (
-				SELECT id FROM linkledger_keys.sessions WHERE user_id = $1 `+oldest+`)`,
+			DELETE FROM linkledger_durable.sessions WHERE id IN (
+				SELECT id FROM linkledger_durable.sessions WHERE user_id = $1 `+oldest+`)`,
 			of.User, maxSessions)
 	} else {
 		_, err = tx.Exec(ctx, `
-			DELETE FROM linkledger_keys.sessions WHERE id IN (
-				SELECT id FROM linkledger_keys.sessions
+			DELETE FROM linkledger_durable.sessions WHERE id IN (
+				SELECT id FROM linkledger_durable.sessions
 				WHERE account_id IS NOT DISTINCT FROM nullif($1, $4::uuid) AND key_id = $3
 					AND user_id IS NULL `+oldest+`)`,
 			of.Account, maxSessions, of.Key, uuid.Nil)
@@ -163,8 +163,8 @@ func (k *Store) trimSessions(ctx context.Context, tx pgx.Tx, of Session, now tim
 		before time.Time
 	}{{"created_at", now.Add(-SessionMax)}, {"used_at", now.Add(-SessionIdle)}} {
 		if _, err := tx.Exec(ctx, `
-			DELETE FROM linkledger_keys.sessions WHERE id IN (
-				SELECT id FROM linkledger_keys.sessions WHERE `+over.column+` < $1
+			DELETE FROM linkledger_durable.sessions WHERE id IN (
+				SELECT id FROM linkledger_durable.sessions WHERE `+over.column+` < $1
 				ORDER BY `+over.column+` LIMIT $2 FOR UPDATE SKIP LOCKED)`,
 			over.before, maxTrimmed); err != nil {
 			return err
@@ -183,7 +183,8 @@ func (k *Store) UseSession(ctx context.Context, id uuid.UUID, used, now time.Tim
 		return nil
 	}
 	_, err := k.schema.Pool.Exec(ctx, `
-		UPDATE linkledger_keys.sessions SET used_at = $2 WHERE id = $1 AND used_at < $2`, id, now)
+		UPDATE linkledger_durable.sessions SET used_at = $2
+		WHERE id = $1 AND used_at < $2`, id, now)
 	if err != nil {
 		return fmt.Errorf("store the use of a session: %w", k.schema.Explain(err))
 	}
@@ -196,7 +197,7 @@ func (k *Store) MoveSession(
 	ctx context.Context, id, account uuid.UUID, memberAt int64,
 ) error {
 	err := k.execDurably(ctx, sessions, `
-		UPDATE linkledger_keys.sessions SET account_id = $2, member_at = $3
+		UPDATE linkledger_durable.sessions SET account_id = $2, member_at = $3
 		WHERE id = $1 AND user_id IS NOT NULL`, id, account, memberAt)
 	if err != nil {
 		return fmt.Errorf("move a session: %w", err)
@@ -207,7 +208,7 @@ func (k *Store) MoveSession(
 // EndSession ends a session. When it returns, no node accepts the session any more, and a crash of
 // the database does not bring it back.
 func (k *Store) EndSession(ctx context.Context, id uuid.UUID) error {
-	const statement = "DELETE FROM linkledger_keys.sessions WHERE id = $1"
+	const statement = "DELETE FROM linkledger_durable.sessions WHERE id = $1"
 	if err := k.execDurably(ctx, sessions, statement, id); err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
@@ -216,7 +217,7 @@ func (k *Store) EndSession(ctx context.Context, id uuid.UUID) error {
 
 // EndSessionsOf ends all sessions of a person.
 func (k *Store) EndSessionsOf(ctx context.Context, user uuid.UUID) error {
-	const statement = "DELETE FROM linkledger_keys.sessions WHERE user_id = $1"
+	const statement = "DELETE FROM linkledger_durable.sessions WHERE user_id = $1"
 	if err := k.execDurably(ctx, sessions, statement, user); err != nil {
 		return fmt.Errorf("end the sessions of a person: %w", err)
 	}

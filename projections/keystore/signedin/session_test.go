@@ -26,7 +26,7 @@ func TestSessions(t *testing.T) {
 	}
 	count := func(what string, want int) {
 		t.Helper()
-		if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions"); n != want {
+		if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.sessions"); n != want {
 			t.Errorf("%s there are %d sessions; want %d", what, n, want)
 		}
 	}
@@ -35,7 +35,7 @@ func TestSessions(t *testing.T) {
 	if err := keys.UseSession(ctx, oldest, now, now.Add(59*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if used := keystoretest.Scan[time.Time](t, keys, "SELECT used_at FROM linkledger_keys.sessions"); !used.Equal(now) {
+	if used := keystoretest.Scan[time.Time](t, keys, "SELECT used_at FROM linkledger_durable.sessions"); !used.Equal(now) {
 		t.Errorf("a use within a minute is stored: %s", used)
 	}
 	for i := range 99 {
@@ -46,7 +46,7 @@ func TestSessions(t *testing.T) {
 	count("with many of one person", 102)
 	start(user, now.Add(time.Hour))
 	count("with too many of one person", 102)
-	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_keys.sessions WHERE id = $1", oldest); n != 0 {
+	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.sessions WHERE id = $1", oldest); n != 0 {
 		t.Error("the oldest session stays")
 	}
 	for range 101 {
@@ -70,7 +70,7 @@ func TestOperatorsAtOnce(t *testing.T) {
 	now := time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
 	for range 20 {
 		user := uuid.New()
-		keys.Exec(t, "INSERT INTO linkledger_keys.account_keys (account_id) VALUES ($1)", user)
+		keys.Exec(t, "INSERT INTO linkledger_durable.account_keys (account_id) VALUES ($1)", user)
 		var both sync.WaitGroup
 		for _, operator := range []bool{true, false} {
 			both.Go(func() {
@@ -80,7 +80,7 @@ func TestOperatorsAtOnce(t *testing.T) {
 			})
 		}
 		both.Wait()
-		const roles = "SELECT count(DISTINCT operator) FROM linkledger_keys.sessions WHERE user_id = $1"
+		const roles = "SELECT count(DISTINCT operator) FROM linkledger_durable.sessions WHERE user_id = $1"
 		if n := keystoretest.Scan[int](t, keys, roles, user); n != 1 {
 			t.Fatalf("the sessions of a person have %d roles", n)
 		}
@@ -88,7 +88,7 @@ func TestOperatorsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const left = "SELECT count(*) FROM linkledger_keys.sessions WHERE operator"
+	const left = "SELECT count(*) FROM linkledger_durable.sessions WHERE operator"
 	if n := keystoretest.Scan[int](t, keys, left); n != 0 {
 		t.Errorf("%d sessions are left of operators", n)
 	}

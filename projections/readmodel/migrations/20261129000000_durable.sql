@@ -1,0 +1,2 @@
+-- The tables of the schema linkledger_keys are in the schema linkledger_durable now: see adopt.sql in the
+-- package keystore. Processes of older programs use views in linkledger_keys until they end.
