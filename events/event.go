@@ -13,6 +13,7 @@ const (
 	ViaAPI     = "api"
 	ViaCLI     = "cli" // the command line of an operator
 	ViaConsole = "console"
+	ViaWebhook = "webhook" // a delivery that has failed for long
 )
 
 // Metadata is stored beside every event. It names the account and the request that caused the

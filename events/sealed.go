@@ -9,10 +9,10 @@ const Erased = "erased"
 // LostKey replaces personal data whose key is lost.
 const LostKey = "cannot be read, its key is lost"
 
-// Sealed is personal data of an event, encrypted by AES-256-GCM: the note of a link with the key of
-// its account, or the details of a person with the key of the person. The encryption also
-// authenticates the owner of the key, the stream and the purpose, so the data cannot be opened as
-// part of another stream. Without the key the data is unreadable.
+// Sealed is personal data of an event, encrypted by AES-256-GCM: the note of a link or the target
+// of a webhook with the key of the account, or the details of a person with the key of the person.
+// The encryption also authenticates the owner of the key, the stream and the purpose, so the data
+// cannot be opened as part of another stream. Without the key the data is unreadable.
 type Sealed struct {
 	Account string `json:"account"` // id of the account or the user that has the key
 	Box     []byte `json:"box"`     // nonce of 12 bytes, text, tag of 16 bytes

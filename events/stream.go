@@ -12,7 +12,7 @@ const NoStream Revision = -1
 var streamPrefixes = [...]string{
 	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername,
 	StreamQuota, StreamAllowance, StreamUsage, StreamCall, StreamUser, StreamIdentity,
-	StreamDatabase,
+	StreamDatabase, StreamWebhooks,
 }
 
 // IsStream reports whether Linkledger writes a stream of this name.

@@ -33,9 +33,10 @@ type Config struct {
 	API       bool
 	Redirects bool
 
-	v3.Writes // for the API
-	v3.Reads  // for the API; Queries is required in any case
-	v3.Usage  // for the API
+	v3.Writes   // for the API
+	v3.Reads    // for the API; Queries is required in any case
+	v3.Webhooks // for the API
+	v3.Usage    // for the API
 	v3.Limits
 
 	Sessions session.Store  // for the API
@@ -154,10 +155,11 @@ func (cfg *Config) check() error {
 		return errors.New("the configuration serves neither the API nor redirects")
 	case cfg.Queries == nil:
 		return errors.New("no queries")
-	case cfg.API && (!cfg.Writes.Complete() || !cfg.Reads.Complete() || cfg.Sessions == nil ||
-		cfg.UsageMeter == nil || !cfg.Projections.Complete()):
-		return errors.New("the API needs commands, lists, accounts, people, logins, sessions, a " +
-			"meter of calls and functions that wait for projections")
+	case cfg.API && (!cfg.Writes.Complete() || !cfg.Reads.Complete() ||
+		!cfg.Webhooks.Complete() || cfg.Sessions == nil || cfg.UsageMeter == nil ||
+		!cfg.Projections.Complete()):
+		return errors.New("the API needs commands, lists, accounts, people, webhooks, logins, " +
+			"sessions, a meter of calls and functions that wait for projections")
 	case cfg.Redirects && !cfg.Visits.Complete():
 		return errors.New("redirects need a redirect cache, a click limiter, a click recorder, " +
 			"links of the log and functions that compare the log with the read models")

@@ -149,7 +149,8 @@ func (cfg *Config) newSignIn(sessions *session.Sessions, api *v3.API) *signin.Ha
 
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms, sessions *session.Sessions) *v3.API {
 	return v3.New(v3.Config{
-		Writes: cfg.Writes, Reads: cfg.Reads, Usage: cfg.Usage, Limits: cfg.Limits,
+		Writes: cfg.Writes, Reads: cfg.Reads, Webhooks: cfg.Webhooks, Usage: cfg.Usage,
+		Limits:      cfg.Limits,
 		Projections: cfg.Projections, Sessions: sessions, Clicks: cfg.Visits.Clicks,
 		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
 		RedirectStatus: cfg.RedirectStatus, KeyUsed: cfg.KeyUsed, Now: cfg.Now, Logger: cfg.Logger,

@@ -20,6 +20,8 @@ const (
 	Members                        // add, change and remove members, end sessions of other persons
 	KeysRead                       // list keys
 	MembersRead                    // list members and sessions
+	Webhooks                       // add, change and remove webhooks, make deliveries again
+	WebhooksRead                   // list webhooks and their deliveries
 	none                           // the end of the list
 
 	// All is every kind of call.
@@ -29,12 +31,14 @@ const (
 // names are the names of the kinds of calls, in the order of their bits.
 var names = []string{
 	"links:read", "links:create", "links:write", "stats:read", "stats:reset", "tags:write",
-	"history:read", "keys", "members", "keys:read", "members:read",
+	"history:read", "keys", "members", "keys:read", "members:read", "webhooks", "webhooks:read",
 }
 
-// implied has the kinds of calls that another kind includes. A caller who may change keys or
-// members may also list them.
-var implied = map[Scopes]Scopes{Keys: KeysRead, Members: MembersRead}
+// implied has the kinds of calls that another kind includes. A caller who may change keys, members
+// or webhooks may also list them.
+var implied = map[Scopes]Scopes{
+	Keys: KeysRead, Members: MembersRead, Webhooks: WebhooksRead,
+}
 
 // ScopesOf returns the set for the names in stored terms. An empty list means All. A name that this
 // version does not know allows nothing.

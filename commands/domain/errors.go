@@ -31,6 +31,8 @@ const (
 	MemberNotFound  // no such member of the account
 	UserNotFound    // no such person
 	KeyReused       // another call has the same idempotency key
+	InvalidWebhook  // a parameter of a webhook is invalid
+	WebhookNotFound // no such webhook in the account
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.

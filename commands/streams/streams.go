@@ -134,6 +134,12 @@ func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, err
 	return s.open(ctx, stream, loaded)
 }
 
+// Open returns an event of a stream with its personal data opened. It fails with
+// sealing.ErrUnreadable if the data was not sealed for the stream, and with ErrNoKey and ErrNoKeys.
+func (s *Streams) Open(ctx context.Context, e events.Event, stream string) (events.Event, error) {
+	return s.personal.open(ctx, e, stream)
+}
+
 // open opens the personal data of a stream. If the data of an event cannot be opened with the key
 // of its owner, the event counts as one that cannot be decoded.
 func (s *Streams) open(ctx context.Context, stream string, loaded History) (History, error) {

@@ -57,6 +57,12 @@ var decoders = map[string]func([]byte) (events.Event, error){
 	events.CallsMetered{}.EventType():         decode[events.CallsMetered],
 	events.CallKeyed{}.EventType():            decode[events.CallKeyed],
 	events.DatabaseAdopted{}.EventType():      decode[events.DatabaseAdopted],
+	events.WebhookAdded{}.EventType():         decode[events.WebhookAdded],
+	events.WebhookChanged{}.EventType():       decode[events.WebhookChanged],
+	events.WebhookSecretRotated{}.EventType(): decode[events.WebhookSecretRotated],
+	events.WebhookSuspended{}.EventType():     decode[events.WebhookSuspended],
+	events.WebhookResumed{}.EventType():       decode[events.WebhookResumed],
+	events.WebhookRemoved{}.EventType():       decode[events.WebhookRemoved],
 }
 
 func decode[E events.Event](body []byte) (events.Event, error) {

@@ -42,6 +42,7 @@ func NewKey(secret []byte) (*Key, error) {
 const (
 	sealedNote    = "note"
 	sealedDetails = "details"
+	sealedTarget  = "target"
 )
 
 func (k *Key) seal(purpose, text, owner, stream string) *events.Sealed {
@@ -93,12 +94,34 @@ func Seal(e events.Event, key *Key, owner, stream string) (events.Event, error) 
 		}
 		return e, err
 	case events.UserKnown:
-		var text []byte
-		text, err = codec.EncodePart(e.EventType(), e.Details)
-		e.Sealed, e.Details = key.seal(sealedDetails, string(text), owner, stream), events.Details{}
+		e.Sealed, err = key.sealPart(sealedDetails, e, e.Details, owner, stream)
+		e.Details = events.Details{}
+		return e, err
+	case events.WebhookAdded:
+		e.Sealed, err = key.sealPart(sealedTarget, e, e.Target, owner, stream)
+		e.Target = events.WebhookTarget{}
+		return e, err
+	case events.WebhookChanged:
+		e.Sealed, err = key.sealPart(sealedTarget, e, e.Target, owner, stream)
+		e.Target = events.WebhookTarget{}
+		return e, err
+	case events.WebhookSecretRotated:
+		e.Sealed, err = key.sealPart(sealedTarget, e, e.Target, owner, stream)
+		e.Target = events.WebhookTarget{}
 		return e, err
 	}
 	return e, nil
+}
+
+// sealPart seals a part of an event as JSON.
+func (k *Key) sealPart(
+	purpose string, e events.Event, part any, owner, stream string,
+) (*events.Sealed, error) {
+	text, err := codec.EncodePart(e.EventType(), part)
+	if err != nil {
+		return nil, err
+	}
+	return k.seal(purpose, string(text), owner, stream), nil
 }
 
 func (k *Key) sealNote(e events.Event, note, owner, stream string) (*events.Sealed, error) {
@@ -108,14 +131,15 @@ func (k *Key) sealNote(e events.Event, note, owner, stream string) (*events.Seal
 	return k.seal(sealedNote, note, owner, stream), nil
 }
 
-// HasPersonal reports whether an event has personal data: a non-empty note, or details of a person.
+// HasPersonal reports whether an event has personal data: a non-empty note, details of a person, or
+// the target of a webhook.
 func HasPersonal(e events.Event) bool {
 	switch e := e.(type) {
 	case events.URLCreated:
 		return e.Note != "" || e.SealedNote != nil
 	case events.URLSettingsChanged:
 		return e.Note != nil && *e.Note != "" || e.SealedNote != nil
-	case events.UserKnown:
+	case events.UserKnown, events.WebhookAdded, events.WebhookChanged, events.WebhookSecretRotated:
 		return true
 	}
 	return false
@@ -129,6 +153,12 @@ func SealedOf(e events.Event) *events.Sealed {
 	case events.URLSettingsChanged:
 		return e.SealedNote
 	case events.UserKnown:
+		return e.Sealed
+	case events.WebhookAdded:
+		return e.Sealed
+	case events.WebhookChanged:
+		return e.Sealed
+	case events.WebhookSecretRotated:
 		return e.Sealed
 	}
 	return nil
@@ -146,15 +176,22 @@ func Open(e events.Event, key *Key, stream string) (events.Event, error) {
 	if key == nil {
 		return Erase(e), nil
 	}
-	purpose := sealedNote
-	if _, ok := e.(events.UserKnown); ok {
-		purpose = sealedDetails
-	}
-	text, err := key.open(purpose, sealed, stream)
+	text, err := key.open(purposeOf(e), sealed, stream)
 	if err != nil {
 		return nil, err
 	}
 	return withPersonal(e, text, sealed)
+}
+
+// purposeOf returns the purpose of the sealed text of an event.
+func purposeOf(e events.Event) string {
+	switch e.(type) {
+	case events.UserKnown:
+		return sealedDetails
+	case events.WebhookAdded, events.WebhookChanged, events.WebhookSecretRotated:
+		return sealedTarget
+	}
+	return sealedNote
 }
 
 // Erase returns an event whose personal data, sealed or not, is replaced with events.Erased.
@@ -166,23 +203,25 @@ func Erase(e events.Event) events.Event {
 	if sealed := SealedOf(e); sealed != nil {
 		erased.Account, erased.Box = sealed.Account, sealed.Box
 	}
-	if known, ok := e.(events.UserKnown); ok {
-		known.Details, known.Sealed = events.Details{Name: events.Erased}, &erased
-		return known
+	return replaced(e, events.Erased, &erased)
+}
+
+// replaced returns an event whose personal data is a text that says why there is none.
+func replaced(e events.Event, text string, sealed *events.Sealed) events.Event {
+	switch e := e.(type) {
+	case events.UserKnown:
+		e.Details, e.Sealed = events.Details{Name: text}, sealed
+		return e
+	case events.WebhookAdded, events.WebhookChanged, events.WebhookSecretRotated:
+		return withTarget(e, events.WebhookTarget{URL: text}, sealed)
 	}
-	event, _ := withPersonal(e, events.Erased, &erased) // a note can be any text
+	event, _ := withPersonal(e, text, sealed) // a note can be any text
 	return event
 }
 
 // Lose returns an event whose sealed personal data is replaced with events.LostKey.
 func Lose(e events.Event) events.Event {
-	sealed := SealedOf(e)
-	if known, ok := e.(events.UserKnown); ok {
-		known.Details = events.Details{Name: events.LostKey}
-		return known
-	}
-	event, _ := withPersonal(e, events.LostKey, sealed) // a note can be any text
-	return event
+	return replaced(e, events.LostKey, SealedOf(e))
 }
 
 func withPersonal(e events.Event, text string, sealed *events.Sealed) (events.Event, error) {
@@ -199,8 +238,32 @@ func withPersonal(e events.Event, text string, sealed *events.Sealed) (events.Ev
 			return nil, fmt.Errorf("%w: details of a person: %w", ErrUnreadable, err)
 		}
 		return e, nil
+	case events.WebhookAdded, events.WebhookChanged, events.WebhookSecretRotated:
+		var target events.WebhookTarget
+		if err := json.Unmarshal([]byte(text), &target); err != nil {
+			return nil, fmt.Errorf("%w: target of a webhook: %w", ErrUnreadable, err)
+		}
+		return withTarget(e, target, sealed), nil
 	}
 	return e, nil
+}
+
+// withTarget returns an event of a webhook with a target.
+func withTarget(
+	e events.Event, target events.WebhookTarget, sealed *events.Sealed,
+) events.Event {
+	switch e := e.(type) {
+	case events.WebhookAdded:
+		e.Target, e.Sealed = target, sealed
+		return e
+	case events.WebhookChanged:
+		e.Target, e.Sealed = target, sealed
+		return e
+	case events.WebhookSecretRotated:
+		e.Target, e.Sealed = target, sealed
+		return e
+	}
+	return e
 }
 
 // OpenDetails opens the sealed details of a user without their event. A nil key means that the key

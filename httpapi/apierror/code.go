@@ -103,4 +103,6 @@ var codeOfKind = map[domain.Kind]Code{
 	domain.MemberNotFound:  CodeInvalidResource,
 	domain.UserNotFound:    CodeInvalidResource,
 	domain.KeyReused:       CodeWrongInput,
+	domain.InvalidWebhook:  CodeInvalidWebhook,
+	domain.WebhookNotFound: CodeInvalidResource,
 }

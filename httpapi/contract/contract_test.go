@@ -19,15 +19,19 @@ var types = map[string]any{
 	"AccountKey":           contract.AccountKey{},
 	"Activity":             contract.Activity{},
 	"ActivityAnswer":       contract.ActivityAnswer{},
+	"Actor":                contract.Actor{},
 	"ChangedURL":           contract.ChangedURL{},
 	"ChangedURLsAnswer":    contract.ChangedURLsAnswer{},
 	"CheckAnswer":          contract.CheckAnswer{},
+	"ClickSent":            contract.ClickSent{},
 	"Counter":              contract.Counter{},
 	"CurrentSession":       contract.CurrentSession{},
 	"CurrentSessionAnswer": contract.CurrentSessionAnswer{},
 	"Day":                  contract.Day{},
 	"DeletedURL":           contract.DeletedURL{},
 	"DeletedURLsAnswer":    contract.DeletedURLsAnswer{},
+	"DeliveriesAnswer":     contract.DeliveriesAnswer{},
+	"Delivery":             contract.Delivery{},
 	"DimensionValue":       contract.DimensionValue{},
 	"Dimensions":           contract.Dimensions{},
 	"DimensionsAnswer":     contract.DimensionsAnswer{},
@@ -35,6 +39,8 @@ var types = map[string]any{
 	"EndedSessionAnswer":   contract.EndedSessionAnswer{},
 	"Envelope":             contract.Envelope{},
 	"Error":                contract.Error{},
+	"Event":                contract.Event{},
+	"EventData":            contract.EventData{},
 	"FailedURL":            contract.FailedURL{},
 	"Head":                 contract.Head{},
 	"HeadAnswer":           contract.HeadAnswer{},
@@ -53,6 +59,8 @@ var types = map[string]any{
 	"Past":                 contract.Past{},
 	"ProofAnswer":          contract.ProofAnswer{},
 	"ProofPayload":         contract.ProofPayload{},
+	"RedeliveryAnswer":     contract.RedeliveryAnswer{},
+	"RedeliveryPayload":    contract.RedeliveryPayload{},
 	"Restoration":          contract.Restoration{},
 	"Session":              contract.Session{},
 	"SessionPayload":       contract.SessionPayload{},
@@ -61,12 +69,18 @@ var types = map[string]any{
 	"Stats":                contract.Stats{},
 	"StatsAnswer":          contract.StatsAnswer{},
 	"Tag":                  contract.Tag{},
+	"TagChange":            contract.TagChange{},
 	"TagPayload":           contract.TagPayload{},
 	"TagsAnswer":           contract.TagsAnswer{},
 	"Tenure":               contract.Tenure{},
+	"TestDeliveryAnswer":   contract.TestDeliveryAnswer{},
+	"TinyCCClick":          contract.TinyCCClick{},
 	"URL":                  contract.URL{},
 	"URLsAnswer":           contract.URLsAnswer[contract.URL]{},
 	"UndoAnswer":           contract.UndoAnswer{},
+	"Webhook":              contract.Webhook{},
+	"WebhookPayload":       contract.WebhookPayload{},
+	"WebhooksAnswer":       contract.WebhooksAnswer{},
 }
 
 // others are the schemas that no type stands for, with the reason.
@@ -83,7 +97,7 @@ var others = map[string]string{
 }
 
 // nullable are the lists that may be null.
-var nullable = []string{"AccountKey.scopes", "AccountKey.networks"}
+var nullable = []string{"AccountKey.scopes", "AccountKey.networks", "Webhook.kinds", "Webhook.urls"}
 
 // schema is the part of a JSON schema that is compared with types.
 type schema struct {

@@ -63,6 +63,10 @@ type Answer struct {
 	Stats    []contract.Stats        `json:"stats"`
 	Tags     []contract.Tag          `json:"tags"`
 	Undo     contract.Undo           `json:"undo"`
+
+	Webhooks    []contract.Webhook  `json:"webhooks"`
+	Deliveries  []contract.Delivery `json:"deliveries"`
+	Redelivered int64               `json:"redelivered"`
 }
 
 // Item is a URL or a failed item.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,7 @@ import (
 	"linkledger/commands/accounts"
 	"linkledger/commands/destination"
 	"linkledger/commands/metering"
+	"linkledger/effects"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/events/proof"
@@ -102,6 +104,8 @@ type Stack struct {
 	Logins   *cache.Logins
 	Log      *Lines
 	Queries  *QueryLog
+	effect   effects.Effect
+	owner    string
 	now      atomic.Pointer[time.Time]
 }
 
@@ -131,7 +135,7 @@ func NewProjecting(
 	parts, err := wiring.New(wiring.Config{
 		Store: s.Store, DB: s.DB, Destinations: destination.Rules{ShortHosts: []string{ShortHost}},
 		Identities: []byte("identities"), SigningKey: signingKey(), CacheSize: 16 << 20, Now: s.Now,
-		Logger: slog.New(slog.DiscardHandler),
+		WebhookAllow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,15 +143,17 @@ func NewProjecting(
 	s.Accounts, s.Commands, s.Calls = parts.Accounts, parts.Commands, parts.UsageMeter
 	s.Waiter, s.Level, s.Targets, s.Logins = parts.Waiter, parts.Level, parts.Visits.Cache, parts.Reads.Logins
 	parts.Projections.Wait = s.Waiter.Wait // a test may run no projection
+	s.effect, s.owner = parts.Deliveries, engine.ProcessName()
 	s.Start(t, func(ctx context.Context) error { s.Waiter.Run(ctx); return nil })
 	s.Start(t, parts.Visits.Clicks.Run)
 	s.Start(t, s.Calls.Run)
 	s.Start(t, func(ctx context.Context) error {
 		projecting.DB, projecting.Store, projecting.OnCommit = s.DB, s.Store, s.Waiter.Committed
+		projecting.Owner = s.owner
 		return engine.Run(ctx, projections.All(), projecting)
 	})
 	cfg := httpapi.Config{
-		API: true, Redirects: true, Writes: parts.Writes, Reads: parts.Reads, Visits: parts.Visits,
+		API: true, Redirects: true, Writes: parts.Writes, Reads: parts.Reads, Webhooks: parts.Webhooks, Visits: parts.Visits,
 		Projections: parts.Projections, Usage: v3.Usage{UsageMeter: s.Calls}, Sessions: s.DB.Keys,
 		BaseURL: "http://" + ShortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		Limits: v3.Limits{WaitTimeout: Timeout}, RequestTimeout: Timeout, Now: s.Now, Logger: logger,
@@ -223,6 +229,17 @@ func (s *Stack) Start(t testing.TB, run func(context.Context) error) {
 	})
 }
 
+// Deliver delivers to webhooks until the test ends. Webhooks may lead to 127.0.0.0/8.
+func (s *Stack) Deliver(t testing.TB) {
+	t.Helper()
+	s.Start(t, func(ctx context.Context) error {
+		effects.Run(ctx, s.effect, effects.Config{
+			Pool: s.DB.Writers, Store: s.Store, Owner: s.owner, Logger: slog.New(slog.DiscardHandler),
+		})
+		return nil
+	})
+}
+
 // SetTime sets the clock.
 func (s *Stack) SetTime(t testing.TB, now string) {
 	t.Helper()
@@ -252,7 +269,7 @@ func Bare() httpapi.Config {
 		panic(err)
 	}
 	return httpapi.Config{
-		API: true, Redirects: true, Writes: parts.Writes, Reads: parts.Reads, Visits: parts.Visits,
+		API: true, Redirects: true, Writes: parts.Writes, Reads: parts.Reads, Webhooks: parts.Webhooks, Visits: parts.Visits,
 		Projections: parts.Projections, Usage: v3.Usage{UsageMeter: parts.UsageMeter}, Sessions: keystore.New(nil),
 		VisitorKey: make([]byte, 16),
 	}

@@ -2,6 +2,7 @@ package v3
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,8 @@ import (
 	"linkledger/commands/metering"
 	"linkledger/commands/people"
 	"linkledger/commands/proofs"
+	"linkledger/commands/webhooks"
+	"linkledger/effects/outbox"
 	"linkledger/httpapi/peer"
 	"linkledger/httpapi/session"
 	"linkledger/httpapi/shortlink"
@@ -53,6 +56,19 @@ type Reads struct {
 func (r *Reads) Complete() bool {
 	return r.Queries != nil && r.Lists != nil && r.SessionLists != nil && r.Logins != nil &&
 		r.Audit != nil
+}
+
+// Webhooks has the webhooks of accounts, their deliveries, and a function that makes a test
+// delivery.
+type Webhooks struct {
+	Webhooks   *webhooks.Webhooks
+	Deliveries *outbox.Outbox
+	Try        func(context.Context, webhooks.Webhook) outbox.Outcome
+}
+
+// Complete reports whether no part is missing.
+func (w *Webhooks) Complete() bool {
+	return w.Webhooks != nil && w.Deliveries != nil && w.Try != nil
 }
 
 // Usage has the limits of accounts, and the meter of their calls.
@@ -102,6 +118,7 @@ func (l *Limits) CheckLimits() error {
 type Config struct {
 	Writes
 	Reads
+	Webhooks
 	Usage
 	Limits
 

@@ -25,6 +25,7 @@ import (
 	"linkledger/httpapi/v3/stats"
 	"linkledger/httpapi/v3/tags"
 	"linkledger/httpapi/v3/urls"
+	"linkledger/httpapi/v3/webhooks"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries/cache"
 )
@@ -44,6 +45,7 @@ type API struct {
 	stats    *stats.Handler
 	tags     *tags.Handler
 	urls     *urls.Handler
+	webhooks *webhooks.Handler
 }
 
 // New returns the API.
@@ -110,6 +112,11 @@ func New(cfg Config) *API {
 			Waiter: waiter, AsOf: asOf, Bound: within,
 			Limits: payload.Limits{Body: cfg.BodyLimit, Items: cfg.GroupLimit}, Pages: pages,
 			Logger: cfg.Logger,
+		},
+		webhooks: &webhooks.Handler{
+			Commands: cfg.Webhooks.Webhooks, Outbox: cfg.Deliveries, Try: cfg.Try,
+			Links: cfg.Commands, Requests: requests, Base: cfg.Base, Pages: pages,
+			BodyLimit: cfg.BodyLimit,
 		},
 	}
 }

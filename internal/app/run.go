@@ -109,6 +109,10 @@ func (s *Service) startParts(
 	}
 	watch("progress of projections", s.Waiter.Run)
 	if s.has(config.RoleProjector) {
+		owner := engine.ProcessName()
+		start("webhooks", func(ctx context.Context) error {
+			return s.runEffects(ctx, owner, logChecked)
+		})
 		start("projections", func(ctx context.Context) error {
 			select {
 			case <-logChecked:
@@ -117,7 +121,7 @@ func (s *Service) startParts(
 			}
 			return engine.Run(ctx, projections.All(), engine.Config{
 				DB: s.db, Store: s.Store, Logger: s.logger, OnCommit: s.Waiter.Committed,
-				Registry: &s.registry,
+				Registry: &s.registry, Owner: owner,
 				OnBatch:  s.metrics.Batch, Tracer: s.traces.Tracer(),
 			})
 		})

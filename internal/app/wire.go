@@ -45,6 +45,7 @@ func (s *Service) wire(ctx context.Context) error {
 	s.handler, err = httpapi.New(httpapi.Config{
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 		Writes: s.Writes, Reads: s.Reads, Visits: s.Visits, Projections: s.Projections,
+		Webhooks: s.Webhooks,
 		Usage:    v3.Usage{Plans: cfg.Plans.ByName, UsageMeter: s.UsageMeter},
 		Limits:   v3.Limits{WaitTimeout: cfg.WaitTimeout},
 		Sessions: s.db.Keys, SignIn: signIn, Served: s.served,
@@ -76,6 +77,7 @@ func (s *Service) parts(ctx context.Context) (*wiring.Service, error) {
 	}
 	return wiring.New(wiring.Config{
 		Store: s.Store, DB: s.db, Destinations: destinations, Identities: identities,
+		WebhookAllow: s.cfg.WebhookAllow,
 		SigningKey: string(s.cfg.SigningKey), CacheSize: s.cfg.CacheSize << 20,
 		Clicks: clicks.Config{
 			Spool: s.spool, StoreTimeout: s.cfg.ClickPatience, Tracer: s.traces.Tracer(),

@@ -104,6 +104,10 @@ func (r Redirecting) WithSpool(spool string) Redirecting {
 type Projecting struct {
 	ReadyMaxLag time.Duration `help:"${ready_max_lag}" default:"30s" validate:"min=1s"`
 	WaitTimeout time.Duration `help:"${wait_timeout}" default:"1s" validate:"min=1ms,max=8s"`
+
+	Effects string `help:"${effects}" placeholder:"HOW" validate:"omitempty,oneof=skip catch-up"`
+
+	WebhookAllow []netip.Prefix `help:"${webhook_allow}" placeholder:"CIDR"`
 }
 
 // BackingUp configures when backups are made.

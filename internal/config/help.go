@@ -120,6 +120,11 @@ var helpTexts = HelpTexts{
 
 	// Projecting.
 	"ready_max_lag": "Largest lag of a projection with which /health/ready succeeds.",
+	"effects": "What webhooks get of the events that were recorded before this start and that " +
+		"they have not got, such as after a restore of an older database: skip for none, or " +
+		"catch-up for all. By default, the events of the last hour.",
+	"webhook_allow": "Networks of your own that webhooks may lead to, in CIDR notation. All " +
+		"public addresses are allowed, and no other ones.",
 	"wait_timeout": "How long a call waits at most for the read models to show what was written, " +
 		"8s or less. After that a write of links is answered anyway.",
 }

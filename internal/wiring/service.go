@@ -3,6 +3,7 @@ package wiring
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"linkledger/commands/answered"
@@ -11,6 +12,11 @@ import (
 	"linkledger/commands/destination"
 	"linkledger/commands/metering"
 	"linkledger/commands/proofs"
+	"linkledger/commands/webhooks"
+	"linkledger/effects"
+	"linkledger/effects/outbound"
+	"linkledger/effects/outbox"
+	delivery "linkledger/effects/webhooks"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/redirect"
 	v3 "linkledger/httpapi/v3"
@@ -37,6 +43,8 @@ type Config struct {
 	SigningKey   string        // signs heads of the log; empty: the service proves nothing
 	CacheSize    uint64        // of redirects, in bytes
 	Clicks       clicks.Config // without its store, clock and logger
+	// WebhookAllow are networks to which webhooks may lead although they are not public.
+	WebhookAllow []netip.Prefix
 	Now          func() time.Time
 	Logger       *slog.Logger
 }
@@ -48,6 +56,8 @@ type Service struct {
 
 	Writes      v3.Writes
 	Reads       v3.Reads
+	Webhooks    v3.Webhooks
+	Deliveries  effects.Effect // of webhooks; a process with the role projector runs it
 	Visits      redirect.Parts
 	Projections catchup.Projections
 	UsageMeter  *metering.Meter
@@ -85,6 +95,7 @@ func New(cfg Config) (*Service, error) {
 		Waiter: progress.NewWaiter(cfg.DB),
 		Level:  level.NewWatch(cfg.DB, cfg.Store, projections.Filters(), cfg.Logger),
 	}
+	s.webhooks(cfg)
 	s.Waiter.Caches = []progress.Cache{redirects, s.Reads.Logins}
 	s.Projections = s.projections()
 	s.Visits = redirect.Parts{
@@ -92,6 +103,21 @@ func New(cfg Config) (*Service, error) {
 		ClickLimiter: clicklimit.New(cfg.Store, cfg.Now), Clicks: clicks.New(cfg.Clicks),
 	}
 	return s, nil
+}
+
+// webhooks makes the parts of webhooks.
+func (s *Service) webhooks(cfg Config) {
+	delivering := delivery.Config{
+		Streams: s.Streams, Commands: webhooks.New(s.Streams), Logger: cfg.Logger,
+		Client: outbound.New(outbound.Config{
+			Allow: cfg.WebhookAllow, Agent: "Linkledger-Webhooks/1",
+		}),
+	}
+	s.Deliveries = delivery.New(delivering)
+	s.Webhooks = v3.Webhooks{
+		Webhooks:   delivering.Commands,
+		Deliveries: outbox.New(delivery.Name, cfg.DB.Writers), Try: delivery.Try(delivering),
+	}
 }
 
 // newProver returns the prover of events of the log, or nil if there is no key to sign with.

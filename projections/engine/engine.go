@@ -85,7 +85,7 @@ func (cfg Config) WithDefaults() Config {
 		cfg.Registry = &status.Registry{}
 	}
 	if cfg.Owner == "" {
-		cfg.Owner = processName()
+		cfg.Owner = ProcessName()
 	}
 	if cfg.Lease == 0 {
 		cfg.Lease = generation.DefaultLease
@@ -96,10 +96,10 @@ func (cfg Config) WithDefaults() Config {
 	return cfg
 }
 
-// processName returns a unique name for this process. Operators recognize the host name and the
+// ProcessName returns a unique name for this process. Operators recognize the host name and the
 // process id. The random part is necessary because two containers may have the same host name and
 // the same process id.
-func processName() string {
+func ProcessName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"

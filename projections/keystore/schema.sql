@@ -113,3 +113,77 @@ CREATE TABLE IF NOT EXISTS linkledger_durable.adoption (
     former   text    NOT NULL,  -- token that the log had before this one; empty: none
     timeline bigint  NOT NULL   -- timeline of the PostgreSQL cluster when the token was made
 );
+
+-- Effects, such as deliveries to webhooks: what follows from events and happens once. Each effect
+-- follows the log from its checkpoint. A projection may be built anew, and an effect never is. The
+-- columns have the meaning that they have in linkledger.generations.
+CREATE TABLE IF NOT EXISTS linkledger_durable.effects (
+    name            text        PRIMARY KEY,
+    commit_pos      bigint      NOT NULL,
+    prepare_pos     bigint      NOT NULL,
+    witness_commit  bigint      NOT NULL DEFAULT 0,
+    witness_prepare bigint      NOT NULL DEFAULT 0,
+    witness_id      uuid,
+    epoch           bigint      NOT NULL DEFAULT 0,
+    owner           text        NOT NULL DEFAULT '',
+    lease_until     timestamptz NOT NULL DEFAULT 'epoch',
+    last_error      text        NOT NULL DEFAULT '',
+    skipped         bigint      NOT NULL DEFAULT 0,  -- messages that were too old after a restore
+    updated_at      timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Where the messages of an effect go, such as the webhooks.
+CREATE TABLE IF NOT EXISTS linkledger_durable.receivers (
+    effect        text        NOT NULL,
+    id            uuid        NOT NULL,
+    account_id    uuid        NOT NULL,
+    config        jsonb       NOT NULL,            -- belongs to the effect; its secrets are sealed
+    open          boolean     NOT NULL,            -- false: it gets nothing
+    failures      int         NOT NULL DEFAULT 0,  -- attempts that failed since the last success
+    failing_since timestamptz,                     -- time of the first of them
+    retry_at      timestamptz NOT NULL DEFAULT '-infinity', -- no attempt is made before
+    PRIMARY KEY (effect, id)
+);
+
+-- The messages of an effect, in the order of the log. They are kept for some days after they were
+-- delivered.
+CREATE TABLE IF NOT EXISTS linkledger_durable.outbox (
+    number     bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    effect     text        NOT NULL,
+    receiver   uuid        NOT NULL,
+    subject    text        NOT NULL,            -- messages about one subject are delivered in order
+    id         uuid        NOT NULL,            -- the same for each attempt; made from the event
+    commit_pos bigint      NOT NULL,            -- of the event
+    event_at   timestamptz NOT NULL,
+    kind       text        NOT NULL,
+    body       bytea       NOT NULL,
+    state      text        NOT NULL DEFAULT 'waiting'
+        CHECK (state IN ('waiting', 'delivered', 'failed')),
+    attempts   int         NOT NULL DEFAULT 0,
+    first_try  timestamptz,
+    last_try   timestamptz,
+    status     int         NOT NULL DEFAULT 0,  -- of the last answer; 0: none
+    answer     text        NOT NULL DEFAULT '', -- its beginning, or why there was none
+    UNIQUE (effect, receiver, id)
+);
+
+CREATE INDEX IF NOT EXISTS outbox_waiting
+    ON linkledger_durable.outbox (effect, receiver, subject, number) WHERE state = 'waiting';
+CREATE INDEX IF NOT EXISTS outbox_receiver ON linkledger_durable.outbox (effect, receiver, number);
+CREATE INDEX IF NOT EXISTS outbox_ended ON linkledger_durable.outbox (last_try)
+    WHERE state <> 'waiting';
+
+-- A queue is the waiting messages of one receiver about one subject. Its row exists while messages
+-- wait.
+CREATE TABLE IF NOT EXISTS linkledger_durable.queues (
+    effect        text        NOT NULL,
+    receiver      uuid        NOT NULL,
+    subject       text        NOT NULL,
+    due_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
+    failures      int         NOT NULL DEFAULT 0,  -- of its first message
+    claim         uuid,                            -- of the worker that delivers; NULL: none
+    claimed_until timestamptz NOT NULL DEFAULT '-infinity',
+    PRIMARY KEY (effect, receiver, subject)
+) WITH (fillfactor = 70);
+
+CREATE INDEX IF NOT EXISTS queues_due ON linkledger_durable.queues (effect, receiver, due_at);

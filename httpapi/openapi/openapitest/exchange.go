@@ -91,6 +91,7 @@ func RouteOf(path string) string {
 	if len(segments) >= 3 {
 		segments[2] = map[string]string{
 			"tags": ":label", "batches": ":id", "keys": ":id", "members": ":id", "sessions": ":id",
+			"webhooks": ":id",
 		}[segments[1]]
 		if segments[2] == "" {
 			segments[2] = ":hash"

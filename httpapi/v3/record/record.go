@@ -34,7 +34,14 @@ func (b *Builder) Of(c *request.Context, link queries.Link) any {
 }
 
 func (b *Builder) of(c *request.Context, link queries.Link) contract.URL {
-	base := b.Base.Of(c.Request)
+	r := Plain(b.Base.Of(c.Request), link)
+	r.Clicks, r.Tags = clicksOf(c, link), Labels(c, link.Tags)
+	return r
+}
+
+// Plain returns the record of a link without its clicks. base is the address of the short links,
+// such as https://sho.rt.
+func Plain(base string, link queries.Link) contract.URL {
 	short := base + "/" + link.Hash
 	_, host, _ := strings.Cut(base, "://")
 	return contract.URL{
@@ -42,10 +49,9 @@ func (b *Builder) of(c *request.Context, link queries.Link) contract.URL {
 		LongURL:              link.LongURL,
 		ShortURL:             host + "/" + link.Hash,
 		ShortURLWithProtocol: short,
-		Clicks:               clicksOf(c, link),
 		Note:                 link.Note,
 		Settings:             contract.Settings(link.Record()),
-		Tags:                 Labels(c, link.Tags),
+		Tags:                 link.Tags,
 		CreatedAt:            response.Time(link.CreatedAt),
 		ModifiedAt:           response.Time(link.ModifiedAt),
 		Links: contract.Links{
