@@ -51,7 +51,8 @@ var tooLong = strings.Repeat("a", 254)
 
 func TestBaseOfRequest(t *testing.T) {
 	t.Parallel()
-	plain, encrypted := &http.Request{Host: "a.example:80"}, &http.Request{Host: "b.example", TLS: &tls.ConnectionState{}}
+	plain := &http.Request{Host: "a.example:80"}
+	encrypted := &http.Request{Host: "b.example", TLS: &tls.ConnectionState{}}
 	for name, tc := range map[string]struct {
 		base    shortlink.Base
 		request *http.Request

@@ -169,7 +169,7 @@ func TestWatchAgain(t *testing.T) {
 	l.add("s", "b")
 	second, _ := l.Watch("s")
 	if !closed(first) || closed(second) {
-		t.Errorf("after two events: the reader between them %v, the reader after them %v", closed(first), closed(second))
+		t.Errorf("after two events: the reader between them %v, the one after them %v", closed(first), closed(second))
 	}
 }
 

@@ -23,7 +23,7 @@ func TestKeysOnDisk(t *testing.T) {
 		"counters":               {record.CountersKey, "00" + "636f756e7473"},
 		"event":                  {record.EventKey(0x1234), "01" + "0000000000001234"},
 		"index":                  {record.IndexKey("url-1", 7), "02" + "05" + "75726c2d31" + "0000000000000007"},
-		"index of a tombstone":   {record.IndexKey("s", record.TombstoneNumber), "02" + "01" + "73" + "7fffffffffffffff"},
+		"tombstone":              {record.IndexKey("s", record.TombstoneNumber), "02" + "0173" + "7fffffffffffffff"},
 		"end of the index":       {record.IndexEnd("s", 7), "02" + "01" + "73" + "0000000000000007" + "00"},
 		"state":                  {record.StateKey("url-1"), "03" + "75726c2d31"},
 		"state without a stream": {record.StateKey(""), "03"},

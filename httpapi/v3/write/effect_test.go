@@ -41,9 +41,10 @@ type asideWorld struct {
 func newAsideWorld(t *testing.T) asideWorld {
 	t.Helper()
 	w := queriestest.NewWorld(t)
+	tags, link := events.StreamTags+w.Account.String(), events.LinkStream(w.Bare.ID.String())
 	for position, letter := range map[int64]readmodel.DeadLetter{
-		atAsideTags: {Name: "tags", Stream: events.StreamTags + w.Account.String(), Type: events.TagDeleted{}.EventType()},
-		atAside:     {Name: "links", Stream: events.LinkStream(w.Bare.ID.String()), Type: events.URLTagged{}.EventType()},
+		atAsideTags: {Name: "tags", Stream: tags, Type: events.TagDeleted{}.EventType()},
+		atAside:     {Name: "links", Stream: link, Type: events.URLTagged{}.EventType()},
 	} {
 		letter.Generation, letter.CommitPos, letter.EventID = 1, position, uuid.New()
 		letter.RecordedAt, letter.Data = queriestest.Noon, []byte{}
@@ -69,6 +70,7 @@ func TestCheckLabelled(t *testing.T) {
 	refused := apierror.WrongInput("x")
 	done := linkwrite.Outcome{Position: at(atApplied), Changed: true}
 	lacking := linkwrite.Outcome{Position: at(atAside), Changed: true}
+	var repeat linkwrite.Outcome
 	failed := linkwrite.Outcome{Err: refused}
 	for name, tc := range map[string]struct {
 		tags   uint64
@@ -81,7 +83,7 @@ func TestCheckLabelled(t *testing.T) {
 		"label of a tag in another spelling": {atAsideTags, done, []string{"old", "NEWS"}, nil},
 		"label without a tag":                {atAsideTags, done, []string{"News", "fresh"}, catchup.ErrTagsLack},
 		"label of another account":           {atAsideTags, done, []string{"Foreign"}, catchup.ErrTagsLack},
-		"repeat without events":              {atAsideTags, linkwrite.Outcome{}, []string{"fresh"}, catchup.ErrTagsLack},
+		"repeat without events":              {atAsideTags, repeat, []string{"fresh"}, catchup.ErrTagsLack},
 		"label while all tags are applied":   {atAppliedTags, done, []string{"fresh"}, nil},
 		"call without tags":                  {0, done, []string{"fresh"}, nil},
 		"refused item":                       {atAsideTags, failed, []string{"fresh"}, refused},
@@ -96,8 +98,9 @@ func TestCheckLabelled(t *testing.T) {
 			if err := write.CheckLabelled(w.call, w.waiter, queries.New(w.DB), outcome, attached); err != nil {
 				t.Fatal(err)
 			}
-			if first, second := outcome.Items[0].Err, outcome.Items[1].Err; first != nil || !errors.Is(second, tc.want) {
-				t.Errorf("the item has the error %v, and the one before it %v; want %v and none", second, first, tc.want)
+			before, err := outcome.Items[0].Err, outcome.Items[1].Err
+			if before != nil || !errors.Is(err, tc.want) {
+				t.Errorf("the item has the error %v, and the one before it %v; want %v and none", err, before, tc.want)
 			}
 		})
 	}
