@@ -48,7 +48,9 @@ func TestEndsOutlastCaches(t *testing.T) {
 		},
 		"remove a member": func() command {
 			person := known("Leaver")
-			return func(ctx context.Context, o operator) error { return accountadmin.RemoveMember(ctx, o, "acme", person) }
+			return func(ctx context.Context, o operator) error {
+				return accountadmin.RemoveMember(ctx, o, "acme", person)
+			}
 		},
 		"erase an account": func() command {
 			i.Open("erased")
