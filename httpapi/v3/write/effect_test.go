@@ -158,3 +158,30 @@ func TestFirstLacking(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstFault checks that the first error counts that is not a refusal.
+func TestFirstFault(t *testing.T) {
+	t.Parallel()
+	refused, first, second := apierror.WrongInput("x"), errors.New("first"), errors.New("second")
+	for name, tc := range map[string]struct {
+		errs []error
+		want error
+	}{
+		"none":             {nil, nil},
+		"done":             {[]error{nil, nil}, nil},
+		"done and refused": {[]error{nil, refused}, nil},
+		"faults":           {[]error{refused, nil, first, refused, second}, first},
+		"outage":           {[]error{nil, commands.ErrUnavailable}, commands.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var outcomes []linkwrite.Outcome
+			for _, err := range tc.errs {
+				outcomes = append(outcomes, linkwrite.Outcome{Err: err})
+			}
+			if got := write.FirstFault(outcomes); !errors.Is(got, tc.want) {
+				t.Errorf("the error is %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
