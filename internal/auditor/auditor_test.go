@@ -289,6 +289,25 @@ func check(t *testing.T, name string) installationtest.Printed {
 	return installationtest.Of(t, func(c console.Console) error { return auditor.CheckExport(name, c.Stdout) })
 }
 
+// isClosed checks that this process has a file not open any more.
+func isClosed(t *testing.T, name string) {
+	t.Helper()
+	const descriptors = "/proc/self/fd"
+	file, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := os.ReadDir(descriptors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range open {
+		if other, err := os.Stat(filepath.Join(descriptors, entry.Name())); err == nil && os.SameFile(file, other) {
+			t.Errorf("%s is still open", name)
+		}
+	}
+}
+
 // TestExport writes a file, continues half of it, and checks it.
 func TestExport(t *testing.T) { //nolint:tparallel // its cases share one installation
 	t.Parallel()
@@ -298,6 +317,7 @@ func TestExport(t *testing.T) { //nolint:tparallel // its cases share one instal
 		t.Run(format, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "log")
 			printed := i.Run(export(auditor.ExportRequest{Output: name, Format: format})).Has(" events, positions ")
+			isClosed(t, name)
 			_, root, _ := strings.Cut(strings.TrimSpace(printed), "root hash ")
 			check(t, name).Has(root+": as its manifest says", name)
 			whole, err := os.ReadFile(name)
@@ -309,6 +329,7 @@ func TestExport(t *testing.T) { //nolint:tparallel // its cases share one instal
 			write(t, name, string(whole[:len(whole)/2]))
 			check(t, name).Fails("resume it")
 			i.Run(export(auditor.ExportRequest{Resume: name})).Has("root hash " + root)
+			isClosed(t, name)
 			if resumed, err := os.ReadFile(name); err != nil || string(resumed) != string(whole) {
 				t.Errorf("resumed to another file, %v\n%s", err, resumed)
 			}

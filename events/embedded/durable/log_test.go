@@ -154,6 +154,25 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchAgain checks that an event ends the waits before it alone. The readers that it has woken may still hold
+// their watches when others begin to wait.
+func TestWatchAgain(t *testing.T) {
+	t.Parallel()
+	l := open(t, 0)
+	woken, releaseWoken := l.Watch("s")
+	l.add("s", "a")
+	first, _ := l.Watch("s")
+	if !closed(woken) || closed(first) {
+		t.Errorf("after an event: the reader before it %v, the reader after it %v", closed(woken), closed(first))
+	}
+	releaseWoken() // does not end the wait of the other reader
+	l.add("s", "b")
+	second, _ := l.Watch("s")
+	if !closed(first) || closed(second) {
+		t.Errorf("after two events: the reader between them %v, the one after them %v", closed(first), closed(second))
+	}
+}
+
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	l := open(t, 0)

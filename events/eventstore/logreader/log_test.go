@@ -3,6 +3,7 @@ package logreader_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"linkledger/events/eventstore"
@@ -56,4 +57,27 @@ func TestReadLogEnds(t *testing.T) {
 	); !errors.Is(err, eventstore.ErrUnavailable) {
 		t.Errorf("an outage until the end: %v", err)
 	}
+}
+
+// TestReadOfShorterLog checks that a read up to a position behind the end of the log says where the log ends.
+func TestReadOfShorterLog(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.New(t)
+	ends := func(name string) {
+		t.Helper()
+		head, err := store.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = store.ReadLog(
+			t.Context(), head, moved(head, 1000), func([]eventstore.Recorded) error { return nil },
+		)
+		refusesPosition(t, name, err)
+		if want := "the log ends at " + head.String() + ","; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v, want %q in it", name, err, want)
+		}
+	}
+	ends("a new log")
+	eventstoretest.Fill(t, store, 20)
+	ends("a log with events")
 }

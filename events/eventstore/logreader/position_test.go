@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,22 +126,55 @@ func TestUnknownIsAnOutage(t *testing.T) {
 	}
 }
 
+// TestReadThatEndsEarly ends reads of the log too early, as a node may do that has just become the
+// leader. It checks that the remaining events are read later.
+func TestReadThatEndsEarly(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	positions := eventstoretest.Fill(t, eventstoretest.Open(t, server.URL()), 300)
+	for name, parts := range map[string][]int{"at once": {0}, "in the middle": {100}, "twice": {1, 0, 150}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var read []eventstore.Recorded
+			err := eventstoretest.Open(t, newProxy(t, server.Address(), &unsure{parts: parts})).ReadLog(
+				t.Context(), positions[9], positions[299], func(batch []eventstore.Recorded) error {
+					read = append(read, batch...)
+					return nil
+				},
+			)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventstoretest.WantCounted(t, read, 10, 299)
+		})
+	}
+}
+
 // unsure is a proxy of a server. It responds UNKNOWN to each of the first reads whose entry in
-// answers is false.
+// answers is false. It ends each of the first reads of several events after as many responses as
+// its entry in parts says.
 type unsure struct {
 	streams.UnimplementedStreamsServer
 	server  streams.StreamsClient
 	answers []bool
+	parts   []int
 	reads   atomic.Int64
+	long    atomic.Int64 // reads of several events
 }
 
 func newUnsure(t *testing.T, server string, answers []bool) (url string) {
+	t.Helper()
+	return newProxy(t, server, &unsure{answers: answers})
+}
+
+// newProxy serves u as a proxy of a server.
+func newProxy(t *testing.T, server string, u *unsure) (url string) {
 	t.Helper()
 	conn, err := grpc.NewClient(server, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &unsure{server: streams.NewStreamsClient(conn), answers: answers}
+	u.server = streams.NewStreamsClient(conn)
 	listener := eventstoretest.Listen(t)
 	served := grpc.NewServer()
 	streams.RegisterStreamsServer(served, u)
@@ -164,7 +198,13 @@ func (u *unsure) Read(request *streams.ReadReq, call streams.Streams_ReadServer)
 	if err != nil {
 		return err
 	}
-	for {
+	part := math.MaxInt
+	if request.GetOptions().GetCount() > 1 {
+		if n := int(u.long.Add(1)); n <= len(u.parts) {
+			part = u.parts[n-1]
+		}
+	}
+	for range part {
 		answer, err := answers.Recv()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -176,6 +216,7 @@ func (u *unsure) Read(request *streams.ReadReq, call streams.Streams_ReadServer)
 			return err
 		}
 	}
+	return nil
 }
 
 // TestFits restores a log from a backup and repeats the append that it lacks, so that it has the same event at the same

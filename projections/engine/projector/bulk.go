@@ -3,7 +3,6 @@ package projector
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventlog"
@@ -65,7 +64,6 @@ func (p *Projector) bulkFold() projection.Fold {
 type span struct {
 	to     eventstore.Position
 	events int
-	last   time.Time // when the last event was recorded; zero: no events
 	// witness is the last event; zero: not known.
 	witness eventlog.Identity
 }
@@ -73,7 +71,6 @@ type span struct {
 func (s *span) extend(recorded []eventstore.Recorded, to eventstore.Position) {
 	s.to, s.events = to, s.events+len(recorded)
 	if len(recorded) > 0 {
-		s.last = recorded[len(recorded)-1].Time
 		s.witness = eventlog.IdentityOf(recorded[len(recorded)-1])
 	}
 }

@@ -72,7 +72,7 @@ func (p *Projector) commitDecoded(
 // afterCommit stores the new position after a commit, and calls OnCommit if the generation serves.
 func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
 	p.at.Position, p.at.Witness = taken.to, cmp.Or(taken.witness, p.at.Witness)
-	p.cfg.Status.Applied(taken.to, taken.events, taken.last)
+	p.cfg.Status.Applied(taken.to, taken.events)
 	if serving {
 		if !p.announced { // nothing was announced before the generation served
 			p.announced = true

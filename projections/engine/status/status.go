@@ -27,7 +27,6 @@ type Status struct {
 	SetAside   uint64              // events that this process has set aside as dead letters
 	Parked     int                 // streams that have dead letters
 	Skipped    uint64              // events that Linkledger did not write
-	LastEvent  time.Time           // when the last applied event was recorded; zero: none yet
 	// Err is why the projection does not make progress; nil if it does. An *EventError names the
 	// event before which the projection has stopped.
 	Err      error
@@ -164,18 +163,14 @@ func (e *Entry) SetPosition(position eventstore.Position) {
 	}
 }
 
-// Applied stores a commit of some events up to a position. last is when the last of them was
-// recorded.
-func (e *Entry) Applied(to eventstore.Position, events int, last time.Time) {
+// Applied stores a commit of some events up to a position.
+func (e *Entry) Applied(to eventstore.Position, events int) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
 	e.interrupted = false
 	e.status.Position = to
 	e.status.Err, e.status.FailedAt = nil, time.Time{}
 	e.status.Events += uint64(events) //nolint:gosec // never negative
-	if events > 0 {
-		e.status.LastEvent = last
-	}
 }
 
 // SetAside counts events that were not applied. letters is how many became dead letters, and

@@ -3,7 +3,6 @@ package status_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine/generation"
@@ -18,7 +17,7 @@ func TestErrorsEnd(t *testing.T) {
 	failed := errors.New("no such table")
 	at := eventstore.Position{Commit: 7, Prepare: 7}
 	subscribe := func(e *status.Entry) { e.SetPosition(at) }
-	apply := func(e *status.Entry) { e.Applied(at, 1, time.Now()) }
+	apply := func(e *status.Entry) { e.Applied(at, 1) }
 	refuse := func(e *status.Entry) { e.Refuse(failed); e.Interrupt(errors.New("batch was not applied")) }
 	observe := func(e *status.Entry) { e.Observe(readmodel.Generation{LastError: failed.Error()}) }
 	own := func(e *status.Entry) { e.SetOwned(true) }
