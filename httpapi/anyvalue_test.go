@@ -117,6 +117,7 @@ type caller struct {
 	person  string               // who may become a member
 	own     *strings.Replacer
 	other   string // a key of the account
+	webhook string // a webhook of the account
 	create  openapi.Operation
 	calls   int
 }
@@ -170,6 +171,13 @@ func (r *caller) prepare(o openapi.Operation) (path, body string) {
 			}
 		}
 		id = r.other
+	case strings.Contains(path, "/webhooks/"):
+		if r.webhook == "" || o.Method == http.MethodDelete {
+			if a := r.Call("POST", "/v3/webhooks", `{"url":"http://127.0.0.1:1/hook"}`); len(a.Webhooks) > 0 {
+				r.webhook = a.Webhooks[0].ID
+			}
+		}
+		id = r.webhook
 	case strings.Contains(path, "/batches/"):
 		id = r.Call("POST", "/v3/urls", httpapitest.Batch(1)).Header.Get(response.HeaderBatchID)
 	case strings.Contains(path, "/sessions/"):

@@ -58,6 +58,10 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 			user.Key = added.Key
 			user.Call("POST", "/v3/urls", httpapitest.Batch(1))
 		}
+		if strings.Contains(operation.Path, "/webhooks/{id}") {
+			added := c.Must("POST", "/v3/webhooks", `{"url":"http://127.0.0.1:1/hook"}`).Webhooks[0]
+			path = strings.ReplaceAll(path, pathExample(operation), added.ID)
+		}
 		if operation.OperationID == "setMember" {
 			body = withPerson(body, person)
 		}

@@ -32,6 +32,7 @@ type tenant struct {
 	name              string
 	chosen, generated string // hashes
 	key, batch        string
+	webhook           string
 	member            *browsertest.Browser
 	person            string
 	at                string // a time at which all of it is there
@@ -46,6 +47,7 @@ func newTenant(t *testing.T, s *browsertest.Site, name string) *tenant {
 	).Header.Get(response.HeaderBatchID)
 	a.generated = owner.Create(`"long_url":"https://example.com/2","tags":["t"],"max_clicks":9`).Hash
 	a.key = owner.Must("POST", "/v3/keys", `{"name":"old"}`).Keys[0].ID
+	a.webhook = owner.Must("POST", "/v3/webhooks", `{"url":"http://127.0.0.1:1/hook"}`).Webhooks[0].ID
 	a.member, a.person = s.Member(t, owner, name, "owner")
 	return a
 }
@@ -72,6 +74,8 @@ func (a *tenant) unreadable(stream string) {
 		known = events.MemberSet{}.EventType()
 	case strings.HasPrefix(stream, events.StreamUser):
 		known = events.UserKnown{}.EventType()
+	case strings.HasPrefix(stream, events.StreamWebhooks):
+		known = events.WebhookResumed{}.EventType()
 	}
 	eventstoretest.Append(a.t, a.s.Events.URL(), stream, "future.v9", []byte(`{}`))
 	eventstoretest.Append(a.t, a.s.Events.URL(), stream, known, []byte(`{"at":7}`))
@@ -132,6 +136,17 @@ func (a *tenant) calls() [][3]string {
 		{"POST", "/v3/keys", `{"name":"bound","tags":"~t"}`},
 		{"PATCH", "/v3/keys/" + a.key, `{"name":"changed"}`},
 		{"PATCH", "/v3/keys/" + a.key, `{"tags":"~t"}`},
+		{"GET", "/v3/webhooks", ""},
+		{"GET", "/v3/webhooks/" + a.webhook, ""},
+		{"GET", "/v3/webhooks/" + a.webhook + "/deliveries", ""},
+		{"POST", "/v3/webhooks", `{"url":"http://127.0.0.1:1/other"}`},
+		{"PATCH", "/v3/webhooks/" + a.webhook, `{"kinds":["click"]}`},
+		{"POST", "/v3/webhooks/" + a.webhook + "/rotate", ""},
+		{"POST", "/v3/webhooks/" + a.webhook + "/suspend", ""},
+		{"POST", "/v3/webhooks/" + a.webhook + "/resume", ""},
+		{"POST", "/v3/webhooks/" + a.webhook + "/test", ""},
+		{"POST", "/v3/webhooks/" + a.webhook + "/redeliver", `{"failed":true}`},
+		{"DELETE", "/v3/webhooks/" + a.webhook, ""},
 		{"PUT", "/v3/members", `{"id":"` + a.person + `","role":"viewer"}`},
 		{"POST", "/v3/keys/" + a.key + "/undo?since=2026-01-01T00:00:00Z", ""},
 		{"POST", "/v3/batches/" + a.batch + "/undo", ""},
@@ -170,6 +185,7 @@ func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 		"account":   func(a *tenant) string { return events.StreamAccount + a.ID },
 		"username":  func(a *tenant) string { return events.StreamUsername + a.name },
 		"person":    func(a *tenant) string { return events.StreamUser + a.person },
+		"webhooks":  func(a *tenant) string { return events.StreamWebhooks + a.ID },
 		"quota":     func(a *tenant) string { return events.StreamQuota + a.ID },
 		"usage":     func(a *tenant) string { return events.StreamUsage + a.ID },
 		"allowance": func(a *tenant) string {
@@ -192,7 +208,7 @@ func TestNoCallFailsForUnreadableEvents(t *testing.T) {
 			a.keysDependOnlyOnTheAccount(name == "account")
 			a.makesAllCalls(name == "none")
 			want := 0
-			if slices.Contains([]string{"link", "generated", "hash", "tags", "account", "quota", "allowance"}, name) {
+			if slices.Contains([]string{"link", "generated", "hash", "tags", "account", "quota", "allowance", "webhooks"}, name) {
 				want = 1
 			}
 			if lines := s.Log.Matching("event cannot be read", "stream="+streams[name]+" ", "revision=", "type="); len(lines) != want {

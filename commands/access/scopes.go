@@ -9,20 +9,20 @@ type Scopes uint16
 
 // The kinds of calls. Their names are part of the API.
 const (
-	LinksRead   Scopes = 1 << iota // list and read links and tags
-	LinksCreate                    // create links, with any tags
-	LinksWrite                     // edit, delete and restore links, undo batches
-	StatsRead                      // read clicks
-	StatsReset                     // reset clicks
-	TagsWrite                      // create, rename and delete tags
-	HistoryRead                    // read the history of hashes
-	Keys                           // add, change and revoke keys
-	Members                        // add, change and remove members, end sessions of other persons
-	KeysRead                       // list keys
-	MembersRead                    // list members and sessions
-	Webhooks                       // add, change and remove webhooks, make deliveries again
-	WebhooksRead                   // list webhooks and their deliveries
-	none                           // the end of the list
+	LinksRead    Scopes = 1 << iota // list and read links and tags
+	LinksCreate                     // create links, with any tags
+	LinksWrite                      // edit, delete and restore links, undo batches
+	StatsRead                       // read clicks
+	StatsReset                      // reset clicks
+	TagsWrite                       // create, rename and delete tags
+	HistoryRead                     // read the history of hashes
+	Keys                            // add, change and revoke keys
+	Members                         // add, change and remove members, end sessions of other persons
+	KeysRead                        // list keys
+	MembersRead                     // list members and sessions
+	Webhooks                        // add, change and remove webhooks, make deliveries again
+	WebhooksRead                    // list webhooks and their deliveries
+	none                            // the end of the list
 
 	// All is every kind of call.
 	All = none - 1

@@ -52,7 +52,7 @@ func (w *Webhook) Gets(kind string) bool {
 // checked returns terms in their stored form, each kind and each link once. It refuses with
 // InvalidWebhook.
 func checked(terms events.WebhookTerms) (events.WebhookTerms, error) {
-	kinds := make([]string, 0, len(terms.Kinds))
+	var kinds []string
 	for _, kind := range Kinds() {
 		if slices.Contains(terms.Kinds, kind) {
 			kinds = append(kinds, kind)
@@ -65,6 +65,9 @@ func checked(terms events.WebhookTerms) (events.WebhookTerms, error) {
 		}
 	}
 	terms.Kinds = kinds
+	if len(terms.Links) == 0 {
+		terms.Links = nil
+	}
 	if len(terms.Links) > MaxLinks {
 		return terms, refuse("urls: a webhook is about at most %d URLs", MaxLinks)
 	}

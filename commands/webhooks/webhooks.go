@@ -9,6 +9,7 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventlog"
 )
 
 // Webhooks runs the commands. It is safe for concurrent use.
@@ -96,7 +97,7 @@ func (h *Webhooks) Add(
 		return Outcome{}, err
 	}
 	target, id := withSecrets(target), r.Command.String()
-	return h.change(ctx, r, id, func(all List) (events.Event, error) {
+	return h.change(ctx, r, whole, id, func(all List) (events.Event, error) {
 		if len(all) >= MaxWebhooks {
 			return nil, refuse("An account has at most %d webhooks: remove one", MaxWebhooks)
 		}
@@ -112,7 +113,7 @@ func (h *Webhooks) Add(
 func (h *Webhooks) Change(
 	ctx context.Context, r domain.Request, id string, spec Spec,
 ) (Outcome, error) {
-	return h.changeOne(ctx, r, id, func(w *Webhook) (events.Event, error) {
+	return h.changeOne(ctx, r, whole, id, func(w *Webhook) (events.Event, error) {
 		terms, target, err := spec.merge(w.WebhookTerms, w.Target)
 		if err != nil || target == w.Target && reflect.DeepEqual(terms, w.WebhookTerms) {
 			return nil, err
@@ -126,7 +127,7 @@ func (h *Webhooks) Change(
 // Rotate gives a webhook new secrets. The present ones also sign for the time of Overlap. It
 // refuses with WebhookNotFound.
 func (h *Webhooks) Rotate(ctx context.Context, r domain.Request, id string) (Outcome, error) {
-	return h.changeOne(ctx, r, id, func(w *Webhook) (events.Event, error) {
+	return h.changeOne(ctx, r, whole, id, func(w *Webhook) (events.Event, error) {
 		now := h.streams.Now()
 		return events.WebhookSecretRotated{
 			WebhookID: id, Target: rotated(w.Target, now.Add(Overlap)), At: now,
@@ -139,7 +140,7 @@ func (h *Webhooks) Rotate(ctx context.Context, r domain.Request, id string) (Out
 func (h *Webhooks) Suspend(
 	ctx context.Context, r domain.Request, id, reason string,
 ) (Outcome, error) {
-	return h.changeOne(ctx, r, id, func(w *Webhook) (events.Event, error) {
+	return h.changeOne(ctx, r, ending, id, func(w *Webhook) (events.Event, error) {
 		if w.Suspended != "" {
 			return nil, nil //nolint:nilnil // no event is a decision
 		}
@@ -149,7 +150,7 @@ func (h *Webhooks) Suspend(
 
 // Resume goes on with the deliveries to a webhook. It refuses with WebhookNotFound.
 func (h *Webhooks) Resume(ctx context.Context, r domain.Request, id string) (Outcome, error) {
-	return h.changeOne(ctx, r, id, func(w *Webhook) (events.Event, error) {
+	return h.changeOne(ctx, r, whole, id, func(w *Webhook) (events.Event, error) {
 		if w.Suspended == "" {
 			return nil, nil //nolint:nilnil // no event is a decision
 		}
@@ -159,16 +160,25 @@ func (h *Webhooks) Resume(ctx context.Context, r domain.Request, id string) (Out
 
 // Remove removes a webhook for ever, with its deliveries. It refuses with WebhookNotFound.
 func (h *Webhooks) Remove(ctx context.Context, r domain.Request, id string) (Outcome, error) {
-	return h.changeOne(ctx, r, id, func(*Webhook) (events.Event, error) {
+	return h.changeOne(ctx, r, ending, id, func(*Webhook) (events.Event, error) {
 		return events.WebhookRemoved{WebhookID: id, At: h.streams.Now()}, nil
 	})
 }
 
+// need is what a command needs to know of the stream.
+type need bool
+
+const (
+	whole need = true
+	// ending commands work although events cannot be decoded: a webhook MUST NOT outlive its end.
+	ending need = false
+)
+
 func (h *Webhooks) changeOne(
-	ctx context.Context, r domain.Request, id string,
+	ctx context.Context, r domain.Request, needs need, id string,
 	decide func(*Webhook) (events.Event, error),
 ) (Outcome, error) {
-	return h.change(ctx, r, id, func(all List) (events.Event, error) {
+	return h.change(ctx, r, needs, id, func(all List) (events.Event, error) {
 		w := all.Find(id)
 		if w == nil {
 			return nil, notFound(id)
@@ -180,13 +190,13 @@ func (h *Webhooks) changeOne(
 // change appends the event that decide returns, if any. The outcome has the webhook after it, or,
 // if it was removed, before it. A command that has run before appends nothing.
 func (h *Webhooks) change(
-	ctx context.Context, r domain.Request, id string,
+	ctx context.Context, r domain.Request, needs need, id string,
 	decide func(List) (events.Event, error),
 ) (Outcome, error) {
 	stream := events.StreamWebhooks + r.Account
 	return eventstore.Retry(func() (Outcome, error) {
 		loaded, err := h.streams.Load(ctx, stream)
-		if err != nil {
+		if err != nil && (needs == whole || !eventlog.IsUndecoded(err)) {
 			return Outcome{}, err
 		}
 		all, outcome := Fold(loaded.Events), Outcome{Position: loaded.Position()}

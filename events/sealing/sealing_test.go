@@ -185,3 +185,54 @@ func TestSealChecksTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestSealedTarget opens the targets of the golden files with their key, and with no other purpose or stream.
+func TestSealedTarget(t *testing.T) {
+	t.Parallel()
+	const stream = events.StreamWebhooks + sealedAccount
+	for _, name := range []string{"webhook.added.v1", "webhook.changed.v1", "webhook.secret_rotated.v1"} {
+		body, err := os.ReadFile("../testdata/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := codec.Decode(name, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := sealing.Open(e, noteKey(t, 7), stream)
+		if got := targetOf(opened); err != nil || got.URL != "https://example.com/hook" || got.Secret == "" || got.Key == "" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		if again, err := sealing.Seal(opened, noteKey(t, 8), sealedAccount, stream); err != nil || targetOf(again).URL != "" ||
+			sealing.SealedOf(again) == nil {
+			t.Errorf("%s: sealed again: %+v, %v", name, again, err)
+		}
+		if _, err := sealing.Open(e, noteKey(t, 7), stream+"x"); !errors.Is(err, sealing.ErrUnreadable) {
+			t.Errorf("%s: opened in another stream: %v", name, err)
+		}
+		if _, err := sealing.Open(e, noteKey(t, 8), stream); !errors.Is(err, sealing.ErrUnreadable) {
+			t.Errorf("%s: opened by another key: %v", name, err)
+		}
+		if got := targetOf(sealing.Erase(e)); got.URL != events.Erased || got.Secret != "" {
+			t.Errorf("%s: erased: %+v", name, got)
+		}
+		if got := targetOf(sealing.Lose(e)); got.URL != events.LostKey {
+			t.Errorf("%s: lost: %+v", name, got)
+		}
+		if !sealing.HasPersonal(e) {
+			t.Errorf("%s has nothing personal", name)
+		}
+	}
+}
+
+func targetOf(e events.Event) events.WebhookTarget {
+	switch e := e.(type) {
+	case events.WebhookAdded:
+		return e.Target
+	case events.WebhookChanged:
+		return e.Target
+	case events.WebhookSecretRotated:
+		return e.Target
+	}
+	return events.WebhookTarget{}
+}

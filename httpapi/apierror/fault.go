@@ -135,6 +135,8 @@ func unknownState(err *commands.DecodeError) Failure {
 	switch {
 	case strings.HasPrefix(err.Stream, events.StreamTags):
 		of = "the tags of the account"
+	case strings.HasPrefix(err.Stream, events.StreamWebhooks):
+		of = "the webhooks of the account"
 	case strings.HasPrefix(err.Stream, events.StreamUser),
 		strings.HasPrefix(err.Stream, events.StreamIdentity):
 		of = "the person"

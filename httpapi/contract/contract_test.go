@@ -73,6 +73,7 @@ var types = map[string]any{
 	"TagPayload":           contract.TagPayload{},
 	"TagsAnswer":           contract.TagsAnswer{},
 	"Tenure":               contract.Tenure{},
+	"TestDelivery":         contract.TestDelivery{},
 	"TestDeliveryAnswer":   contract.TestDeliveryAnswer{},
 	"TinyCCClick":          contract.TinyCCClick{},
 	"URL":                  contract.URL{},

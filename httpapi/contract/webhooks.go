@@ -70,6 +70,11 @@ type RedeliveryAnswer struct {
 // TestDeliveryAnswer says what came of a test delivery.
 type TestDeliveryAnswer struct {
 	Envelope
+	Delivery TestDelivery `json:"delivery"`
+}
+
+// TestDelivery is what came of a test delivery.
+type TestDelivery struct {
 	Delivered bool   `json:"delivered"`
 	Status    int    `json:"status"` // of the answer; 0: there was none
 	Answer    string `json:"answer"` // its beginning, or why there was none

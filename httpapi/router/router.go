@@ -92,7 +92,8 @@ func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *Rout
 		// Without these routes, the router reports an unknown path instead of an unknown method if
 		// other routes continue behind a parameter of this path.
 		for _, method := range []string{
-			http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete,
 		} {
 			if !slices.Contains(supported, method) {
 				router.Handle(method, path, notAllowed)

@@ -59,6 +59,7 @@ func TestRoutesAnswer(t *testing.T) {
 		"options of parts":      {"OPTIONS", "/things/7/parts", "OPTIONS, POST7", "", 0},
 		"method of no list":     {"DELETE", "/things", "", ofList, apierror.CodeMethodNotSupported},
 		"method of none":        {"POST", "/things/7", "", ofOne, apierror.CodeMethodNotSupported},
+		"head without a read":   {"HEAD", "/things/7/parts", "", "OPTIONS, POST", apierror.CodeMethodNotSupported},
 		"read without a read":   {"GET", "/things/7/parts", "", "OPTIONS, POST", apierror.CodeMethodNotSupported},
 		"unknown path":          {"GET", "/nothing", "", "", apierror.CodeInvalidResource},
 		"unknown path below":    {"GET", "/things/7/nothing", "", "", apierror.CodeInvalidResource},

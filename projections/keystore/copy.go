@@ -39,6 +39,11 @@ const erasedWins = `
 	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = ''
 	WHERE EXCLUDED.wrapped IS NULL AND k.wrapped IS NOT NULL`
 
+// continueNumbers lets the numbers of new messages go on after those of a copy.
+const continueNumbers = `SELECT setval(
+	pg_get_serial_sequence('linkledger_durable.outbox', 'number'), max(number))
+	FROM linkledger_durable.outbox HAVING max(number) IS NOT NULL`
+
 // change names the parts of the copy that a transaction changes.
 type change struct {
 	account string   // the account whose key changes; empty: none
@@ -136,8 +141,13 @@ func nameOf(table string) string {
 	return pgx.Identifier{"linkledger_durable", table}.Sanitize()
 }
 
+// rowsOf returns the rows of a table as JSON. Of the outbox, it returns those that wait.
 func rowsOf(ctx context.Context, tx pgx.Tx, table string) ([]string, error) {
-	found, err := tx.Query(ctx, "SELECT row_to_json(t)::text FROM "+nameOf(table)+" AS t")
+	query := "SELECT row_to_json(t)::text FROM " + nameOf(table) + " AS t"
+	if table == outbox {
+		query += " WHERE state = 'waiting'"
+	}
+	found, err := tx.Query(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +347,8 @@ func (k *Keys) load(
 				restored.Sessions += len(file.Rows)
 			}
 		}
-		return nil
+		_, err := tx.Exec(ctx, continueNumbers)
+		return err
 	})
 	return restored, err
 }

@@ -163,6 +163,8 @@ func TestCopyKnowsAllTables(t *testing.T) {
 			continue
 		case "answers": // of forms, which nobody waits for after an hour
 			continue
+		case "effects", "receivers", "queues", "outbox": // they change with every event, and are in backups
+			continue
 		}
 		if _, err := os.Stat(filepath.Join(folder, table)); err != nil {
 			t.Errorf("%s: %v", table, err)

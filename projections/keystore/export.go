@@ -16,6 +16,7 @@ import (
 
 const (
 	adoptions = "adoption"
+	outbox    = "outbox"
 	// exportedKeys is the one file of account_keys in an export.
 	exportedKeys = keyfile.AccountKeys + ".00"
 )
@@ -23,6 +24,7 @@ const (
 // tablesOfEvents name events of the log.
 var tablesOfEvents = []string{
 	keyfile.Sessions, keyfile.SignInLinks, keyfile.KeyUses, keyfile.SignOuts, keyfile.Discarded,
+	"effects", "receivers", "queues", outbox,
 }
 
 // Export copies the tables to a new copy. It calls copyLog, which copies the log, after the tables

@@ -24,8 +24,9 @@ func (h *Handler) Test(c *request.Context) (any, error) {
 	}
 	outcome := h.Try(c.Context(), w)
 	return contract.TestDeliveryAnswer{
-		Envelope: response.Succeeded(), Delivered: outcome.Delivered, Status: outcome.Status,
-		Answer: outcome.Answer,
+		Envelope: response.Succeeded(), Delivery: contract.TestDelivery{
+			Delivered: outcome.Delivered, Status: outcome.Status, Answer: outcome.Answer,
+		},
 	}, nil
 }
 

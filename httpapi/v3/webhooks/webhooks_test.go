@@ -133,7 +133,7 @@ func TestFailedDeliveries(t *testing.T) {
 	owner := s.Client(t, "owner")
 	r := newReceiver(t, owner, "")
 	path := "/v3/webhooks/" + r.webhook.ID
-	if a := owner.Must("POST", path+"/test", ""); !strings.Contains(a.Body, `"delivered":true,"status":200,"answer":"answer of the receiver"`) {
+	if a := owner.Must("POST", path+"/test", ""); !strings.Contains(a.Body, `"delivery":{"delivered":true,"status":200,"answer":"answer of the receiver"}`) {
 		t.Errorf("test: %s", a.Body)
 	}
 	httpapitest.Equal(t, "test", kinds(r.awaitN(1)), "test")
