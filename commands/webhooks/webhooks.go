@@ -142,7 +142,7 @@ func (h *Webhooks) Suspend(
 ) (Outcome, error) {
 	return h.changeOne(ctx, r, ending, id, func(w *Webhook) (events.Event, error) {
 		if w.Suspended != "" {
-			return nil, nil //nolint:nilnil // no event is a decision
+			return nil, nil
 		}
 		return events.WebhookSuspended{WebhookID: id, Reason: reason, At: h.streams.Now()}, nil
 	})
@@ -152,7 +152,7 @@ func (h *Webhooks) Suspend(
 func (h *Webhooks) Resume(ctx context.Context, r domain.Request, id string) (Outcome, error) {
 	return h.changeOne(ctx, r, whole, id, func(w *Webhook) (events.Event, error) {
 		if w.Suspended == "" {
-			return nil, nil //nolint:nilnil // no event is a decision
+			return nil, nil
 		}
 		return events.WebhookResumed{WebhookID: id, At: h.streams.Now()}, nil
 	})

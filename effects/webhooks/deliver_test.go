@@ -50,11 +50,11 @@ func TestSign(t *testing.T) {
 
 func TestShown(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]string{
-		"": "", " ok\n": "ok", "a\x00b\x1b[2J\xff": "a b [2J", strings.Repeat("é", 400): strings.Repeat("é", 250),
+	for _, c := range []struct{ answer, want string }{
+		{"", ""}, {" ok\n", "ok"}, {"a\x00b\x1b[2J\xff", "a b [2J"}, {strings.Repeat("é", 400), strings.Repeat("é", 250)},
 	} {
-		if got := shown([]byte(answer)); got != want {
-			t.Errorf("%q is shown as %q, want %q", answer, got, want)
+		if got := shown([]byte(c.answer)); got != c.want {
+			t.Errorf("%q is shown as %q, want %q", c.answer, got, c.want)
 		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/uptrace/bunrouter"
-
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/router"
 )
@@ -32,7 +30,7 @@ func newRouter() *router.Router {
 		router.Patch("/things/:id", says("edit ")),
 		router.Delete("/things/:id", says("delete ")),
 		router.Post("/things/:id/parts", says("parts of ")),
-	}, func(allow string) bunrouter.HandlerFunc { return says(allow) })
+	}, says)
 }
 
 // TestRoutesAnswer checks which handler answers a method of a path, or which error it gets.

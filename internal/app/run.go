@@ -122,7 +122,7 @@ func (s *Service) startParts(
 			return engine.Run(ctx, projections.All(), engine.Config{
 				DB: s.db, Store: s.Store, Logger: s.logger, OnCommit: s.Waiter.Committed,
 				Registry: &s.registry, Owner: owner,
-				OnBatch:  s.metrics.Batch, Tracer: s.traces.Tracer(),
+				OnBatch: s.metrics.Batch, Tracer: s.traces.Tracer(),
 			})
 		})
 	}

@@ -78,7 +78,7 @@ func (s *Service) parts(ctx context.Context) (*wiring.Service, error) {
 	return wiring.New(wiring.Config{
 		Store: s.Store, DB: s.db, Destinations: destinations, Identities: identities,
 		WebhookAllow: s.cfg.WebhookAllow,
-		SigningKey: string(s.cfg.SigningKey), CacheSize: s.cfg.CacheSize << 20,
+		SigningKey:   string(s.cfg.SigningKey), CacheSize: s.cfg.CacheSize << 20,
 		Clicks: clicks.Config{
 			Spool: s.spool, StoreTimeout: s.cfg.ClickPatience, Tracer: s.traces.Tracer(),
 		},

@@ -35,6 +35,8 @@ const (
 	askToken = "SELECT token, former, timeline FROM %s.adoption"
 	// writeToken stores a token. If another node has already given the database a token for the
 	// same adoption, writeToken keeps the token of that node.
+	//
+	//nolint:gosec // a statement and no credential
 	writeToken = `INSERT INTO %s.adoption AS had (token, former, timeline)
 		VALUES ($1, $2, $3::bigint) ON CONFLICT (single) DO UPDATE SET
 			token = CASE WHEN had.former = $2 AND had.timeline = $3::bigint AND had.token <> $2

@@ -54,7 +54,7 @@ func TestCopyFileFails(t *testing.T) {
 	stopped := errors.New("stopped")
 	cancel(stopped)
 	for name, tc := range map[string]struct {
-		ctx      context.Context
+		ctx      context.Context //nolint:containedctx // of one case
 		from, to string
 		want     error
 	}{

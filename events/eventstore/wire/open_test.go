@@ -74,7 +74,7 @@ func TestOpen(t *testing.T) {
 					t.Fatal(err)
 				}
 				if answer.IsEvent {
-					got += fmt.Sprint(answer.Event.Stream, " ", answer.Event.Revision, ", ")
+					got = fmt.Sprint(got, answer.Event.Stream, " ", answer.Event.Revision, ", ")
 				}
 			}
 			if got != tc.want {

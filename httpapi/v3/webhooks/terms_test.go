@@ -131,8 +131,14 @@ func TestWhoMayUseWebhooks(t *testing.T) {
 	w := owner.Must("POST", "/v3/webhooks", fields).Webhooks[0]
 	path := "/v3/webhooks/" + w.ID
 	for _, call := range [][2]string{
-		{"GET", path}, {"PATCH", path}, {"DELETE", path}, {"POST", path + "/rotate"}, {"POST", path + "/resume"},
-		{"POST", path + "/suspend"}, {"POST", path + "/test"}, {"GET", path + "/deliveries"},
+		{"GET", path},
+		{"PATCH", path},
+		{"DELETE", path},
+		{"POST", path + "/rotate"},
+		{"POST", path + "/resume"},
+		{"POST", path + "/suspend"},
+		{"POST", path + "/test"},
+		{"GET", path + "/deliveries"},
 	} {
 		body := ""
 		if call[0] == "PATCH" {

@@ -38,6 +38,7 @@ var scopes = map[string]string{
 	"stats:read": "see clicks", "stats:reset": "reset clicks", "tags:write": "change tags",
 	"history:read": "see the history", "keys": "make and revoke keys", "keys:read": "see keys",
 	"members": "change members", "members:read": "see members",
+	"webhooks": "change webhooks", "webhooks:read": "see webhooks",
 }
 
 // Scope says what a scope allows. For a scope that this version does not know, it returns the name.
