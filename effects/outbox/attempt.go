@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // ErrClaimLost means that a claim has run out and another worker has the queue, or that the
@@ -77,7 +76,7 @@ func (o *Outbox) store(
 	ctx context.Context, c Claim, m Message, started time.Time, got Outcome, state string,
 	more func(*pgx.Batch), set string, argument any,
 ) error {
-	store := func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
 		held, err := tx.Exec(ctx, `UPDATE linkledger_durable.queues SET `+set+`
 			WHERE effect = $1 AND receiver = $2 AND subject = $3 AND claim = $5`,
 			o.effect, c.Receiver.ID, c.Subject, argument, c.token)
@@ -94,25 +93,11 @@ func (o *Outbox) store(
 			WHERE number = $1`, m.number, state, started, got.Status, got.Answer)
 		more(&batch)
 		return tx.SendBatch(ctx, &batch).Close()
-	}
-	err := pgx.BeginFunc(ctx, o.pool, store)
-	for tries := 1; tries < deadlockTries && isDeadlock(err); tries++ {
-		err = pgx.BeginFunc(ctx, o.pool, store)
-	}
+	})
 	if err != nil && !errors.Is(err, ErrClaimLost) {
 		err = fmt.Errorf("store the attempt of a message of %s: %w", o.effect, err)
 	}
 	return err
-}
-
-// deadlockTries is how often an attempt is stored if PostgreSQL ends the transaction for another
-// one that waits for it.
-const deadlockTries = 5
-
-func isDeadlock(err error) bool {
-	const deadlockDetected = "40P01"
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.Code == deadlockDetected
 }
 
 // Leave ends a claim. A queue without waiting messages is removed. Otherwise it is due at once, and

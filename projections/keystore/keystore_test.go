@@ -1,7 +1,9 @@
 package keystore_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -117,5 +119,27 @@ func TestTablesOfTheFormerSchema(t *testing.T) {
 	}
 	if n := keystoretest.Scan[int](t, keys, "SELECT count(*) FROM linkledger_durable.secrets"); n != 1 {
 		t.Errorf("there are %d secrets, want 1", n)
+	}
+}
+
+// TestUpdateLocksNoTable checks that a node starts while another one holds tables in a transaction: each write locks
+// its tables in a mode that the creation of an index waits for.
+func TestUpdateLocksNoTable(t *testing.T) {
+	t.Parallel()
+	ctx, keys := keystoretest.Context(t), keystoretest.Create(t)
+	tx, err := keys.Pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	for _, table := range strings.Fields(keystoretest.Scan[string](t, keys, `SELECT string_agg(relname, ' ') FROM pg_class
+		WHERE relnamespace = 'linkledger_durable'::regnamespace AND relkind = 'r'`)) {
+		if _, err := tx.Exec(ctx, "LOCK TABLE linkledger_durable."+table+" IN ROW EXCLUSIVE MODE"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	impatient := keystore.New(keystoretest.WithSetting(t, keys, "lock_timeout", "1s"))
+	if err := impatient.Update(ctx); err != nil {
+		t.Errorf("a start waits for a writer: %v", err)
 	}
 }

@@ -76,3 +76,16 @@ func MasterKey(t testing.TB, filler byte, former *keyfile.MasterKey) *keyfile.Ma
 	}
 	return key
 }
+
+// WithSetting returns a pool of connections to the same database that have a setting.
+func WithSetting(t testing.TB, d *Database, name, value string) *pgxpool.Pool {
+	t.Helper()
+	cfg := d.Pool.Config()
+	cfg.ConnConfig.RuntimeParams[name] = value
+	pool, err := pgxpool.NewWithConfig(Context(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}

@@ -12,8 +12,8 @@ var HelpTexts = config.HelpTexts{
 		"other account.",
 	"expires": "Last day of the account, YYYY-MM-DD, in UTC. Empty: it never expires.",
 	"scopes": "What the key may do: links:read, links:create, links:write, stats:read, " +
-		"stats:reset, tags:write, history:read, keys, keys:read, members or members:read. By " +
-		"default everything.",
+		"stats:reset, tags:write, history:read, keys, keys:read, members, members:read, " +
+		"webhooks or webhooks:read. By default everything.",
 	"tags": "Tag expression of the links that the key sees, creates and changes, such as +news. " +
 		"By default all links.",
 	"networks": "Networks that the key may be used from, such as 192.0.2.0/24. By default all.",
