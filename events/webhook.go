@@ -89,7 +89,7 @@ type WebhookSuspended struct {
 // EventType implements Event.
 func (WebhookSuspended) EventType() string { return "webhook.suspended.v1" }
 
-// WebhookResumed goes on with the deliveries to a webhook.
+// WebhookResumed begins the deliveries to a suspended webhook again.
 type WebhookResumed struct {
 	WebhookID string    `json:"webhook_id"`
 	At        time.Time `json:"at"`

@@ -14,7 +14,7 @@ type Webhook struct {
 	events.WebhookTerms
 	Base      string // address of the short links in payloads
 	Target    events.WebhookTarget
-	Sealed    *events.Sealed // Target as it is stored
+	Sealed    *events.Sealed // Target in the stored form
 	CreatedAt time.Time
 	ChangedAt time.Time
 	// Suspended says why nothing is delivered, since SuspendedAt. Empty: the webhook works.

@@ -148,7 +148,7 @@ func (h *Webhooks) Suspend(
 	})
 }
 
-// Resume goes on with the deliveries to a webhook. It refuses with WebhookNotFound.
+// Resume begins the deliveries to a suspended webhook again. It refuses with WebhookNotFound.
 func (h *Webhooks) Resume(ctx context.Context, r domain.Request, id string) (Outcome, error) {
 	return h.changeOne(ctx, r, whole, id, func(w *Webhook) (events.Event, error) {
 		if w.Suspended == "" {

@@ -40,7 +40,7 @@ type Config struct {
 	Allow []netip.Prefix
 	// Agent is the User-Agent of the requests.
 	Agent string
-	// Roots are the authorities that sign certificates; nil: those of the system.
+	// Roots are the authorities that sign certificates; nil: the ones that the system has.
 	Roots *x509.CertPool
 }
 
@@ -100,7 +100,7 @@ type Answer struct {
 	Body   []byte // its beginning
 }
 
-// Post sends a body. It returns the answer, whatever its status is.
+// Post sends a body. It returns the answer, also if its status is an error.
 func (c *Client) Post(
 	ctx context.Context, url string, header http.Header, body []byte,
 ) (Answer, error) {

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/commands/domain"
 	"linkledger/commands/webhooks"
+	"linkledger/effects/webhooks/linkstate"
 	"linkledger/events"
 )
 
@@ -62,25 +63,25 @@ func TestShown(t *testing.T) {
 // TestWants checks which webhooks get an event about a link.
 func TestWants(t *testing.T) {
 	t.Parallel()
-	link := func(id string, labels ...string) linkState {
-		return linkState{link: domain.Link{ID: id}, labels: labels}
+	link := func(id string, labels ...string) linkstate.State {
+		return linkstate.State{Link: domain.Link{ID: id}, Labels: labels}
 	}
 	for name, c := range map[string]struct {
 		webhook       webhooks.Webhook
-		before, after linkState
+		before, after linkstate.State
 		want          bool
 	}{
-		"everything":      {webhooks.Webhook{}, linkState{}, link("1"), true},
-		"its kind":        {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Kinds: []string{"link.created"}}}, linkState{}, link("1"), true},
-		"another kind":    {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Kinds: []string{"click"}}}, linkState{}, link("1"), false},
-		"its tag":         {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "news"}}, linkState{}, link("1", "NEWS"), true},
-		"another tag":     {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "news"}}, linkState{}, link("1", "old"), false},
+		"everything":      {webhooks.Webhook{}, linkstate.State{}, link("1"), true},
+		"its kind":        {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Kinds: []string{"link.created"}}}, linkstate.State{}, link("1"), true},
+		"another kind":    {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Kinds: []string{"click"}}}, linkstate.State{}, link("1"), false},
+		"its tag":         {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "news"}}, linkstate.State{}, link("1", "NEWS"), true},
+		"another tag":     {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "news"}}, linkstate.State{}, link("1", "old"), false},
 		"it leaves a tag": {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "news"}}, link("1", "news"), link("1"), true},
-		"new, without":    {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "~news"}}, linkState{}, link("1", "news"), false},
-		"unknown tags":    {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "("}}, linkState{}, link("1", "news"), false},
+		"new, without":    {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "~news"}}, linkstate.State{}, link("1", "news"), false},
+		"unknown tags":    {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "("}}, linkstate.State{}, link("1", "news"), false},
 		"its link":        {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Links: []events.WebhookLink{{ID: "1"}}}}, link("1"), link("1"), true},
 		"another link":    {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Links: []events.WebhookLink{{ID: "2"}}}}, link("1"), link("1"), false},
-		"suspended":       {webhooks.Webhook{Suspended: "gone"}, linkState{}, link("1"), false},
+		"suspended":       {webhooks.Webhook{Suspended: "gone"}, linkstate.State{}, link("1"), false},
 	} {
 		if got := newHook(c.webhook).wants("link.created", c.before, c.after); got != c.want {
 			t.Errorf("%s: %t", name, got)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands/domain"
 	"linkledger/commands/webhooks"
 	"linkledger/effects/outbox"
+	"linkledger/effects/webhooks/linkstate"
 	"linkledger/events"
 	"linkledger/tagexpr"
 )
@@ -80,37 +80,20 @@ func webhookOf(r outbox.Receiver) (webhooks.Webhook, error) {
 
 // wants reports whether a webhook gets an event of a kind about a link, as the link was before or
 // is after the event. So a webhook learns that a link leaves its tags.
-func (h *hook) wants(kind string, before, after linkState) bool {
+func (h *hook) wants(kind string, before, after linkstate.State) bool {
 	if h.Suspended != "" || !h.Gets(kind) {
 		return false
 	}
 	if len(h.Links) > 0 && !slices.ContainsFunc(h.Links, func(l events.WebhookLink) bool {
-		return l.ID == after.link.ID
+		return l.ID == after.Link.ID
 	}) {
 		return false
 	}
-	return h.expr == nil || before.matches(h.expr) || after.matches(h.expr)
+	return h.expr == nil || before.Matches(h.expr) || after.Matches(h.expr)
 }
 
 // wantsTags reports whether a webhook gets an event of a kind about a tag. A webhook that is about
 // some links gets none.
 func (h *hook) wantsTags(kind string) bool {
 	return h.Suspended == "" && h.Gets(kind) && len(h.Links) == 0 && h.expr == nil
-}
-
-// linkState is a link at one time.
-type linkState struct {
-	link   domain.Link
-	labels []string
-}
-
-func (s linkState) matches(expr *tagexpr.Expr) bool {
-	if s.link.ID == "" {
-		return false
-	}
-	return s.link.Matches(expr, func(label string) bool {
-		return slices.ContainsFunc(s.labels, func(own string) bool {
-			return domain.PlainLabel(own) == domain.PlainLabel(label)
-		})
-	})
 }

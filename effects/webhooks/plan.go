@@ -10,17 +10,18 @@ import (
 
 	"linkledger/commands/webhooks"
 	"linkledger/effects/outbox"
+	"linkledger/effects/webhooks/linkstate"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
-// planner decides which webhooks get which payloads. It knows the webhooks as they are at the event
-// that it plans.
+// planner decides which webhooks get which payloads. It knows the webhooks in the state that
+// they have at the event.
 type planner struct {
 	cfg   Config
 	hooks map[string][]*hook // by account, in the order of their addition
 	all   map[string]webhooks.List
-	links *linkReader
+	links *linkstate.Reader
 	// clicked caches the links of clicks, by id.
 	clicked map[string]clickedLink
 
@@ -31,7 +32,7 @@ type planner struct {
 func newPlanner(cfg Config, known []outbox.Receiver) (*planner, error) {
 	p := &planner{
 		cfg: cfg, hooks: make(map[string][]*hook), all: make(map[string]webhooks.List),
-		links: newLinkReader(cfg.Streams), clicked: make(map[string]clickedLink),
+		links: linkstate.New(cfg.Streams), clicked: make(map[string]clickedLink),
 	}
 	for _, r := range known {
 		w, err := webhookOf(r)
@@ -62,8 +63,8 @@ func (p *planner) plan(
 	ctx context.Context, batch []eventstore.Recorded,
 ) (outbox.Changes, error) {
 	p.changes, p.clicks = outbox.Changes{}, nil
-	p.links.reset()
-	if err := p.links.preload(ctx, batch, p.hasHooks); err != nil {
+	p.links.Reset()
+	if err := p.links.Preload(ctx, batch, p.hasHooks); err != nil {
 		return outbox.Changes{}, err
 	}
 	for _, r := range batch {
@@ -132,7 +133,7 @@ func (p *planner) webhook(r eventstore.Recorded) error {
 		}
 		receiver, err := h.receiver()
 		if err != nil {
-			return nil //nolint:nilerr // a foreign event; nobody can use such a webhook
+			return nil //nolint:nilerr // a foreign event; such a webhook cannot be used
 		}
 		p.changes.Set = append(p.changes.Set, receiver)
 		return nil

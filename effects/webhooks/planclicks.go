@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"linkledger/commands/webhooks"
+	"linkledger/effects/webhooks/linkstate"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/contract"
@@ -24,7 +25,7 @@ const (
 
 // clickedLink is what a click needs to know of its link.
 type clickedLink struct {
-	state linkState
+	state linkstate.State
 	hooks []*hook // that get the clicks
 }
 
@@ -51,7 +52,7 @@ func (p *planner) click(ctx context.Context, r eventstore.Recorded) error {
 		}
 		for _, h := range link.hooks {
 			p.gather(r, h, contract.ClickSent{
-				Hash: link.state.link.Hash, LongURL: link.state.link.LongURL, Time: c.At.UTC(),
+				Hash: link.state.Link.Hash, LongURL: link.state.Link.LongURL, Time: c.At.UTC(),
 				Visitor: c.Visitor, Robot: c.Bot, Referrer: c.Referrer, Country: c.Country,
 				Browser: c.Browser, System: c.OS, Device: c.Device,
 			})
@@ -79,12 +80,12 @@ func (p *planner) clickedLink(
 	if known, ok := p.clicked[id]; ok {
 		return known, nil
 	}
-	state, err := p.links.asOf(ctx, id, r)
+	state, err := p.links.AsOf(ctx, id, r)
 	if err != nil {
 		return clickedLink{}, err
 	}
 	found := clickedLink{state: state}
-	for _, h := range p.hooks[state.link.Account] {
+	for _, h := range p.hooks[state.Link.Account] {
 		if h.wants(webhooks.Click, state, state) {
 			found.hooks = append(found.hooks, h)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"linkledger/commands/audit"
 	"linkledger/commands/webhooks"
+	"linkledger/effects/webhooks/linkstate"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi/contract"
@@ -40,14 +41,14 @@ func kindOf(e events.Event) string {
 // link plans an event in the stream of a link.
 func (p *planner) link(ctx context.Context, r eventstore.Recorded) error {
 	id, ok := events.LinkIn(r.Stream)
-	if account := accountOf(r); !ok || account != "" && !p.hasHooks(account) {
+	if account := linkstate.AccountOf(r); !ok || account != "" && !p.hasHooks(account) {
 		return nil
 	}
 	kind := kindOf(p.decoded(r))
 	if kind == "" {
 		return nil
 	}
-	before, after, err := p.links.at(ctx, id, r)
+	before, after, err := p.links.At(ctx, id, r)
 	if err != nil {
 		return err
 	}
@@ -57,18 +58,18 @@ func (p *planner) link(ctx context.Context, r eventstore.Recorded) error {
 
 // aboutLink makes the messages about an event of a link.
 func (p *planner) aboutLink(
-	r eventstore.Recorded, kind string, before, after linkState,
+	r eventstore.Recorded, kind string, before, after linkstate.State,
 ) error {
-	for _, h := range p.hooks[after.link.Account] {
+	for _, h := range p.hooks[after.Link.Account] {
 		if !h.wants(kind, before, after) {
 			continue
 		}
-		data := dataOf(r, after.link.Account)
+		data := dataOf(r, after.Link.Account)
 		data.URL = urlOf(h.Base, after)
-		if before.link.ID != "" {
+		if before.Link.ID != "" {
 			data.Former = urlOf(h.Base, before)
 		}
-		if err := p.message(r, h, kind, after.link.ID, 0, contract.Event{
+		if err := p.message(r, h, kind, after.Link.ID, 0, contract.Event{
 			Type: kind, Timestamp: r.Time.UTC(), Data: data,
 		}); err != nil {
 			return err
@@ -79,7 +80,7 @@ func (p *planner) aboutLink(
 
 // dataOf returns what the payloads about an event have in common.
 func dataOf(r eventstore.Recorded, account string) contract.EventData {
-	m := metadataOf(r)
+	m := linkstate.MetadataOf(r)
 	actor := &contract.Actor{
 		Kind: string(audit.ByAccount), Account: m.Account, Key: m.Key, User: m.User, Via: m.Way(),
 	}
@@ -93,41 +94,41 @@ func dataOf(r eventstore.Recorded, account string) contract.EventData {
 }
 
 // urlOf returns the record of a link.
-func urlOf(base string, s linkState) *contract.URL {
-	labels := s.labels
+func urlOf(base string, s linkstate.State) *contract.URL {
+	labels := s.Labels
 	if labels == nil {
 		labels = []string{}
 	}
 	r := record.Plain(base, queries.Link{
-		Hash: s.link.Hash, LongURL: s.link.LongURL, Note: s.link.Note, Settings: s.link.Settings,
-		Tags: labels, CreatedAt: s.link.CreatedAt, ModifiedAt: s.link.ModifiedAt,
+		Hash: s.Link.Hash, LongURL: s.Link.LongURL, Note: s.Link.Note, Settings: s.Link.Settings,
+		Tags: labels, CreatedAt: s.Link.CreatedAt, ModifiedAt: s.Link.ModifiedAt,
 	})
 	return &r
 }
 
-// allowance plans the event by which a link has used up max_clicks.
+// allowance plans an event after which a link has used up max_clicks.
 func (p *planner) allowance(ctx context.Context, r eventstore.Recorded) error {
 	e, ok := p.decoded(r).(events.AllowanceUsed)
 	id := strings.TrimPrefix(r.Stream, events.StreamAllowance)
 	if !ok {
 		return nil
 	}
-	state, err := p.links.asOf(ctx, id, r)
+	state, err := p.links.AsOf(ctx, id, r)
 	if err != nil {
 		return err
 	}
-	most := state.link.MaxClicks
+	most := state.Link.MaxClicks
 	if most == 0 || e.Used < most || e.Used-e.Clicks >= most {
 		return nil
 	}
 	p.sendClicks()
-	for _, h := range p.hooks[state.link.Account] {
+	for _, h := range p.hooks[state.Link.Account] {
 		if !h.wants(webhooks.LimitReached, state, state) {
 			continue
 		}
 		if err := p.message(r, h, webhooks.LimitReached, id, 0, contract.Event{
 			Type: webhooks.LimitReached, Timestamp: r.Time.UTC(), Data: contract.EventData{
-				Position: r.Position.Commit, Account: state.link.Account,
+				Position: r.Position.Commit, Account: state.Link.Account,
 				URL: urlOf(h.Base, state),
 			},
 		}); err != nil {
@@ -145,7 +146,7 @@ func (p *planner) tag(ctx context.Context, r eventstore.Recorded) error {
 		return nil
 	}
 	clear(p.clicked)
-	before, after, err := p.links.tagsAt(ctx, account, r)
+	before, after, err := p.links.TagsAt(ctx, account, r)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (h *Handler) Suspend(c *request.Context) (any, error) {
 	})
 }
 
-// Resume goes on with the deliveries to a webhook.
+// Resume begins the deliveries to a suspended webhook again.
 func (h *Handler) Resume(c *request.Context) (any, error) { return h.write(c, h.Commands.Resume) }
 
 // Remove removes a webhook, and returns it as it was.

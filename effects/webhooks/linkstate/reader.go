@@ -1,11 +1,12 @@
-package webhooks
-
-// This file reads links and tags from the log, as they were at an event.
+// Package linkstate reads links and tags from the log in the state that they had at an event. So a
+// payload does not depend on when it is made.
+package linkstate
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,33 +17,53 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventlog"
+	"linkledger/tagexpr"
 )
 
 // maxReads is how many streams are read at once.
 const maxReads = 32
 
-// linkReader reads streams, each once for a batch.
-type linkReader struct {
+// State is a link at one time. The zero State is a link that did not exist.
+type State struct {
+	Link   domain.Link
+	Labels []string // of its tags
+}
+
+// Matches reports whether the link existed and matches an expression.
+func (s State) Matches(expr *tagexpr.Expr) bool {
+	if s.Link.ID == "" {
+		return false
+	}
+	return s.Link.Matches(expr, func(label string) bool {
+		return slices.ContainsFunc(s.Labels, func(own string) bool {
+			return domain.PlainLabel(own) == domain.PlainLabel(label)
+		})
+	})
+}
+
+// Reader reads streams, each once for a batch.
+type Reader struct {
 	streams *streams.Streams
 
 	mu     sync.Mutex
 	loaded map[string]streams.History // by stream
 }
 
-func newLinkReader(of *streams.Streams) *linkReader {
-	return &linkReader{streams: of, loaded: make(map[string]streams.History)}
+// New returns a Reader.
+func New(of *streams.Streams) *Reader {
+	return &Reader{streams: of, loaded: make(map[string]streams.History)}
 }
 
-// reset forgets what was read, because a later batch has later events.
-func (l *linkReader) reset() { clear(l.loaded) }
+// Reset forgets what was read, because a later batch has later events.
+func (l *Reader) Reset() { clear(l.loaded) }
 
-// preload reads the streams that the events of a batch need, at the same time.
-func (l *linkReader) preload(
+// Preload reads the streams that the events of a batch need, at the same time.
+func (l *Reader) Preload(
 	ctx context.Context, batch []eventstore.Recorded, wanted func(account string) bool,
 ) error {
 	needed := make(map[string]bool)
 	for _, r := range batch {
-		account := accountOf(r)
+		account := AccountOf(r)
 		if account == "" || !wanted(account) || !strings.HasPrefix(r.Type, "url.") {
 			continue
 		}
@@ -62,17 +83,18 @@ func (l *linkReader) preload(
 	return reading.Wait()
 }
 
-// accountOf returns the account that has caused an event, or the empty string if an operator has.
-func accountOf(r eventstore.Recorded) string { return metadataOf(r).Account }
+// AccountOf returns the account that has caused an event, or the empty string if an operator has.
+func AccountOf(r eventstore.Recorded) string { return MetadataOf(r).Account }
 
-func metadataOf(r eventstore.Recorded) (m events.Metadata) {
+// MetadataOf returns the metadata of an event.
+func MetadataOf(r eventstore.Recorded) (m events.Metadata) {
 	_ = json.Unmarshal(r.Metadata, &m) // foreign metadata says nothing
 	return m
 }
 
 // history returns a stream, with nil for each event that cannot be decoded. It returns no events of
 // a stream whose events are missing.
-func (l *linkReader) history(ctx context.Context, stream string) (streams.History, error) {
+func (l *Reader) history(ctx context.Context, stream string) (streams.History, error) {
 	l.mu.Lock()
 	known, ok := l.loaded[stream]
 	l.mu.Unlock()
@@ -98,10 +120,10 @@ func (l *linkReader) history(ctx context.Context, stream string) (streams.Histor
 	return loaded, nil
 }
 
-// at returns a link before and after an event of its stream.
-func (l *linkReader) at(
+// At returns a link before and after an event of its stream.
+func (l *Reader) At(
 	ctx context.Context, id string, r eventstore.Recorded,
-) (before, after linkState, err error) {
+) (before, after State, err error) {
 	loaded, err := l.history(ctx, events.LinkStream(id))
 	if err != nil {
 		return before, after, err
@@ -111,52 +133,52 @@ func (l *linkReader) at(
 		switch revision := loaded.Recorded[i].Revision; {
 		case revision > r.Revision:
 		case revision == r.Revision:
-			before.link = link.Clone()
+			before.Link = link.Clone()
 			link.Apply(e)
 		default:
 			link.Apply(e)
 		}
 	}
-	after.link = link
+	after.Link = link
 	return l.labelled(ctx, before, after, r)
 }
 
-// asOf returns a link after all events up to a position.
-func (l *linkReader) asOf(
+// AsOf returns a link after all events up to a position.
+func (l *Reader) AsOf(
 	ctx context.Context, id string, r eventstore.Recorded,
-) (linkState, error) {
+) (State, error) {
 	loaded, err := l.history(ctx, events.LinkStream(id))
 	if err != nil {
-		return linkState{}, err
+		return State{}, err
 	}
-	var state linkState
+	var state State
 	for i, e := range loaded.Events {
 		if !loaded.Recorded[i].Position.After(r.Position) {
-			state.link.Apply(e)
+			state.Link.Apply(e)
 		}
 	}
-	_, state, err = l.labelled(ctx, linkState{}, state, r)
+	_, state, err = l.labelled(ctx, State{}, state, r)
 	return state, err
 }
 
 // labelled adds the labels that the tags of a link had at an event.
-func (l *linkReader) labelled(
-	ctx context.Context, before, after linkState, r eventstore.Recorded,
-) (linkState, linkState, error) {
-	if after.link.Account == "" {
+func (l *Reader) labelled(
+	ctx context.Context, before, after State, r eventstore.Recorded,
+) (State, State, error) {
+	if after.Link.Account == "" {
 		return before, after, nil
 	}
-	_, tags, err := l.tagsAt(ctx, after.link.Account, r)
+	_, tags, err := l.TagsAt(ctx, after.Link.Account, r)
 	if err != nil {
 		return before, after, err
 	}
-	before.labels, after.labels = tags.Labels(before.link.Tags), tags.Labels(after.link.Tags)
+	before.Labels, after.Labels = tags.Labels(before.Link.Tags), tags.Labels(after.Link.Tags)
 	return before, after, nil
 }
 
-// tagsAt returns the tags of an account before and after an event. If the event is of another
+// TagsAt returns the tags of an account before and after an event. If the event is of another
 // stream, both are the same.
-func (l *linkReader) tagsAt(
+func (l *Reader) TagsAt(
 	ctx context.Context, account string, r eventstore.Recorded,
 ) (before, after domain.Tags, err error) {
 	loaded, err := l.history(ctx, events.StreamTags+account)
