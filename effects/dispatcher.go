@@ -22,8 +22,8 @@ const (
 	// are slow, or give no answer, leave workers for the others.
 	maxOfReceiver = 8
 	crowd         = 256
-	// pollInterval is how often a process looks for messages that were not announced to it: retries,
-	// and messages of a process that has ended.
+	// pollInterval is how often a process looks for messages that were not announced to it:
+	// retries, and messages of a process that has ended.
 	pollInterval = time.Second
 	// workTime is how long a worker takes further messages of a claimed queue.
 	workTime = 5 * time.Second

@@ -15,7 +15,8 @@ const (
 	// failuresOfReceiver is how many attempts in a row must fail, of any messages, before no
 	// message of the receiver is tried for some time.
 	failuresOfReceiver = 5
-	// jitter is how much longer a delay is at most, as a part of it. So retries do not come together.
+	// jitter is how much longer a delay is at most, as a part of it. So retries do not come
+	// together.
 	jitter = 0.1
 )
 
