@@ -23,6 +23,10 @@ import (
 // errFenced means that another process owns the effect, or that its checkpoint has moved.
 var errFenced = errors.New("another process owns the effect")
 
+// answerTimeout bounds a transaction. A connection that was lost without being closed gives no
+// answer.
+const answerTimeout = 30 * time.Second
+
 // checkpoint is the position up to which an effect has planned, under one owner.
 type checkpoint struct {
 	name     string
@@ -45,6 +49,8 @@ func scanCheckpoint(row pgx.CollectableRow) (c checkpoint, err error) {
 func queryCheckpoint(
 	ctx context.Context, pool *pgxpool.Pool, query string, args ...any,
 ) (c checkpoint, found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	rows, err := pool.Query(ctx, query, args...)
 	if err == nil {
 		c, err = pgx.CollectExactlyOneRow(rows, scanCheckpoint)
@@ -57,6 +63,8 @@ func queryCheckpoint(
 
 // exists reports whether the effect has begun.
 func exists(ctx context.Context, pool *pgxpool.Pool, name string) (found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	err = pool.QueryRow(ctx,
 		"SELECT EXISTS (SELECT FROM linkledger_durable.effects WHERE name = $1)", name).Scan(&found)
 	return found, err
@@ -69,6 +77,8 @@ func begin(
 	ctx context.Context, pool *pgxpool.Pool, from checkpoint, at eventlog.Identity,
 	receivers []outbox.Receiver,
 ) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		//nolint:gosec // positions are below 2^63
 		made, err := tx.Exec(ctx, `INSERT INTO linkledger_durable.effects AS e
@@ -125,6 +135,8 @@ func (c checkpoint) advance(
 	ctx context.Context, pool *pgxpool.Pool, to eventstore.Position, witness eventlog.Identity,
 	lease time.Duration, skipped int, changes outbox.Changes,
 ) (checkpoint, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	witness = cmp.Or(witness, c.witness)
 	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		//nolint:gosec // positions are below 2^63
@@ -143,6 +155,13 @@ func (c checkpoint) advance(
 		if moved.RowsAffected() == 0 {
 			return errFenced
 		}
+		if !changes.IsEmpty() {
+			// A message MUST NOT be delivered before it is on the disk: after a crash, the same id
+			// could be given to other clicks.
+			if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
+				return err
+			}
+		}
 		return outbox.New(c.name, pool).Apply(ctx, tx, changes)
 	})
 	if err != nil {
@@ -156,6 +175,8 @@ func (c checkpoint) advance(
 func (c checkpoint) renew(
 	ctx context.Context, pool *pgxpool.Pool, lease time.Duration, lastError string,
 ) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	kept, err := pool.Exec(ctx, `UPDATE linkledger_durable.effects
 		SET lease_until = clock_timestamp() + make_interval(secs => $3), last_error = $4
 		WHERE name = $1 AND epoch = $2`, c.name, c.epoch, lease.Seconds(), lastError)

@@ -29,6 +29,9 @@ const (
 	workTime = 5 * time.Second
 	// messagesAtOnce is how many messages of a queue a worker reads at once.
 	messagesAtOnce = 16
+	// storeTimeout bounds how long the outcome of an attempt is stored. With the attempt, it is
+	// shorter than a claim.
+	storeTimeout = 15 * time.Second
 	// pruneInterval is how often old messages are removed, and keepFor is how long they are kept.
 	pruneInterval = time.Minute
 	keepFor       = 7 * 24 * time.Hour
@@ -89,13 +92,23 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		case <-poll.C:
 			err = d.startAny(ctx)
 		case <-prune.C:
-			_, err = d.outbox.Prune(ctx, time.Now().Add(-keepFor), mostPruned)
+			err = d.prune(ctx)
 		}
 		if err != nil && ctx.Err() == nil && !failing {
 			d.cfg.Logger.WarnContext(ctx, "messages of the effect not taken, trying again",
 				slog.String("effect", d.effect.Name), slog.Any("error", err))
 		}
 		failing = err != nil
+	}
+}
+
+// prune removes messages that ended long ago.
+func (d *Dispatcher) prune(ctx context.Context) error {
+	for {
+		removed, err := d.outbox.Prune(ctx, time.Now().Add(-keepFor), mostPruned)
+		if err != nil || removed < mostPruned {
+			return err
+		}
 	}
 }
 
@@ -205,10 +218,10 @@ func (d *Dispatcher) deliver(ctx context.Context, c outbox.Claim) (more bool, er
 			if time.Now().After(until) {
 				return true, nil
 			}
-			if done, err := d.attempt(ctx, c, m); err != nil || !done {
+			if done, err := d.attempt(ctx, &c, m); err != nil || !done {
 				return false, err
 			}
-			c.Failures, c.Receiver.Failures = 0, 0
+			c.Failures = 0
 		}
 		if len(waiting) < messagesAtOnce {
 			return true, nil
@@ -219,35 +232,46 @@ func (d *Dispatcher) deliver(ctx context.Context, c outbox.Claim) (more bool, er
 // attempt makes one attempt to deliver a message, and stores the outcome. It reports whether the
 // worker may go on with the next message.
 func (d *Dispatcher) attempt(
-	ctx context.Context, c outbox.Claim, m outbox.Message,
+	ctx context.Context, c *outbox.Claim, m outbox.Message,
 ) (done bool, err error) {
 	started := time.Now()
-	trying, cancel := context.WithTimeout(ctx, AttemptTimeout)
-	outcome := d.effect.Do(trying, c.Receiver, m)
-	cancel()
+	outcome := d.do(ctx, c.Receiver, m)
 	if !outcome.Delivered && ctx.Err() != nil {
 		return false, ctx.Err() // the end of this process has ended the attempt
 	}
 	// What has happened is stored even if the process ends.
-	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if outcome.Delivered {
-		return true, d.outbox.Delivered(storing, c, m, started, outcome)
+		err := d.outbox.Delivered(storing, *c, m, started, outcome)
+		c.Receiver.Failures, c.Receiver.FailingSince = 0, time.Time{}
+		return true, err
 	}
-	retry := retryOf(c, m, started)
-	if err := d.outbox.NotDelivered(storing, c, m, started, outcome, retry); err != nil {
+	retry := retryOf(*c, m, started)
+	if err := d.outbox.NotDelivered(storing, *c, m, started, outcome, retry); err != nil {
 		return false, err
 	}
-	if reason := endOf(c, outcome, started); reason != "" {
-		return false, d.end(ctx, c, reason)
+	if reason := endOf(*c, outcome, started); reason != "" {
+		// The follower closes the receiver when it reads the event. Until then, and if the event
+		// cannot be appended, the next failed attempt suspends it.
+		return false, d.effect.Suspend(storing, c.Receiver, reason)
 	}
+	c.Receiver.Failures++
 	return retry.GiveUp, nil
 }
 
-// end suspends a receiver: first in the log, so that no suspension is forgotten, then here.
-func (d *Dispatcher) end(ctx context.Context, c outbox.Claim, reason string) error {
-	if err := d.effect.Suspend(ctx, c.Receiver, reason); err != nil {
-		return err // the next failed attempt suspends it
-	}
-	return d.outbox.Close(ctx, c)
+// do makes one attempt. An effect that panics has not delivered.
+func (d *Dispatcher) do(
+	ctx context.Context, to outbox.Receiver, m outbox.Message,
+) (got outbox.Outcome) {
+	ctx, cancel := context.WithTimeout(ctx, AttemptTimeout)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			d.cfg.Logger.ErrorContext(ctx, "a delivery has panicked",
+				slog.String("effect", d.effect.Name), slog.Any("cause", cause))
+			got = outbox.Outcome{Answer: "internal error"}
+		}
+	}()
+	return d.effect.Do(ctx, to, m)
 }

@@ -147,7 +147,7 @@ func TestEndedReceiver(t *testing.T) {
 	if w.suspended[ended] != "it answered 410" || w.suspended[other] != "" {
 		t.Errorf("suspended are %v", w.suspended)
 	}
-	w.awaitRows("SELECT count(*) FROM linkledger_durable.receivers WHERE NOT open", 1)
+	w.closes(ended)
 	w.mu.Lock()
 	w.outcome = nil
 	w.mu.Unlock()
@@ -223,4 +223,23 @@ func TestReplacedLog(t *testing.T) {
 	w.await(func(got []delivery) bool { return len(got) == 2 })
 	equal(t, "kept", firsts(w.got, kept, "a"), []int{1})
 	equal(t, "gone", firsts(w.got, gone, "a"), []int{0})
+}
+
+// TestFirstReceiver checks that the first receiver of an effect gets every event after its own, and none before.
+func TestFirstReceiver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start(effects.CatchUpRecent)
+	w.begun()
+	for round := range 5 {
+		before := len(w.got)
+		w.say("a", 3*round)
+		receiver := w.receiver()
+		w.say("a", 3*round+1)
+		w.say("a", 3*round+2)
+		w.await(func(got []delivery) bool { return len(got) == before+2 })
+		equal(t, "after the receiver", firsts(w.got, receiver, "a"), []int{3*round + 1, 3*round + 2})
+		w.Append(events.StreamTags+receiver.String(), events.TagDeleted{TagID: receiver.String(), At: time.Now()})
+		w.awaitRows("SELECT count(*) FROM linkledger_durable.receivers", 0)
+	}
 }

@@ -3,8 +3,8 @@ package effects
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +31,13 @@ const (
 	// replacedAfter is how long the log must lack the checkpoint before the effect begins anew. A
 	// new leader of a cluster may lack it for a moment.
 	replacedAfter = 2 * time.Second
+	// batchSize bounds the events of a transaction, because each of them may make a message for
+	// each of many receivers.
+	batchSize = 32
+	// maxError bounds the stored reason why there is no progress, in bytes.
+	maxError = 1000
+	// writeInterval is how often the checkpoint is written while there is nothing to do.
+	writeInterval = time.Second
 	// recent is the age up to which events are caught up with after a start, see CatchUp.
 	recent = time.Hour
 )
@@ -66,10 +73,23 @@ type Follower struct {
 	owned  atomic.Bool
 
 	mu        sync.Mutex
-	at        checkpoint
-	plan      Plan // nil: Begin has to make one
-	lastError string
-	lacking   time.Time // since when the log lacks the checkpoint; zero: it has it
+	at        checkpoint // as it was last written
+	plan      Plan       // nil: Begin has to make one
+	receivers map[uuid.UUID]bool
+	// idle means that there are no receivers. The follower then follows only the events that
+	// register receivers. changed means that this has changed, so another subscription is needed.
+	idle, changed bool
+	seen          eventstore.Position // up to which everything is planned
+	witness       eventlog.Identity   // the last event up to seen; zero: that of at
+	written       time.Time           // when at was written
+	// nacked means that the cause of the failure that comes next is known already.
+	nacked bool
+	// lacking is since when the log lacks the checkpoint; zero: it has it. replaced means that it
+	// lacks the checkpoint for longer than a change of the leader takes.
+	lacking  time.Time
+	replaced bool
+
+	lastError atomic.Pointer[string] // why there is no progress; nil: there is
 }
 
 // NewFollower returns the follower of an effect. wake is called with the receivers that have got
@@ -127,137 +147,107 @@ func (f *Follower) runOnce(ctx context.Context) error {
 	return f.own(ctx, at)
 }
 
-// begin lets the effect begin at the head of the log, with the receivers that the log has made.
-func (f *Follower) begin(ctx context.Context, from checkpoint) error {
-	head, err := f.cfg.Store.Head(ctx)
-	if err != nil {
-		return err
-	}
-	var at eventlog.Identity
-	if head != (eventstore.Position{}) {
-		if at, err = f.cfg.Store.IdentityAt(ctx, head); err != nil {
-			return err
-		}
-		at.Position = head
-	}
-	receivers, err := f.registered(ctx, head)
-	if err != nil {
-		return err
-	}
-	f.cfg.Logger.InfoContext(ctx, "effect begins at the head of the log",
-		slog.String("effect", f.effect.Name), slog.String("position", head.String()),
-		slog.Int("receivers", len(receivers)))
-	return begin(ctx, f.cfg.Pool, from, at, receivers)
-}
-
-// registered returns the receivers that the events up to a position have made.
-func (f *Follower) registered(
-	ctx context.Context, upTo eventstore.Position,
-) ([]outbox.Receiver, error) {
-	plan, err := f.effect.Begin(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[uuid.UUID]outbox.Receiver)
-	err = eachSelected(ctx, f.cfg.Store, f.effect.Registers, upTo,
-		func(r eventstore.Recorded) error {
-			changes, err := plan(ctx, []eventstore.Recorded{r})
-			for _, receiver := range changes.Set {
-				known[receiver.ID] = receiver
-			}
-			for _, id := range changes.Remove {
-				delete(known, id)
-			}
-			return err
-		})
-	receivers := make([]outbox.Receiver, 0, len(known))
-	for _, r := range known {
-		receivers = append(receivers, r)
-	}
-	return receivers, err
-}
-
-// eachSelected calls visit for the events that a filter selects, up to a position.
-func eachSelected(
-	ctx context.Context, store *eventstore.Store, filter eventstore.Filter,
-	upTo eventstore.Position, visit func(eventstore.Recorded) error,
-) error {
-	if upTo == (eventstore.Position{}) {
-		return nil
-	}
-	selected, err := store.Subscribe(ctx, eventstore.Position{}, filter)
-	if err != nil {
-		return err
-	}
-	defer selected.Close()
-	for {
-		next, err := selected.Next(ctx)
-		switch {
-		case err != nil:
-			return fmt.Errorf("read the receivers: %w", err)
-		case next.IsEvent && next.Event.Position.After(upTo), next.CaughtUp:
-			return nil
-		case !next.IsEvent:
-			continue
-		}
-		if err := visit(next.Event); err != nil {
-			return err
-		}
-	}
-}
-
 // own follows the log until ctx ends or another process owns the effect.
 func (f *Follower) own(ctx context.Context, at checkpoint) error {
 	ctx, lose := context.WithCancel(ctx)
 	defer lose()
 	f.mu.Lock()
-	f.at, f.plan, f.lastError, f.lacking = at, nil, "", time.Time{}
+	f.at, f.plan, f.lacking, f.replaced, f.nacked = at, nil, time.Time{}, false, false
+	f.seen, f.witness = at.position, eventlog.Identity{}
+	f.lastError.Store(nil)
 	f.mu.Unlock()
 	f.owned.Store(true)
 	defer f.owned.Store(false)
 	f.cfg.Logger.InfoContext(ctx, "effect taken over", slog.String("effect", f.effect.Name),
 		slog.Int64("epoch", at.epoch))
 
-	subscriber := subscription.New(f.cfg.Store, subscription.Config{
-		Filter: f.effect.Filter,
-		Checkpoint: func(ctx context.Context) (eventstore.Position, error) {
-			position, err := f.checkpoint(ctx)
-			if errors.Is(err, errFenced) {
-				lose()
-			}
-			return position, err
-		},
-		Delayable: f.effect.Delayable, MaxDelay: f.effect.MaxDelay, Logger: f.cfg.Logger,
-		OnError: func(err error) { f.failed(ctx, err) },
-	})
-	batches, err := subscriber.Subscribe(ctx, "effect "+f.effect.Name)
-	if err != nil {
-		return err
-	}
 	var renewing sync.WaitGroup
-	renewing.Go(func() { f.renew(ctx, lose) })
-	for m := range batches {
-		f.handle(ctx, m, lose)
+	renewing.Go(func() { f.renew(ctx, at, lose) })
+	for ctx.Err() == nil {
+		if err := f.follow(ctx, lose); err != nil {
+			f.failed(ctx, err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(electionInterval):
+			}
+		}
 	}
-	_ = subscriber.Close() // never fails
-	lose()
 	renewing.Wait()
 	releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	return at.release(releasing, f.cfg.Pool)
 }
 
-func (f *Follower) handle(ctx context.Context, m *message.Message, lose func()) {
-	err := f.apply(m.Context(), subscription.BatchOf(m))
-	switch {
-	case err == nil:
-		m.Ack()
-		return
-	case errors.Is(err, errFenced):
-		lose()
+// errOtherFilter ends a subscription that has not the filter that is needed now.
+var errOtherFilter = errors.New("another filter is needed")
+
+// follow follows the log with one subscription, until ctx ends or another filter is needed.
+func (f *Follower) follow(ctx context.Context, lose func()) error {
+	receivers, err := f.outbox.Receivers(ctx)
+	if err != nil {
+		return err
 	}
-	f.failed(ctx, err)
+	f.mu.Lock()
+	f.idle, f.changed = len(receivers) == 0, false
+	filter := f.filter()
+	f.mu.Unlock()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	subscriber := subscription.New(f.cfg.Store, subscription.Config{
+		Filter: filter,
+		Checkpoint: func(ctx context.Context) (eventstore.Position, error) {
+			position, err := f.checkpoint(ctx)
+			switch {
+			case errors.Is(err, errFenced):
+				lose()
+			case errors.Is(err, errOtherFilter):
+				end()
+			}
+			return position, err
+		},
+		Delayable: f.effect.Delayable, MaxDelay: f.effect.MaxDelay, BatchSize: batchSize,
+		Logger:  f.cfg.Logger,
+		OnError: func(err error) { f.failed(ctx, err) },
+	})
+	batches, err := subscriber.Subscribe(ctx, "effect "+f.effect.Name)
+	if err != nil {
+		return err
+	}
+	for m := range batches {
+		if !f.handle(ctx, m, lose) {
+			end()
+		}
+	}
+	return subscriber.Close()
+}
+
+// filter returns the filter of the events that are followed now.
+func (f *Follower) filter() eventstore.Filter {
+	if f.idle {
+		return f.effect.Registers
+	}
+	return f.effect.Filter
+}
+
+// handle applies a batch. It returns false if another subscription is needed.
+func (f *Follower) handle(ctx context.Context, m *message.Message, lose func()) (same bool) {
+	err := f.apply(m.Context(), subscription.BatchOf(m))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil {
+		m.Ack()
+		return !f.changed
+	}
+	if errors.Is(err, errFenced) {
+		lose()
+	} else if ctx.Err() == nil {
+		f.cfg.Logger.WarnContext(ctx, "batch of the effect not applied, trying again",
+			slog.String("effect", f.effect.Name), slog.Any("error", err))
+	}
+	f.say(err)
+	f.nacked = true
 	m.Nack()
+	return !f.changed
 }
 
 // checkpoint returns the position from which the subscription starts, and makes a new plan. If the
@@ -270,11 +260,10 @@ func (f *Follower) checkpoint(ctx context.Context) (eventstore.Position, error) 
 	if err != nil {
 		return eventstore.Position{}, err
 	}
-	if !f.lacking.IsZero() && time.Since(f.lacking) >= replacedAfter {
-		f.lacking = time.Time{}
+	if f.replaced {
+		f.lacking, f.replaced = time.Time{}, false
 		f.cfg.Logger.WarnContext(ctx, "the log lacks events that the effect has followed, so the "+
-			"effect begins at its head", slog.String("effect", f.effect.Name),
-			slog.String("error", f.lastError))
+			"effect begins at its head", slog.String("effect", f.effect.Name))
 		if err := f.begin(ctx, at); err != nil {
 			return eventstore.Position{}, err
 		}
@@ -282,99 +271,59 @@ func (f *Follower) checkpoint(ctx context.Context) (eventstore.Position, error) 
 			return eventstore.Position{}, err
 		}
 	}
-	if err := f.cfg.Store.Fits(ctx, at.position, at.witness, f.effect.Filter); err != nil {
-		return eventstore.Position{}, err
-	}
 	receivers, err := f.outbox.Receivers(ctx)
 	if err != nil {
 		return eventstore.Position{}, err
 	}
-	f.at = at
+	if f.idle != (len(receivers) == 0) {
+		return eventstore.Position{}, errOtherFilter
+	}
+	if err := f.cfg.Store.Fits(ctx, at.position, at.witness, f.filter()); err != nil {
+		return eventstore.Position{}, err
+	}
+	f.at, f.seen, f.witness = at, at.position, eventlog.Identity{}
+	f.receivers = make(map[uuid.UUID]bool)
+	for _, r := range receivers {
+		f.receivers[r.ID] = true
+	}
 	f.plan, err = f.effect.Begin(ctx, receivers)
 	return at.position, err
 }
 
-// apply plans a batch, and writes it with the checkpoint.
-func (f *Follower) apply(ctx context.Context, batch subscription.Batch) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	to, witness := batch.Position, eventlog.Identity{}
-	unseen := batch.Events[:0:0]
-	for _, r := range batch.Events {
-		if r.Position.After(f.at.position) {
-			unseen = append(unseen, r)
-		}
-	}
-	if len(unseen) > 0 {
-		witness = eventlog.IdentityOf(unseen[len(unseen)-1])
-	}
-	if len(unseen) == 0 && !to.After(f.at.position) {
-		return nil
-	}
-	changes, err := f.plan(ctx, unseen)
-	if err != nil {
-		return err
-	}
-	messages, skipped := f.skipOld(changes.Messages)
-	changes.Messages = messages
-	if f.at, err = f.at.advance(
-		ctx, f.cfg.Pool, to, witness, lease, skipped, changes,
-	); err != nil {
-		return err
-	}
-	f.lastError, f.lacking = "", time.Time{}
-	if skipped > 0 {
-		f.cfg.Logger.WarnContext(ctx, "messages about events from before the start are skipped",
-			slog.String("effect", f.effect.Name), slog.Int("messages", skipped),
-			slog.String("to", to.String()))
-	}
-	if awake := receiversOf(messages); len(awake) > 0 {
-		f.wake(awake)
-	}
-	return nil
-}
-
-// skipOld returns the messages about events that are not too old, and how many others there are.
-func (f *Follower) skipOld(all []outbox.Message) (kept []outbox.Message, skipped int) {
-	for i, m := range all {
-		if !m.At.Before(f.oldest) {
-			return append(kept, all[i:]...), skipped // the later ones are younger
-		}
-		skipped++
-	}
-	return kept, skipped
-}
-
-func receiversOf(messages []outbox.Message) []uuid.UUID {
-	var receivers []uuid.UUID
-	seen := make(map[uuid.UUID]bool)
-	for _, m := range messages {
-		if !seen[m.Receiver] {
-			seen[m.Receiver] = true
-			receivers = append(receivers, m.Receiver)
-		}
-	}
-	return receivers
-}
-
-// failed remembers why there is no progress, until the next batch is applied. It also remembers
-// since when the log lacks the checkpoint.
+// failed remembers why there is no progress, until the next batch is applied. If the log lacks the
+// checkpoint twice, with some time in between, it was replaced.
 func (f *Follower) failed(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lastError = err.Error()
-	if lacks := errors.Is(err, eventstore.ErrPositionInvalid); !lacks {
+	if f.nacked { // handle has said why
+		f.nacked = false
+		return
+	}
+	f.say(err)
+	switch lacks := errors.Is(err, eventstore.ErrPositionInvalid); {
+	case !lacks:
 		f.lacking = time.Time{}
-	} else if f.lacking.IsZero() {
+	case f.lacking.IsZero():
 		f.lacking = time.Now()
+	case time.Since(f.lacking) >= replacedAfter:
+		f.replaced = true
 	}
 }
 
-// renew extends the lease regularly, because there may be no batches that do.
-func (f *Follower) renew(ctx context.Context, lose func()) {
+// say stores why there is no progress, for operators.
+func (f *Follower) say(err error) {
+	text, _, _ := strings.Cut(strings.ToValidUTF8(err.Error(), "?"), "\n")
+	text = strings.ReplaceAll(text, "\x00", "?")
+	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
+	f.lastError.Store(&text)
+}
+
+// renew extends the lease regularly, because there may be no batches that do. It does not wait for
+// a batch that is planned.
+func (f *Follower) renew(ctx context.Context, at checkpoint, lose func()) {
 	ticker := time.NewTicker(renewalInterval)
 	defer ticker.Stop()
 	for {
@@ -383,10 +332,16 @@ func (f *Follower) renew(ctx context.Context, lose func()) {
 			return
 		case <-ticker.C:
 		}
-		f.mu.Lock()
-		at, lastError := f.at, f.lastError
-		f.mu.Unlock()
-		err := at.renew(ctx, f.cfg.Pool, lease, lastError)
+		lastError := ""
+		if text := f.lastError.Load(); text != nil {
+			lastError = *text
+		}
+		renewing, cancel := context.WithTimeout(ctx, renewalInterval)
+		err := at.renew(renewing, f.cfg.Pool, lease, lastError)
+		cancel()
+		if err == nil {
+			err = f.writeSeen(ctx)
+		}
 		if errors.Is(err, errFenced) {
 			lose()
 			return
@@ -396,4 +351,16 @@ func (f *Follower) renew(ctx context.Context, lose func()) {
 				slog.String("effect", f.effect.Name), slog.Any("error", err))
 		}
 	}
+}
+
+// writeSeen writes the checkpoint if it has moved and no batch is being applied.
+func (f *Follower) writeSeen(ctx context.Context) error {
+	if !f.mu.TryLock() {
+		return nil
+	}
+	defer f.mu.Unlock()
+	if !f.seen.After(f.at.position) {
+		return nil
+	}
+	return f.write(ctx, outbox.Changes{})
 }

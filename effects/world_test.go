@@ -88,8 +88,10 @@ func (w *world) begin(_ context.Context, known []outbox.Receiver) (effects.Plan,
 				id := uuid.MustParse(e.TagID)
 				delete(receivers, id)
 				changes.Remove = append(changes.Remove, id)
-			case events.TagRenamed: // opens a receiver again
+			case events.TagRenamed: // closes a receiver, or opens it again
 				receiver := receivers[uuid.MustParse(e.TagID)]
+				receiver.Open = e.Label != "close"
+				receivers[receiver.ID] = receiver
 				changes.Set = append(changes.Set, receiver)
 			case events.TagCreated:
 				if e.Label == "receiver" {
@@ -251,4 +253,11 @@ func equal(t *testing.T, what string, got, want []int) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
+}
+
+// closes appends an event that closes a receiver, as the suspension of a webhook does.
+func (w *world) closes(receiver uuid.UUID) {
+	w.t.Helper()
+	w.Append(events.StreamTags+receiver.String(), events.TagRenamed{TagID: receiver.String(), Label: "close", At: time.Now()})
+	w.awaitRows("SELECT count(*) FROM linkledger_durable.receivers WHERE NOT open", 1)
 }

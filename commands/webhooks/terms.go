@@ -65,9 +65,7 @@ func checked(terms events.WebhookTerms) (events.WebhookTerms, error) {
 		}
 	}
 	terms.Kinds = kinds
-	if len(terms.Links) == 0 {
-		terms.Links = nil
-	}
+	terms.Links = distinct(terms.Links)
 	if len(terms.Links) > MaxLinks {
 		return terms, refuse("urls: a webhook is about at most %d URLs", MaxLinks)
 	}
@@ -84,6 +82,16 @@ func checked(terms events.WebhookTerms) (events.WebhookTerms, error) {
 	}
 	terms.Tags = strings.TrimSpace(terms.Tags)
 	return terms, checkTags(terms.Tags)
+}
+
+// distinct returns each link once; nil: there are none.
+func distinct(links []events.WebhookLink) (once []events.WebhookLink) {
+	for _, link := range links {
+		if !slices.ContainsFunc(once, func(l events.WebhookLink) bool { return l.ID == link.ID }) {
+			once = append(once, link)
+		}
+	}
+	return once
 }
 
 // checkTags refuses a tag expression that cannot be parsed, or that depends on clicks: a payload is

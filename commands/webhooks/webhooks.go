@@ -22,6 +22,7 @@ func New(streams *streams.Streams) *Webhooks { return &Webhooks{streams} }
 type Outcome struct {
 	Webhook  Webhook
 	Position eventstore.Position
+	Repeated bool // an earlier call of the same command has done it
 }
 
 // Spec is what a caller says about a webhook. A nil field stays as it is.
@@ -201,9 +202,7 @@ func (h *Webhooks) change(
 		}
 		all, outcome := Fold(loaded.Events), Outcome{Position: loaded.Position()}
 		if loaded.Has(r.Command, stream) {
-			if w := all.Find(id); w != nil {
-				outcome.Webhook = *w
-			}
+			outcome.Webhook, outcome.Repeated = last(loaded.Events, id), true
 			return outcome, nil
 		}
 		event, err := decide(slices.Clone(all))
@@ -226,4 +225,16 @@ func (h *Webhooks) change(
 		}
 		return outcome, nil
 	})
+}
+
+// last returns the last state of a webhook, which may be removed since.
+func last(history []events.Event, id string) (w Webhook) {
+	var all List
+	for _, e := range history {
+		all.Apply(e)
+		if found := all.Find(id); found != nil {
+			w = *found
+		}
+	}
+	return w
 }

@@ -8,12 +8,13 @@ import (
 )
 
 // forbidden are the networks that are not part of the public Internet, by the registries of special
-// purpose addresses of IANA (RFC 6890), and multicast. IPv6 addresses outside of 2000::/3 are
+// purpose addresses of IANA (RFC 6890), multicast, and an address by which machines of a provider
+// reach its own services. IPv6 addresses outside of 2000::/3 are
 // forbidden too.
 var forbidden = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
-	"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+	"168.63.129.16/32", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 	"2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16",
 )
 

@@ -18,11 +18,11 @@ func (o *Outbox) Apply(ctx context.Context, tx pgx.Tx, c Changes) error {
 		return nil
 	}
 	var batch pgx.Batch
+	if len(c.Messages) > 0 { // queues before receivers, as workers lock them
+		o.add(&batch, c.Messages)
+	}
 	for _, r := range c.Set {
 		o.set(&batch, r)
-	}
-	if len(c.Messages) > 0 {
-		o.add(&batch, c.Messages)
 	}
 	if len(c.Remove) > 0 {
 		for _, table := range []string{"queues", "outbox"} {
@@ -57,26 +57,24 @@ func (o *Outbox) Replace(ctx context.Context, tx pgx.Tx, receivers []Receiver) e
 	return o.Apply(ctx, tx, Changes{Set: receivers, Remove: gone})
 }
 
-// set queues the insertion or the update of a receiver. A receiver that is opened again starts
-// without failures, and its messages are due at once.
+// set queues the insertion or the update of a receiver. A receiver that is opened again, or that has
+// another configuration, starts without failures, and its messages are due at once.
 func (o *Outbox) set(batch *pgx.Batch, r Receiver) {
+	const anew = "(r.config <> excluded.config OR excluded.open AND NOT r.open)"
 	batch.Queue(`
-		WITH opened AS (
-			SELECT FROM linkledger_durable.receivers
-			WHERE effect = $1 AND id = $2 AND NOT open AND $3)
 		UPDATE linkledger_durable.queues SET due_at = clock_timestamp(), failures = 0
-		WHERE effect = $1 AND receiver = $2 AND EXISTS (SELECT FROM opened)`,
-		o.effect, r.ID, r.Open)
+		WHERE effect = $1 AND receiver = $2 AND EXISTS (
+			SELECT FROM linkledger_durable.receivers
+			WHERE effect = $1 AND id = $2 AND (config <> $4 OR NOT open AND $3))`,
+		o.effect, r.ID, r.Open, r.Config)
 	batch.Queue(`
 		INSERT INTO linkledger_durable.receivers AS r (effect, id, account_id, config, open)
 		VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (effect, id) DO UPDATE SET
 			config = excluded.config, open = excluded.open,
-			failures = CASE WHEN excluded.open AND NOT r.open THEN 0 ELSE r.failures END,
-			failing_since = CASE WHEN excluded.open AND NOT r.open THEN NULL
-				ELSE r.failing_since END,
-			retry_at = CASE WHEN excluded.open AND NOT r.open THEN '-infinity'
-				ELSE r.retry_at END`,
+			failures = CASE WHEN `+anew+` THEN 0 ELSE r.failures END,
+			failing_since = CASE WHEN `+anew+` THEN NULL ELSE r.failing_since END,
+			retry_at = CASE WHEN `+anew+` THEN '-infinity' ELSE r.retry_at END`,
 		o.effect, r.ID, r.Account, r.Config, r.Open)
 }
 
@@ -114,6 +112,8 @@ func (o *Outbox) add(batch *pgx.Batch, messages []Message) {
 
 // Receivers returns all receivers.
 func (o *Outbox) Receivers(ctx context.Context) ([]Receiver, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	rows, err := o.pool.Query(ctx, `
 		SELECT id, account_id, config, open, failures, failing_since
 		FROM linkledger_durable.receivers WHERE effect = $1 ORDER BY id`, o.effect)

@@ -40,11 +40,9 @@ func (o *Outbox) Delivered(
 	ctx context.Context, c Claim, m Message, started time.Time, got Outcome,
 ) error {
 	return o.store(ctx, c, m, started, got, "delivered", func(batch *pgx.Batch) {
-		if c.Receiver.Failures > 0 {
-			batch.Queue(`UPDATE linkledger_durable.receivers
-				SET failures = 0, failing_since = NULL, retry_at = '-infinity'
-				WHERE effect = $1 AND id = $2 AND failures > 0`, o.effect, c.Receiver.ID)
-		}
+		batch.Queue(`UPDATE linkledger_durable.receivers
+			SET failures = 0, failing_since = NULL, retry_at = '-infinity'
+			WHERE effect = $1 AND id = $2 AND failures > 0`, o.effect, c.Receiver.ID)
 	}, `claimed_until = clock_timestamp() + make_interval(secs => $4), failures = 0`,
 		ClaimTime.Seconds())
 }
@@ -55,10 +53,11 @@ func (o *Outbox) NotDelivered(
 ) error {
 	failed := func(batch *pgx.Batch) {
 		batch.Queue(`UPDATE linkledger_durable.receivers
-			SET failures = failures + 1, failing_since = coalesce(failing_since, $3),
-				retry_at = clock_timestamp() + make_interval(secs => $4)
+			SET failures = greatest(failures, $5::int + 1),
+				failing_since = coalesce(failing_since, $3),
+				retry_at = greatest(retry_at, clock_timestamp() + make_interval(secs => $4))
 			WHERE effect = $1 AND id = $2`,
-			o.effect, c.Receiver.ID, started, retry.Receiver.Seconds())
+			o.effect, c.Receiver.ID, started, retry.Receiver.Seconds(), c.Receiver.Failures)
 	}
 	if retry.GiveUp {
 		return o.store(ctx, c, m, started, got, "failed", failed,
@@ -76,6 +75,8 @@ func (o *Outbox) store(
 	ctx context.Context, c Claim, m Message, started time.Time, got Outcome, state string,
 	more func(*pgx.Batch), set string, argument any,
 ) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	err := pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
 		held, err := tx.Exec(ctx, `UPDATE linkledger_durable.queues SET `+set+`
 			WHERE effect = $1 AND receiver = $2 AND subject = $3 AND claim = $5`,
@@ -90,7 +91,8 @@ func (o *Outbox) store(
 		batch.Queue(`UPDATE linkledger_durable.outbox
 			SET state = $2, attempts = attempts + 1, first_try = coalesce(first_try, $3),
 				last_try = $3, status = $4, answer = $5
-			WHERE number = $1`, m.number, state, started, got.Status, got.Answer)
+			WHERE effect = $1 AND receiver = $6 AND id = $7`, o.effect, state, started, got.Status,
+			got.Answer, m.Receiver, m.ID)
 		more(&batch)
 		return tx.SendBatch(ctx, &batch).Close()
 	})
@@ -106,6 +108,8 @@ func (o *Outbox) store(
 // The first statement locks the row, so that a message that is added meanwhile is seen by the
 // second one, or finds no row and makes a new one.
 func (o *Outbox) Leave(ctx context.Context, c Claim) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	err = pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
 		held, err := tx.Exec(ctx, `UPDATE linkledger_durable.queues
 			SET claim = NULL, claimed_until = '-infinity', due_at = clock_timestamp()
@@ -128,20 +132,14 @@ func (o *Outbox) Leave(ctx context.Context, c Claim) (more bool, err error) {
 	return more, nil
 }
 
-// Close stops all deliveries to a receiver, until Apply opens it.
-func (o *Outbox) Close(ctx context.Context, c Claim) error {
-	if _, err := o.pool.Exec(ctx, `UPDATE linkledger_durable.receivers SET open = false
-		WHERE effect = $1 AND id = $2`, o.effect, c.Receiver.ID); err != nil {
-		return fmt.Errorf("close a receiver of %s: %w", o.effect, err)
-	}
-	return nil
-}
-
 // Prune removes messages whose last attempt ended before a time and that do not wait, at most n.
 func (o *Outbox) Prune(ctx context.Context, before time.Time, n int) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	removed, err := o.pool.Exec(ctx, `DELETE FROM linkledger_durable.outbox WHERE number IN (
 		SELECT number FROM linkledger_durable.outbox
-		WHERE effect = $1 AND state <> 'waiting' AND last_try < $2 LIMIT $3)`,
+		WHERE effect = $1 AND state <> 'waiting' AND last_try < $2 LIMIT $3
+		FOR UPDATE SKIP LOCKED) AND state <> 'waiting'`,
 		o.effect, before, n)
 	if err != nil {
 		return 0, fmt.Errorf("remove old messages of %s: %w", o.effect, err)

@@ -44,18 +44,20 @@ func (o *Outbox) ClaimAny(ctx context.Context, n int, except []uuid.UUID) ([]Cla
 func (o *Outbox) claim(
 	ctx context.Context, condition string, n, each int, argument any,
 ) ([]Claim, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	token := uuid.New()
 	rows, err := o.pool.Query(ctx, `
 		WITH due AS MATERIALIZED (
 			SELECT r.id, r.account_id, r.config, r.open, r.failures, r.failing_since, q.subject
 			FROM (
 				SELECT * FROM linkledger_durable.receivers AS r
-				WHERE effect = $1 AND open AND retry_at <= clock_timestamp() AND `+condition+`
+				WHERE effect = $1 AND open AND retry_at <= now() AND `+condition+`
 				ORDER BY random()) AS r
 			CROSS JOIN LATERAL (
 				SELECT subject FROM linkledger_durable.queues
-				WHERE effect = r.effect AND receiver = r.id AND due_at <= clock_timestamp()
-					AND claimed_until <= clock_timestamp()
+				WHERE effect = r.effect AND receiver = r.id AND due_at <= now()
+					AND claimed_until <= now()
 				ORDER BY due_at LIMIT CASE WHEN r.failures > 0 THEN 1 ELSE $3::int END
 				FOR UPDATE SKIP LOCKED) AS q
 			LIMIT $2)
@@ -86,8 +88,10 @@ func (o *Outbox) claim(
 
 // Waiting returns the first messages of a claimed queue, at most n.
 func (o *Outbox) Waiting(ctx context.Context, c Claim, n int) ([]Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	rows, err := o.pool.Query(ctx, `
-		SELECT number, id, receiver, subject, commit_pos, event_at, kind, body, attempts, first_try
+		SELECT id, receiver, subject, commit_pos, event_at, kind, body, attempts, first_try
 		FROM linkledger_durable.outbox
 		WHERE effect = $1 AND receiver = $2 AND subject = $3 AND state = 'waiting'
 		ORDER BY number LIMIT $4`, o.effect, c.Receiver.ID, c.Subject, n)
@@ -102,7 +106,7 @@ func (o *Outbox) Waiting(ctx context.Context, c Claim, n int) ([]Message, error)
 
 func scanMessage(row pgx.CollectableRow) (m Message, err error) {
 	var first *time.Time
-	err = row.Scan(&m.number, &m.ID, &m.Receiver, &m.Subject, &m.Commit, &m.At, &m.Kind, &m.Body,
+	err = row.Scan(&m.ID, &m.Receiver, &m.Subject, &m.Commit, &m.At, &m.Kind, &m.Body,
 		&m.Attempts, &first)
 	if first != nil {
 		m.FirstTry = *first

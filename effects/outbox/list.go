@@ -32,6 +32,8 @@ type Delivery struct {
 func (o *Outbox) List(
 	ctx context.Context, receiver uuid.UUID, state string, offset, limit int,
 ) (page []Delivery, total int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	const selected = ` FROM linkledger_durable.outbox
 		WHERE effect = $1 AND receiver = $2 AND ($3 = '' OR state = $3)`
 	err = o.pool.QueryRow(
@@ -74,6 +76,8 @@ type Selection struct {
 func (o *Outbox) Redeliver(
 	ctx context.Context, receiver uuid.UUID, of Selection,
 ) (n int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	condition, argument := "id = $3", any(of.ID)
 	switch {
 	case of.Failed:

@@ -14,6 +14,9 @@ type Outbox struct {
 	pool   *pgxpool.Pool
 }
 
+// answerTimeout bounds a method. A connection that was lost without being closed gives no answer.
+const answerTimeout = 10 * time.Second
+
 // New returns the outbox of an effect.
 func New(effect string, pool *pgxpool.Pool) *Outbox { return &Outbox{effect: effect, pool: pool} }
 
@@ -42,7 +45,6 @@ type Message struct {
 
 	Attempts int       // that have ended
 	FirstTry time.Time // start of the first attempt; zero: none
-	number   int64
 }
 
 // Changes are what a batch of events changes in an outbox.

@@ -28,6 +28,7 @@ type config struct {
 type hook struct {
 	webhooks.Webhook
 	expr *tagexpr.Expr // nil: of all links
+	mute bool          // this version cannot read the expression
 }
 
 // newHook returns the hook of a webhook. An expression that this version cannot read matches no
@@ -36,10 +37,7 @@ func newHook(w webhooks.Webhook) *hook {
 	h := &hook{Webhook: w}
 	if w.Tags != "" {
 		expr, err := tagexpr.Parse(w.Tags)
-		if err != nil {
-			h.Kinds = []string{"none"}
-		}
-		h.expr = expr
+		h.expr, h.mute = expr, err != nil
 	}
 	return h
 }
@@ -81,7 +79,7 @@ func webhookOf(r outbox.Receiver) (webhooks.Webhook, error) {
 // wants reports whether a webhook gets an event of a kind about a link, as the link was before or
 // is after the event. So a webhook learns that a link leaves its tags.
 func (h *hook) wants(kind string, before, after linkstate.State) bool {
-	if h.Suspended != "" || !h.Gets(kind) {
+	if h.mute || h.Suspended != "" || !h.Gets(kind) {
 		return false
 	}
 	if len(h.Links) > 0 && !slices.ContainsFunc(h.Links, func(l events.WebhookLink) bool {

@@ -50,7 +50,10 @@ func newPlanner(cfg Config, known []outbox.Receiver) (*planner, error) {
 func (p *planner) setHooks(account string) {
 	p.hooks[account] = nil
 	for _, w := range p.all[account] {
-		p.hooks[account] = append(p.hooks[account], newHook(w))
+		h := newHook(w)
+		if _, err := h.receiver(); err == nil { // otherwise a foreign event has made it
+			p.hooks[account] = append(p.hooks[account], h)
+		}
 	}
 	if len(p.hooks[account]) == 0 {
 		delete(p.hooks, account)

@@ -31,9 +31,10 @@ type clickedLink struct {
 
 // gathered are clicks of one event for one webhook.
 type gathered struct {
-	hook   *hook
-	event  eventstore.Recorded // of the first click
-	clicks []contract.ClickSent
+	hook    *hook
+	subject string
+	event   eventstore.Recorded // of the first click
+	clicks  []contract.ClickSent
 }
 
 // click plans the clicks of an event.
@@ -51,7 +52,10 @@ func (p *planner) click(ctx context.Context, r eventstore.Recorded) error {
 			return err
 		}
 		for _, h := range link.hooks {
-			p.gather(r, h, contract.ClickSent{
+			if c.Bot && h.Format == events.FormatTinyCC {
+				continue // the format cannot say that a click is a robot's
+			}
+			p.gather(r, h, c.URLID, contract.ClickSent{
 				Hash: link.state.Link.Hash, LongURL: link.state.Link.LongURL, Time: c.At.UTC(),
 				Visitor: c.Visitor, Robot: c.Bot, Referrer: c.Referrer, Country: c.Country,
 				Browser: c.Browser, System: c.OS, Device: c.Device,
@@ -97,24 +101,29 @@ func (p *planner) clickedLink(
 	return found, nil
 }
 
-// gather adds a click to those for a webhook.
-func (p *planner) gather(r eventstore.Recorded, h *hook, c contract.ClickSent) {
-	most := maxClicks
+// gather adds a click on a link to the clicks for a webhook. In the format of tiny.cc each click is
+// sent alone, in the order of the clicks on the link.
+func (p *planner) gather(r eventstore.Recorded, h *hook, link string, c contract.ClickSent) {
 	if h.Format == events.FormatTinyCC {
-		most = 1
+		p.clicks = append(p.clicks, gathered{
+			hook: h, subject: link, event: r, clicks: []contract.ClickSent{c},
+		})
+		return
 	}
 	for i := len(p.clicks) - 1; i >= 0; i-- {
 		g := &p.clicks[i]
 		if g.hook != h {
 			continue
 		}
-		if len(g.clicks) >= most {
+		if len(g.clicks) >= maxClicks {
 			break
 		}
 		g.clicks = append(g.clicks, c)
 		return
 	}
-	p.clicks = append(p.clicks, gathered{hook: h, event: r, clicks: []contract.ClickSent{c}})
+	p.clicks = append(p.clicks, gathered{
+		hook: h, subject: clicksSubject, event: r, clicks: []contract.ClickSent{c},
+	})
 }
 
 // sendClicks makes messages of the gathered clicks.
@@ -135,7 +144,7 @@ func (p *planner) sendClicks() {
 			payload = tinyCC(g.hook, g.clicks[0])
 		}
 		// The payload is made of texts and numbers, which JSON can always have.
-		_ = p.message(g.event, g.hook, webhooks.Click, clicksSubject, parts[by], payload)
+		_ = p.message(g.event, g.hook, webhooks.Click, g.subject, parts[by], payload)
 		parts[by]++
 	}
 	p.clicks = nil

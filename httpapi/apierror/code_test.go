@@ -16,12 +16,12 @@ func TestEveryCodeHasItsAnswer(t *testing.T) {
 			t.Errorf("the status of %d is %d", code, answer.status)
 		}
 	}
-	for kind := domain.InvalidURL; kind <= domain.KeyReused; kind++ {
+	for kind := domain.InvalidURL; kind <= domain.WebhookNotFound; kind++ {
 		if _, ok := codeOfKind[kind]; !ok {
 			t.Errorf("kind %d of refusals has no code", kind)
 		}
 	}
-	if got := len(codeOfKind); got != int(domain.KeyReused) {
-		t.Errorf("%s is %v; want %v", "kinds", got, int(domain.KeyReused))
+	if got := len(codeOfKind); got != int(domain.WebhookNotFound) {
+		t.Errorf("%s is %v; want %v", "kinds", got, int(domain.WebhookNotFound))
 	}
 }

@@ -68,10 +68,10 @@ func TestSectionsAreInOrder(t *testing.T) {
 	}
 	if got := strings.Join(
 		order, ", ",
-	); got != "Account, URLs, Stats, Tags, Keys, Members, Sessions, Domains, History, Short links, Description" {
+	); got != "Account, URLs, Stats, Tags, Keys, Webhooks, Members, Sessions, Domains, History, Short links, Description" {
 		t.Errorf(
 			"%s is %v; want %v", "sections", got,
-			"Account, URLs, Stats, Tags, Keys, Members, Sessions, Domains, History, Short links, Description",
+			"Account, URLs, Stats, Tags, Keys, Webhooks, Members, Sessions, Domains, History, Short links, Description",
 		)
 	}
 }

@@ -97,6 +97,9 @@ func (h *Handler) Redeliver(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := mayGet(c, nil); err != nil { // the deliveries may be of any kind that it once got
+		return nil, err
+	}
 	n, err := h.Outbox.Redeliver(c.Context(), idOf(w), of)
 	if err != nil {
 		return nil, apierror.Unavailable(err)

@@ -3,6 +3,8 @@ package webhooks
 // This file reads what a call says about a webhook.
 
 import (
+	"slices"
+
 	"linkledger/commands/domain"
 	"linkledger/commands/webhooks"
 	"linkledger/events"
@@ -17,11 +19,18 @@ func (h *Handler) begin(c *request.Context) (webhooks.Spec, domain.Request, erro
 	if err != nil {
 		return webhooks.Spec{}, domain.Request{}, err
 	}
-	spec := webhooks.Spec{
-		URL: body.Text("url"), Kinds: body.List("kinds"), Tags: body.Text("tags"),
-		Format: body.Text("format"),
+	for name := range body.Values { // a filter with a misspelled name would filter nothing
+		if !slices.Contains(fields, name) {
+			return webhooks.Spec{}, domain.Request{}, apierror.WrongInput(
+				"A webhook has no field %q", name,
+			)
+		}
 	}
-	hashes := body.List("urls")
+	spec := webhooks.Spec{
+		URL: body.Text("url"), Kinds: list(&body, "kinds"), Tags: textOrNone(&body, "tags"),
+		Format: textOrNone(&body, "format"),
+	}
+	hashes := list(&body, "urls")
 	if body.Err != nil {
 		return spec, domain.Request{}, body.Err
 	}
@@ -35,17 +44,42 @@ func (h *Handler) begin(c *request.Context) (webhooks.Spec, domain.Request, erro
 	return spec, r, err
 }
 
-// checkGets checks that the caller may read what the webhook gets after the call.
+// fields are the fields of a body that writes a webhook.
+var fields = []string{"url", "kinds", "tags", "urls", "format"}
+
+// list returns the list in a field. It is empty if the field is null, and nil if it is absent.
+func list(body *decode.Object, name string) []string {
+	if _, given := body.Values[name]; !given {
+		return nil
+	}
+	values := body.List(name)
+	if values == nil {
+		values = []string{}
+	}
+	return values
+}
+
+// textOrNone returns the text in a field. It is empty if the field is null, and nil if it is absent.
+func textOrNone(body *decode.Object, name string) *string {
+	if body.IsNull(name) {
+		return new("")
+	}
+	return body.Text(name)
+}
+
+// checkGets checks that the caller may read what the webhook gets before and after the call: with
+// another address, the payloads that wait go there too.
 func (h *Handler) checkGets(c *request.Context, spec webhooks.Spec) error {
-	kinds := spec.Kinds
-	if kinds == nil && c.Param("id") != "" {
+	if c.Param("id") != "" {
 		w, err := h.find(c)
 		if err != nil {
 			return err
 		}
-		kinds = w.Kinds
+		if err := mayGet(c, w.Kinds); err != nil || spec.Kinds == nil {
+			return err
+		}
 	}
-	return mayGet(c, kinds)
+	return mayGet(c, spec.Kinds)
 }
 
 // links returns the links with hashes of the account. nil stays nil.

@@ -153,10 +153,10 @@ func TestWhoMayUseWebhooks(t *testing.T) {
 	if a := owner.WithKey(`"scopes":["webhooks:read"]`).Call("POST", "/v3/webhooks", fields); !a.Lacks("webhooks") {
 		t.Errorf("with webhooks:read: %s", a.Body)
 	}
-	if a := owner.WithKey(`"scopes":["webhooks"]`).Call("POST", "/v3/webhooks", fields); !a.Lacks("links:read") {
+	if a := owner.WithKey(`"scopes":["webhooks"]`).Call("POST", "/v3/webhooks", fields); !a.Lacks("links:read, history:read") {
 		t.Errorf("without links:read: %s", a.Body)
 	}
-	reading := owner.WithKey(`"scopes":["webhooks","links:read"]`)
+	reading := owner.WithKey(`"scopes":["webhooks","links:read","history:read"]`)
 	reading.Must("POST", "/v3/webhooks", fields)
 	if a := reading.Call("PATCH", path, `{"kinds":["click"]}`); !a.Lacks("stats:read") {
 		t.Errorf("clicks without stats:read: %s", a.Body)
@@ -166,4 +166,39 @@ func TestWhoMayUseWebhooks(t *testing.T) {
 	}
 	httpapitest.Equal(t, "removed", owner.Must("DELETE", path, "").Webhooks[0].ID, w.ID)
 	owner.Call("GET", path, "").Is(http.StatusNotFound, apierror.CodeInvalidResource)
+}
+
+// TestRepeatsAndResets checks calls with the same Idempotency-Key, fields that are null, and unknown fields.
+func TestRepeatsAndResets(t *testing.T) {
+	t.Parallel()
+	s := httpapitest.New(t)
+	owner := s.Client(t, "owner")
+	repeat := httpapitest.Header("Idempotency-Key", "k")
+	const fields = `{"url":"https://example.com/hook","kinds":["click"],"tags":"news","format":"tinycc"}`
+	added := owner.Must("POST", "/v3/webhooks", fields, repeat).Webhooks[0]
+	again := owner.Must("POST", "/v3/webhooks", fields, repeat).Webhooks[0]
+	if again.ID != added.ID || added.Secret == "" || again.Secret != "" {
+		t.Errorf("the repeat answers %+v after %+v", again, added)
+	}
+	path := "/v3/webhooks/" + added.ID
+	owner.Must("PATCH", path, `{"format":null,"kinds":null,"tags":null,"urls":null}`)
+	if w := owner.Must("GET", path, "").Webhooks[0]; w.Kinds != nil || w.Tags != nil || w.URLs != nil || w.Format != "" {
+		t.Errorf("after null: %+v", w)
+	}
+	owner.Call("PATCH", path, `{"tag":"news"}`).Is(http.StatusBadRequest, apierror.CodeWrongInput)
+	owner.Must("DELETE", path, "")
+	if gone := owner.Must("POST", "/v3/webhooks", fields, repeat).Webhooks[0]; gone.ID != added.ID || gone.Secret != "" {
+		t.Errorf("the repeat after the removal answers %+v", gone)
+	}
+	if len(owner.Must("GET", "/v3/webhooks", "").Webhooks) != 0 {
+		t.Error("a repeat has brought the webhook back")
+	}
+	clicks := owner.Must("POST", "/v3/webhooks", `{"url":"https://example.com/hook","kinds":["click"]}`).Webhooks[0]
+	without := owner.WithKey(`"scopes":["webhooks","links:read","history:read"]`)
+	if a := without.Call("PATCH", "/v3/webhooks/"+clicks.ID, `{"kinds":["link.created"],"url":"https://example.org/"}`); !a.Lacks("stats:read") {
+		t.Errorf("without stats:read, the clicks that wait went to another address: %s", a.Body)
+	}
+	if a := without.Call("POST", "/v3/webhooks/"+clicks.ID+"/redeliver", `{"failed":true}`); !a.Lacks("stats:read") {
+		t.Errorf("without stats:read: %s", a.Body)
+	}
 }

@@ -3,6 +3,7 @@ package webhooks
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -126,16 +127,12 @@ func (h *Handler) write(
 }
 
 // mayGet checks that the caller may read what a webhook gets: a webhook MUST NOT give a caller more
-// than the calls of the caller do.
+// than the calls of the caller do. Payloads have what histories have.
 func mayGet(c *request.Context, kinds []string) error {
-	needed := access.LinksRead
-	if len(kinds) == 0 {
+	needed := access.LinksRead | access.HistoryRead
+	if len(kinds) == 0 || slices.Contains(kinds, webhooks.Click) ||
+		slices.Contains(kinds, webhooks.LimitReached) {
 		needed |= access.StatsRead
-	}
-	for _, kind := range kinds {
-		if kind == webhooks.Click {
-			needed |= access.StatsRead
-		}
 	}
 	return apierror.Need(c.Scopes(), needed)
 }
@@ -162,9 +159,13 @@ func answer(all ...webhooks.Webhook) contract.WebhooksAnswer {
 	return resp
 }
 
+// withSecret returns a webhook with the secret that this call has made. A repeat of the call finds
+// the webhook, but cannot show the secret again.
 func withSecret(outcome webhooks.Outcome) contract.WebhooksAnswer {
 	resp := answer(outcome.Webhook)
-	resp.Webhooks[0].Secret = outcome.Webhook.Target.Secret
+	if !outcome.Repeated {
+		resp.Webhooks[0].Secret = outcome.Webhook.Target.Secret
+	}
 	return resp
 }
 
