@@ -34,6 +34,8 @@ const (
 	// batchSize bounds the events of a transaction, because each of them may make a message for
 	// each of many receivers.
 	batchSize = 32
+	// planTimeout bounds the plan of a batch, which may wait for a lost connection.
+	planTimeout = 5 * time.Minute
 	// maxError bounds the stored reason why there is no progress, in bytes.
 	maxError = 1000
 	// writeInterval is how often the checkpoint is written while there is nothing to do.

@@ -101,6 +101,8 @@ func (f *Follower) planned(
 	ctx context.Context, batch []eventstore.Recorded,
 ) (changes outbox.Changes, err error) {
 	defer recovered(&err)
+	ctx, cancel := context.WithTimeout(ctx, planTimeout)
+	defer cancel()
 	return f.plan(ctx, batch)
 }
 

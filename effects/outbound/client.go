@@ -22,8 +22,8 @@ const (
 	maxAnswer = 64 << 10
 	// maxHeader bounds the header of an answer, in bytes.
 	maxHeader = 16 << 10
-	// connectTimeout bounds the connection, and then the handshake of TLS. The end of a request does
-	// not end them.
+	// connectTimeout bounds the connection, and then the handshake of TLS. The end of a request
+	// does not end them.
 	connectTimeout = 5 * time.Second
 	// pingTime is after how much silence a connection of HTTP/2 is checked, and how long the check
 	// takes.
@@ -61,11 +61,13 @@ func New(cfg Config) *Client {
 	dialer := &net.Dialer{Timeout: connectTimeout, ControlContext: c.control}
 	c.client = &http.Client{
 		Transport: &http.Transport{
-			DialContext:            dialer.DialContext,
-			TLSClientConfig:        &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    connectTimeout,
-			ForceAttemptHTTP2:      true,
-			HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pingTime},
+			DialContext:         dialer.DialContext,
+			TLSClientConfig:     &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout: connectTimeout,
+			ForceAttemptHTTP2:   true,
+			HTTP2: &http.HTTP2Config{
+				SendPingTimeout: pingTime, PingTimeout: pingTime,
+			},
 			DisableCompression:     true, // an answer is as large as what was received
 			MaxIdleConns:           maxIdle,
 			MaxIdleConnsPerHost:    maxIdleOfHost,

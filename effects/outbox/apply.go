@@ -57,8 +57,8 @@ func (o *Outbox) Replace(ctx context.Context, tx pgx.Tx, receivers []Receiver) e
 	return o.Apply(ctx, tx, Changes{Set: receivers, Remove: gone})
 }
 
-// set queues the insertion or the update of a receiver. A receiver that is opened again, or that has
-// another configuration, starts without failures, and its messages are due at once.
+// set queues the insertion or the update of a receiver. A receiver that is opened again, or that
+// has another configuration, starts without failures, and its messages are due at once.
 func (o *Outbox) set(batch *pgx.Batch, r Receiver) {
 	const anew = "(r.config <> excluded.config OR excluded.open AND NOT r.open)"
 	batch.Queue(`

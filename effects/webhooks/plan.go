@@ -29,10 +29,12 @@ type planner struct {
 	clicks  []gathered // clicks of the batch that no message has yet
 }
 
-func newPlanner(cfg Config, known []outbox.Receiver) (*planner, error) {
+func newPlanner(
+	cfg Config, known []outbox.Receiver, failing *linkstate.Failing,
+) (*planner, error) {
 	p := &planner{
 		cfg: cfg, hooks: make(map[string][]*hook), all: make(map[string]webhooks.List),
-		links: linkstate.New(cfg.Streams), clicked: make(map[string]clickedLink),
+		links: linkstate.New(cfg.Streams, failing), clicked: make(map[string]clickedLink),
 	}
 	for _, r := range known {
 		w, err := webhookOf(r)
@@ -122,7 +124,7 @@ func (p *planner) webhook(r eventstore.Recorded) error {
 		return nil //nolint:nilerr // no account has such a stream
 	}
 	p.sendClicks()
-	clear(p.clicked) // their webhooks may be others now
+	p.forgetClicked(account) // its webhooks may be others now
 	list := p.all[account]
 	id := list.Apply(p.decoded(r))
 	p.all[account] = list
@@ -163,7 +165,7 @@ func (p *planner) remove(id string) error {
 // erased removes the webhooks of an account that was erased, with the payloads that wait.
 func (p *planner) erased(account string) error {
 	p.sendClicks()
-	clear(p.clicked)
+	p.forgetClicked(account)
 	for _, w := range p.all[account] {
 		if err := p.remove(w.ID); err != nil {
 			return err

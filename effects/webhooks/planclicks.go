@@ -4,6 +4,7 @@ package webhooks
 
 import (
 	"context"
+	"maps"
 	"net/url"
 
 	"linkledger/commands/webhooks"
@@ -45,6 +46,15 @@ func (p *planner) click(ctx context.Context, r eventstore.Recorded) error {
 	recorded, ok := p.decoded(r).(events.ClicksRecorded)
 	if !ok {
 		return nil
+	}
+	unknown := make(map[string]bool)
+	for _, c := range recorded.Clicks {
+		if _, known := p.clicked[c.URLID]; !known {
+			unknown[c.URLID] = true
+		}
+	}
+	if err := p.links.PreloadLinks(ctx, unknown); err != nil {
+		return err
 	}
 	for _, c := range recorded.Clicks {
 		link, err := p.clickedLink(ctx, c.URLID, r)
@@ -99,6 +109,13 @@ func (p *planner) clickedLink(
 	}
 	p.clicked[id] = found
 	return found, nil
+}
+
+// forgetClicked lets the links of an account be looked up again at their next click.
+func (p *planner) forgetClicked(account string) {
+	maps.DeleteFunc(p.clicked, func(_ string, link clickedLink) bool {
+		return link.state.Link.Account == account
+	})
 }
 
 // gather adds a click on a link to the clicks for a webhook. In the format of tiny.cc each click is

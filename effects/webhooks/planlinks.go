@@ -113,11 +113,11 @@ func (p *planner) allowance(ctx context.Context, r eventstore.Recorded) error {
 	if !ok {
 		return nil
 	}
-	state, err := p.links.AsOf(ctx, id, r)
+	link, err := p.clickedLink(ctx, id, r)
 	if err != nil {
 		return err
 	}
-	most := state.Link.MaxClicks
+	state, most := link.state, link.state.Link.MaxClicks
 	if most == 0 || e.Used < most || e.Used-e.Clicks >= most {
 		return nil
 	}
@@ -145,11 +145,7 @@ func (p *planner) tag(ctx context.Context, r eventstore.Recorded) error {
 	if !p.hasHooks(account) {
 		return nil
 	}
-	clear(p.clicked)
-	before, after, err := p.links.TagsAt(ctx, account, r)
-	if err != nil {
-		return err
-	}
+	p.forgetClicked(account)
 	var kind, id string
 	switch e := p.decoded(r).(type) {
 	case events.TagCreated:
@@ -161,8 +157,10 @@ func (p *planner) tag(ctx context.Context, r eventstore.Recorded) error {
 	default:
 		return nil
 	}
-	was, _ := before.ByID(id)
-	is, lives := after.ByID(id)
+	was, is, lives, err := p.links.TagAt(ctx, account, id, r)
+	if err != nil {
+		return err
+	}
 	change := contract.TagChange{Label: is.Label}
 	switch {
 	case !lives:

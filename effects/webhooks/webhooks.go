@@ -14,6 +14,7 @@ import (
 	"linkledger/effects"
 	"linkledger/effects/outbound"
 	"linkledger/effects/outbox"
+	"linkledger/effects/webhooks/linkstate"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -34,7 +35,7 @@ type Config struct {
 
 // New returns the effect.
 func New(cfg Config) effects.Effect {
-	d := deliverer{cfg}
+	d, failing := deliverer{cfg}, new(linkstate.Failing)
 	return effects.Effect{
 		Name: Name,
 		Filter: eventstore.Filter{Streams: []string{
@@ -49,7 +50,7 @@ func New(cfg Config) effects.Effect {
 		},
 		MaxDelay: gatherTime,
 		Begin: func(_ context.Context, known []outbox.Receiver) (effects.Plan, error) {
-			p, err := newPlanner(cfg, known)
+			p, err := newPlanner(cfg, known, failing)
 			if err != nil {
 				return nil, err
 			}

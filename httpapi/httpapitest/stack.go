@@ -167,6 +167,7 @@ func NewProjecting(
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("failed requests: %s", s.Log.Matching("request failed"))
+			t.Logf("deliveries: %s", s.Log.Matching("effect="))
 		}
 	})
 	return s
@@ -234,7 +235,8 @@ func (s *Stack) Deliver(t testing.TB) {
 	t.Helper()
 	s.Start(t, func(ctx context.Context) error {
 		effects.Run(ctx, s.effect, effects.Config{
-			Pool: s.DB.Writers, Store: s.Store, Owner: s.owner, Logger: slog.New(slog.DiscardHandler),
+			Pool: s.DB.Writers, Store: s.Store, Owner: s.owner,
+			Logger: slog.New(slog.NewTextHandler(s.Log, nil)),
 		})
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -45,17 +46,56 @@ func (s State) Matches(expr *tagexpr.Expr) bool {
 type Reader struct {
 	streams *streams.Streams
 
+	tags    map[string]*tagFold // by account
+	failing *Failing
+
 	mu     sync.Mutex
 	loaded map[string]streams.History // by stream
 }
 
+// Failing remembers since when streams cannot be opened for lack of a key. It outlasts a Reader.
+type Failing struct {
+	mu    sync.Mutex
+	since map[string]time.Time
+}
+
+// keyPatience is how long a key may be missing, as in an outage of PostgreSQL, before a stream is
+// read without it.
+const keyPatience = 30 * time.Second
+
+// forLong reports whether a stream has failed for as long as keyPatience.
+func (f *Failing) forLong(stream string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.since == nil {
+		f.since = make(map[string]time.Time)
+	}
+	began, known := f.since[stream]
+	if !known {
+		f.since[stream] = time.Now()
+	}
+	return known && time.Since(began) >= keyPatience
+}
+
+func (f *Failing) ended(stream string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.since, stream)
+}
+
 // New returns a Reader.
-func New(of *streams.Streams) *Reader {
-	return &Reader{streams: of, loaded: make(map[string]streams.History)}
+func New(of *streams.Streams, failing *Failing) *Reader {
+	return &Reader{
+		streams: of, failing: failing, tags: make(map[string]*tagFold),
+		loaded: make(map[string]streams.History),
+	}
 }
 
 // Reset forgets what was read, because a later batch has later events.
-func (l *Reader) Reset() { clear(l.loaded) }
+func (l *Reader) Reset() {
+	clear(l.loaded)
+	clear(l.tags)
+}
 
 // Preload reads the streams that the events of a batch need, at the same time.
 func (l *Reader) Preload(
@@ -72,6 +112,19 @@ func (l *Reader) Preload(
 			needed[events.StreamTags+account] = true
 		}
 	}
+	return l.read(ctx, needed)
+}
+
+// PreloadLinks reads the streams of links at the same time.
+func (l *Reader) PreloadLinks(ctx context.Context, ids map[string]bool) error {
+	needed := make(map[string]bool, len(ids))
+	for id := range ids {
+		needed[events.LinkStream(id)] = true
+	}
+	return l.read(ctx, needed)
+}
+
+func (l *Reader) read(ctx context.Context, needed map[string]bool) error {
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(maxReads)
 	for stream := range needed {
@@ -103,8 +156,11 @@ func (l *Reader) history(ctx context.Context, stream string) (streams.History, e
 	}
 	loaded, err := l.streams.Load(ctx, stream)
 	switch {
-	case errors.Is(err, streams.ErrNoKeys): // the notes stay sealed
-		loaded, err = l.streams.LoadReadable(ctx, stream)
+	case err == nil:
+		l.failing.ended(stream)
+	case errors.Is(err, streams.ErrNoKeys),
+		errors.Is(err, streams.ErrNoKey) && l.failing.forLong(stream):
+		loaded, err = l.streams.LoadReadable(ctx, stream) // the notes stay sealed
 	case eventlog.IsUndecoded(err):
 		err = nil
 	}
@@ -168,31 +224,58 @@ func (l *Reader) labelled(
 	if after.Link.Account == "" {
 		return before, after, nil
 	}
-	_, tags, err := l.TagsAt(ctx, after.Link.Account, r)
+	fold, err := l.tagsOf(ctx, after.Link.Account)
 	if err != nil {
 		return before, after, err
 	}
-	before.Labels, after.Labels = tags.Labels(before.Link.Tags), tags.Labels(after.Link.Tags)
+	fold.advance(func(tag eventstore.Recorded) bool { return !tag.Position.After(r.Position) })
+	before.Labels = fold.tags.Labels(before.Link.Tags)
+	after.Labels = fold.tags.Labels(after.Link.Tags)
 	return before, after, nil
 }
 
-// TagsAt returns the tags of an account before and after an event. If the event is of another
-// stream, both are the same.
-func (l *Reader) TagsAt(
-	ctx context.Context, account string, r eventstore.Recorded,
-) (before, after domain.Tags, err error) {
+// TagAt returns a tag of an account before and after an event of the stream of tags. lives is false
+// if the event deleted it.
+func (l *Reader) TagAt(
+	ctx context.Context, account, id string, r eventstore.Recorded,
+) (was, is domain.Tag, lives bool, err error) {
+	fold, err := l.tagsOf(ctx, account)
+	if err != nil {
+		return was, is, false, err
+	}
+	fold.advance(func(tag eventstore.Recorded) bool { return r.Position.After(tag.Position) })
+	was, _ = fold.tags.ByID(id)
+	fold.advance(func(tag eventstore.Recorded) bool { return !tag.Position.After(r.Position) })
+	is, lives = fold.tags.ByID(id)
+	return was, is, lives, nil
+}
+
+// tagFold is the tags of an account after the first events of their stream. It only goes forward,
+// because the events of a batch are in the order of the log.
+type tagFold struct {
+	history streams.History
+	next    int // index of the first event that is not applied
+	tags    domain.Tags
+}
+
+// tagsOf returns the fold of the tags of an account.
+func (l *Reader) tagsOf(ctx context.Context, account string) (*tagFold, error) {
+	if fold, ok := l.tags[account]; ok {
+		return fold, nil
+	}
 	loaded, err := l.history(ctx, events.StreamTags+account)
 	if err != nil {
-		return before, after, err
+		return nil, err
 	}
-	for i, e := range loaded.Events {
-		if loaded.Recorded[i].Position.After(r.Position) {
-			break
-		}
-		if loaded.Recorded[i].ID != r.ID || !strings.HasPrefix(r.Stream, events.StreamTags) {
-			before.Apply(e)
-		}
-		after.Apply(e)
+	fold := &tagFold{history: loaded}
+	l.tags[account] = fold
+	return fold, nil
+}
+
+// advance applies events while wanted returns true.
+func (f *tagFold) advance(wanted func(eventstore.Recorded) bool) {
+	for f.next < len(f.history.Events) && wanted(f.history.Recorded[f.next]) {
+		f.tags.Apply(f.history.Events[f.next])
+		f.next++
 	}
-	return before, after, nil
 }

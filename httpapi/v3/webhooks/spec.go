@@ -59,7 +59,8 @@ func list(body *decode.Object, name string) []string {
 	return values
 }
 
-// textOrNone returns the text in a field. It is empty if the field is null, and nil if it is absent.
+// textOrNone returns the text in a field. It is empty if the field is null, and nil if it is
+// absent.
 func textOrNone(body *decode.Object, name string) *string {
 	if body.IsNull(name) {
 		return new("")
