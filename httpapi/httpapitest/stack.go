@@ -230,7 +230,8 @@ func (s *Stack) Start(t testing.TB, run func(context.Context) error) {
 	})
 }
 
-// Deliver delivers to webhooks until the test ends. Webhooks may lead to 127.0.0.0/8.
+// Deliver delivers to webhooks until the test ends. Webhooks may lead to 127.0.0.0/8. It returns when the effect has
+// begun, so that webhooks get all later events.
 func (s *Stack) Deliver(t testing.TB) {
 	t.Helper()
 	s.Start(t, func(ctx context.Context) error {
@@ -240,6 +241,18 @@ func (s *Stack) Deliver(t testing.TB) {
 		})
 		return nil
 	})
+	ctx := WithTimeout(t)
+	for ticker := time.NewTicker(10 * time.Millisecond); ; {
+		var begun bool
+		if err := s.DB.NewRaw("SELECT EXISTS (SELECT FROM linkledger_durable.effects WHERE epoch > 0)").
+			Scan(ctx, &begun); err != nil {
+			t.Fatal(err)
+		}
+		if begun {
+			return
+		}
+		<-ticker.C
+	}
 }
 
 // SetTime sets the clock.
