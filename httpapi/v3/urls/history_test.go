@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,18 +86,24 @@ func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 	c := s.Client(t, "alice")
 	overtagged(t, s, c.ID, 1_000, 4_000)
 	s.CatchUp(t)
-	server := httptest.NewServer(s.Server)
+	var begun atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun.Store(true)
+		s.Server.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
-	// The client stays long enough for its call to begin.
-	ctx, leave := context.WithTimeout(httpapitest.WithTimeout(t), 100*time.Millisecond)
-	defer leave()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v3/urls/one/history?limit=1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.SetBasicAuth(c.Username, c.Key)
-	if response, err := server.Client().Do(request); err == nil {
-		_ = response.Body.Close()
+	// The client stays long enough for its call to begin: on a busy machine, longer.
+	for stays := 100 * time.Millisecond; !begun.Load(); stays *= 2 {
+		ctx, leave := context.WithTimeout(httpapitest.WithTimeout(t), stays)
+		defer leave()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v3/urls/one/history?limit=1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.SetBasicAuth(c.Username, c.Key)
+		if response, err := server.Client().Do(request); err == nil {
+			_ = response.Body.Close()
+		}
 	}
 	left := time.Now()
 	const late = 8 * time.Second // on a busy machine; reading all tags of all events took three times as long
