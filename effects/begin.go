@@ -1,5 +1,7 @@
 package effects
 
+// This file lets an effect begin at the head of the log.
+
 import (
 	"context"
 	"fmt"
@@ -11,8 +13,6 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventlog"
 )
-
-// This file lets an effect begin at the head of the log.
 
 // begin lets the effect begin at the head of the log, with the receivers that the log has made.
 func (f *Follower) begin(ctx context.Context, from checkpoint) error {

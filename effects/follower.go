@@ -72,7 +72,6 @@ type Follower struct {
 	// wake gets the receivers that have got messages.
 	wake   func([]uuid.UUID)
 	oldest time.Time // messages of earlier events are skipped
-	owned  atomic.Bool
 
 	mu        sync.Mutex
 	at        checkpoint // as it was last written
@@ -82,7 +81,7 @@ type Follower struct {
 	// register receivers. changed means that this has changed, so another subscription is needed.
 	idle, changed bool
 	seen          eventstore.Position // up to which everything is planned
-	witness       eventlog.Identity   // the last event up to seen; zero: that of at
+	witness       eventlog.Identity   // the last event up to seen; zero: as in at
 	written       time.Time           // when at was written
 	// nacked means that the cause of the failure that comes next is known already.
 	nacked bool
@@ -109,9 +108,6 @@ func NewFollower(effect Effect, cfg Config, wake func([]uuid.UUID)) *Follower {
 	}
 	return f
 }
-
-// IsOwner reports whether this process owns the effect.
-func (f *Follower) IsOwner() bool { return f.owned.Load() }
 
 // Run follows the log until ctx ends, while no other process does. It waits for the end of outages.
 func (f *Follower) Run(ctx context.Context) {
@@ -158,8 +154,6 @@ func (f *Follower) own(ctx context.Context, at checkpoint) error {
 	f.seen, f.witness = at.position, eventlog.Identity{}
 	f.lastError.Store(nil)
 	f.mu.Unlock()
-	f.owned.Store(true)
-	defer f.owned.Store(false)
 	f.cfg.Logger.InfoContext(ctx, "effect taken over", slog.String("effect", f.effect.Name),
 		slog.Int64("epoch", at.epoch))
 
@@ -190,7 +184,7 @@ func (f *Follower) follow(ctx context.Context, lose func()) error {
 		return err
 	}
 	f.mu.Lock()
-	f.idle, f.changed = len(receivers) == 0, false
+	f.idle, f.changed, f.nacked = len(receivers) == 0, false, false
 	filter := f.filter()
 	f.mu.Unlock()
 	ctx, end := context.WithCancel(ctx)

@@ -1,5 +1,7 @@
 package effects
 
+// This file plans batches of the log, and writes what there is to do.
+
 import (
 	"context"
 	"fmt"
@@ -14,8 +16,6 @@ import (
 	"linkledger/events/eventstore/eventlog"
 	"linkledger/events/eventstore/subscription"
 )
-
-// This file plans batches of the log, and writes what there is to do.
 
 // apply plans a batch. It writes what there is to do with the checkpoint.
 func (f *Follower) apply(ctx context.Context, batch subscription.Batch) error {

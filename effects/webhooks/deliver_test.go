@@ -89,6 +89,26 @@ func TestWants(t *testing.T) {
 	}
 }
 
+// TestWantsTags checks which webhooks get an event about a tag.
+func TestWantsTags(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		webhook webhooks.Webhook
+		want    bool
+	}{
+		"everything":   {webhooks.Webhook{}, true},
+		"another kind": {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Kinds: []string{"click"}}}, false},
+		"some tags":    {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "news"}}, false},
+		"unknown tags": {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Tags: "("}}, false},
+		"some links":   {webhooks.Webhook{WebhookTerms: events.WebhookTerms{Links: []events.WebhookLink{{ID: "1"}}}}, false},
+		"suspended":    {webhooks.Webhook{Suspended: "gone"}, false},
+	} {
+		if got := newHook(c.webhook).wantsTags("tag.created"); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // TestReceivers checks that the outbox keeps a webhook without its secrets.
 func TestReceivers(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,6 @@ type config struct {
 	events.WebhookTerms
 	Base   string         `json:"base"`
 	Sealed *events.Sealed `json:"sealed"`
-	Open   bool           `json:"-"`
 }
 
 // hook is a webhook of a plan.
@@ -93,5 +92,5 @@ func (h *hook) wants(kind string, before, after linkstate.State) bool {
 // wantsTags reports whether a webhook gets an event of a kind about a tag. A webhook that is about
 // some links gets none.
 func (h *hook) wantsTags(kind string) bool {
-	return h.Suspended == "" && h.Gets(kind) && len(h.Links) == 0 && h.expr == nil
+	return !h.mute && h.Suspended == "" && h.Gets(kind) && len(h.Links) == 0 && h.expr == nil
 }
