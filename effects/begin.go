@@ -15,7 +15,7 @@ import (
 )
 
 // begin lets the effect begin at the head of the log, with the receivers that the log has made.
-func (f *Follower) begin(ctx context.Context, from checkpoint) error {
+func (f *follower) begin(ctx context.Context, from checkpoint) error {
 	head, err := f.cfg.Store.Head(ctx)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (f *Follower) begin(ctx context.Context, from checkpoint) error {
 }
 
 // registered returns the receivers that the events up to a position have made.
-func (f *Follower) registered(
+func (f *follower) registered(
 	ctx context.Context, upTo eventstore.Position,
 ) ([]outbox.Receiver, error) {
 	plan, err := f.effect.Begin(ctx, nil)

@@ -19,9 +19,10 @@ type Effect struct {
 	// Registers selects the events that make, change and remove receivers. Filter MUST select them
 	// too.
 	Registers eventstore.Filter
-	// Begin returns the Plan of an owner. receivers are those at the checkpoint.
+	// Begin returns the Plan of an owner. receivers are the ones at the checkpoint.
 	Begin func(ctx context.Context, receivers []outbox.Receiver) (Plan, error)
-	// Do makes one attempt to deliver a message. It MUST end within AttemptTimeout.
+	// Do makes one attempt to deliver a message. It MUST end within
+	// dispatch.AttemptTimeout.
 	Do func(ctx context.Context, to outbox.Receiver, m outbox.Message) outbox.Outcome
 	// Suspend stores in the log that a receiver gets nothing any more, and why.
 	Suspend func(ctx context.Context, of outbox.Receiver, reason string) error
@@ -31,6 +32,3 @@ type Effect struct {
 // An error means that the events are tried again, with another Plan. A Plan MUST NOT fail for an
 // event that no retry helps.
 type Plan func(ctx context.Context, batch []eventstore.Recorded) (outbox.Changes, error)
-
-// AttemptTimeout bounds an attempt to deliver a message.
-const AttemptTimeout = 10 * time.Second

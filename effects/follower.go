@@ -55,7 +55,7 @@ const (
 	CatchUpNone   CatchUp = "skip"     // no event from before the start has an effect
 )
 
-// Config configures a Follower and a Dispatcher.
+// Config configures Run.
 type Config struct {
 	Pool    *pgxpool.Pool // prepares its statements, as readmodel.DB.Writers does
 	Store   *eventstore.Store
@@ -64,8 +64,8 @@ type Config struct {
 	Logger  *slog.Logger
 }
 
-// Follower follows the log for an effect while this process owns it.
-type Follower struct {
+// follower follows the log for an effect while this process owns it.
+type follower struct {
 	cfg    Config
 	effect Effect
 	outbox *outbox.Outbox
@@ -93,12 +93,12 @@ type Follower struct {
 	lastError atomic.Pointer[string] // why there is no progress; nil: there is
 }
 
-// NewFollower returns the follower of an effect. wake is called with the receivers that have got
+// newFollower returns the follower of an effect. wake is called with the receivers that have got
 // messages, after each commit. It MUST NOT block.
-func NewFollower(effect Effect, cfg Config, wake func([]uuid.UUID)) *Follower {
-	f := &Follower{
-		cfg: cfg, effect: effect, outbox: outbox.New(effect.Name, cfg.Pool), wake: wake,
-	}
+func newFollower(
+	effect Effect, cfg Config, stored *outbox.Outbox, wake func([]uuid.UUID),
+) *follower {
+	f := &follower{cfg: cfg, effect: effect, outbox: stored, wake: wake}
 	switch cfg.CatchUp {
 	case CatchUpNone:
 		f.oldest = time.Now()
@@ -109,8 +109,8 @@ func NewFollower(effect Effect, cfg Config, wake func([]uuid.UUID)) *Follower {
 	return f
 }
 
-// Run follows the log until ctx ends, while no other process does. It waits for the end of outages.
-func (f *Follower) Run(ctx context.Context) {
+// run follows the log until ctx ends, while no other process does. It waits for the end of outages.
+func (f *follower) run(ctx context.Context) {
 	ticker := time.NewTicker(electionInterval)
 	defer ticker.Stop()
 	failing := false
@@ -130,7 +130,7 @@ func (f *Follower) Run(ctx context.Context) {
 }
 
 // runOnce begins the effect if it has never begun, and follows the log if it has no owner.
-func (f *Follower) runOnce(ctx context.Context) error {
+func (f *follower) runOnce(ctx context.Context) error {
 	at, elected, err := acquire(ctx, f.cfg.Pool, f.effect.Name, f.cfg.Owner, lease)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (f *Follower) runOnce(ctx context.Context) error {
 }
 
 // own follows the log until ctx ends or another process owns the effect.
-func (f *Follower) own(ctx context.Context, at checkpoint) error {
+func (f *follower) own(ctx context.Context, at checkpoint) error {
 	ctx, lose := context.WithCancel(ctx)
 	defer lose()
 	f.mu.Lock()
@@ -178,7 +178,7 @@ func (f *Follower) own(ctx context.Context, at checkpoint) error {
 var errOtherFilter = errors.New("another filter is needed")
 
 // follow follows the log with one subscription, until ctx ends or another filter is needed.
-func (f *Follower) follow(ctx context.Context, lose func()) error {
+func (f *follower) follow(ctx context.Context, lose func()) error {
 	receivers, err := f.outbox.Receivers(ctx)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (f *Follower) follow(ctx context.Context, lose func()) error {
 }
 
 // filter returns the filter of the events that are followed now.
-func (f *Follower) filter() eventstore.Filter {
+func (f *follower) filter() eventstore.Filter {
 	if f.idle {
 		return f.effect.Registers
 	}
@@ -226,7 +226,7 @@ func (f *Follower) filter() eventstore.Filter {
 }
 
 // handle applies a batch. It returns false if another subscription is needed.
-func (f *Follower) handle(ctx context.Context, m *message.Message, lose func()) (same bool) {
+func (f *follower) handle(ctx context.Context, m *message.Message, lose func()) (same bool) {
 	err := f.apply(m.Context(), subscription.BatchOf(m))
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -249,7 +249,7 @@ func (f *Follower) handle(ctx context.Context, m *message.Message, lose func()) 
 // checkpoint returns the position from which the subscription starts, and makes a new plan. If the
 // log has lacked the checkpoint for some time, as a log that was restored from a backup does, the
 // effect begins anew at the head of the log.
-func (f *Follower) checkpoint(ctx context.Context) (eventstore.Position, error) {
+func (f *follower) checkpoint(ctx context.Context) (eventstore.Position, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	at, err := f.at.reread(ctx, f.cfg.Pool)
@@ -288,7 +288,7 @@ func (f *Follower) checkpoint(ctx context.Context) (eventstore.Position, error) 
 
 // failed remembers why there is no progress, until the next batch is applied. If the log lacks the
 // checkpoint twice, with some time in between, it was replaced.
-func (f *Follower) failed(ctx context.Context, err error) {
+func (f *follower) failed(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -310,7 +310,7 @@ func (f *Follower) failed(ctx context.Context, err error) {
 }
 
 // say stores why there is no progress, for operators.
-func (f *Follower) say(err error) {
+func (f *follower) say(err error) {
 	text, _, _ := strings.Cut(strings.ToValidUTF8(err.Error(), "?"), "\n")
 	text = strings.ReplaceAll(text, "\x00", "?")
 	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
@@ -319,7 +319,7 @@ func (f *Follower) say(err error) {
 
 // renew extends the lease regularly, because there may be no batches that do. It does not wait for
 // a batch that is planned.
-func (f *Follower) renew(ctx context.Context, at checkpoint, lose func()) {
+func (f *follower) renew(ctx context.Context, at checkpoint, lose func()) {
 	ticker := time.NewTicker(renewalInterval)
 	defer ticker.Stop()
 	for {
@@ -350,7 +350,7 @@ func (f *Follower) renew(ctx context.Context, at checkpoint, lose func()) {
 }
 
 // writeSeen writes the checkpoint if it has moved and no batch is being applied.
-func (f *Follower) writeSeen(ctx context.Context) error {
+func (f *follower) writeSeen(ctx context.Context) error {
 	if !f.mu.TryLock() {
 		return nil
 	}

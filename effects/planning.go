@@ -18,7 +18,7 @@ import (
 )
 
 // apply plans a batch. It writes what there is to do with the checkpoint.
-func (f *Follower) apply(ctx context.Context, batch subscription.Batch) error {
+func (f *follower) apply(ctx context.Context, batch subscription.Batch) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.changed {
@@ -45,7 +45,7 @@ func (f *Follower) apply(ctx context.Context, batch subscription.Batch) error {
 
 // applyPart plans events, and writes the checkpoint if there is something to do or if it was not
 // written for some time.
-func (f *Follower) applyPart(
+func (f *follower) applyPart(
 	ctx context.Context, unseen []eventstore.Recorded, to eventstore.Position,
 ) error {
 	if len(unseen) == 0 && !to.After(f.seen) {
@@ -68,7 +68,7 @@ func (f *Follower) applyPart(
 }
 
 // write moves the checkpoint to what is planned, and writes the changes.
-func (f *Follower) write(ctx context.Context, changes outbox.Changes) (err error) {
+func (f *follower) write(ctx context.Context, changes outbox.Changes) (err error) {
 	messages, skipped := f.skipOld(changes.Messages)
 	changes.Messages = messages
 	if f.at, err = f.at.advance(
@@ -97,7 +97,7 @@ func (f *Follower) write(ctx context.Context, changes outbox.Changes) (err error
 }
 
 // planned returns what the plan changes. A plan that panics fails, and the service goes on.
-func (f *Follower) planned(
+func (f *follower) planned(
 	ctx context.Context, batch []eventstore.Recorded,
 ) (changes outbox.Changes, err error) {
 	defer recovered(&err)
@@ -114,7 +114,7 @@ func recovered(err *error) {
 }
 
 // skipOld returns the messages about events that are not too old, and how many others there are.
-func (f *Follower) skipOld(all []outbox.Message) (kept []outbox.Message, skipped int) {
+func (f *follower) skipOld(all []outbox.Message) (kept []outbox.Message, skipped int) {
 	for i, m := range all {
 		if !m.At.Before(f.oldest) {
 			return append(kept, all[i:]...), skipped // the later ones are younger

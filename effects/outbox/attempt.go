@@ -39,7 +39,7 @@ type Retry struct {
 func (o *Outbox) Delivered(
 	ctx context.Context, c Claim, m Message, started time.Time, got Outcome,
 ) error {
-	return o.store(ctx, c, m, started, got, "delivered", func(batch *pgx.Batch) {
+	return o.store(ctx, c, m, started, got, Done, func(batch *pgx.Batch) {
 		batch.Queue(`UPDATE linkledger_durable.receivers
 			SET failures = 0, failing_since = NULL, retry_at = '-infinity'
 			WHERE effect = $1 AND id = $2 AND failures > 0`, o.effect, c.Receiver.ID)
@@ -60,11 +60,11 @@ func (o *Outbox) NotDelivered(
 			o.effect, c.Receiver.ID, started, retry.Receiver.Seconds(), c.Receiver.Failures)
 	}
 	if retry.GiveUp {
-		return o.store(ctx, c, m, started, got, "failed", failed,
+		return o.store(ctx, c, m, started, got, Failed, failed,
 			`claimed_until = clock_timestamp() + make_interval(secs => $4), failures = 0`,
 			ClaimTime.Seconds())
 	}
-	return o.store(ctx, c, m, started, got, "waiting", failed,
+	return o.store(ctx, c, m, started, got, Waiting, failed,
 		`claim = NULL, claimed_until = '-infinity', failures = failures + 1,
 			due_at = clock_timestamp() + make_interval(secs => $4)`, retry.After.Seconds())
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/webhooks"
-	"linkledger/effects"
+	"linkledger/effects/dispatch"
 	"linkledger/effects/outbox"
 	"linkledger/httpapi/contract"
 )
@@ -23,7 +23,7 @@ const testKind = "test"
 func Try(cfg Config) func(context.Context, webhooks.Webhook) outbox.Outcome {
 	d := deliverer{cfg}
 	return func(ctx context.Context, w webhooks.Webhook) outbox.Outcome {
-		ctx, cancel := context.WithTimeout(ctx, effects.AttemptTimeout)
+		ctx, cancel := context.WithTimeout(ctx, dispatch.AttemptTimeout)
 		defer cancel()
 		receiver, err := newHook(w).receiver()
 		if err != nil {

@@ -97,18 +97,9 @@ func Seal(e events.Event, key *Key, owner, stream string) (events.Event, error) 
 		e.Sealed, err = key.sealPart(sealedDetails, e, e.Details, owner, stream)
 		e.Details = events.Details{}
 		return e, err
-	case events.WebhookAdded:
-		e.Sealed, err = key.sealPart(sealedTarget, e, e.Target, owner, stream)
-		e.Target = events.WebhookTarget{}
-		return e, err
-	case events.WebhookChanged:
-		e.Sealed, err = key.sealPart(sealedTarget, e, e.Target, owner, stream)
-		e.Target = events.WebhookTarget{}
-		return e, err
-	case events.WebhookSecretRotated:
-		e.Sealed, err = key.sealPart(sealedTarget, e, e.Target, owner, stream)
-		e.Target = events.WebhookTarget{}
-		return e, err
+	case events.WebhookAdded, events.WebhookChanged, events.WebhookSecretRotated:
+		sealed, err := key.sealPart(sealedTarget, e, targetOf(e), owner, stream)
+		return withTarget(e, events.WebhookTarget{}, sealed), err
 	}
 	return e, nil
 }
@@ -246,6 +237,19 @@ func withPersonal(e events.Event, text string, sealed *events.Sealed) (events.Ev
 		return withTarget(e, target, sealed), nil
 	}
 	return e, nil
+}
+
+// targetOf returns the target in an event of a webhook.
+func targetOf(e events.Event) events.WebhookTarget {
+	switch e := e.(type) {
+	case events.WebhookAdded:
+		return e.Target
+	case events.WebhookChanged:
+		return e.Target
+	case events.WebhookSecretRotated:
+		return e.Target
+	}
+	return events.WebhookTarget{}
 }
 
 // withTarget returns an event of a webhook with a target.

@@ -104,8 +104,8 @@ type Stack struct {
 	Logins   *cache.Logins
 	Log      *Lines
 	Queries  *QueryLog
-	effect   effects.Effect
-	owner    string
+	Effect   effects.Effect // deliveries to webhooks, which may lead to 127.0.0.0/8
+	Owner    string         // of the projections
 	now      atomic.Pointer[time.Time]
 }
 
@@ -143,13 +143,13 @@ func NewProjecting(
 	s.Accounts, s.Commands, s.Calls = parts.Accounts, parts.Commands, parts.UsageMeter
 	s.Waiter, s.Level, s.Targets, s.Logins = parts.Waiter, parts.Level, parts.Visits.Cache, parts.Reads.Logins
 	parts.Projections.Wait = s.Waiter.Wait // a test may run no projection
-	s.effect, s.owner = parts.Deliveries, engine.ProcessName()
+	s.Effect, s.Owner = parts.Deliveries, engine.ProcessName()
 	s.Start(t, func(ctx context.Context) error { s.Waiter.Run(ctx); return nil })
 	s.Start(t, parts.Visits.Clicks.Run)
 	s.Start(t, s.Calls.Run)
 	s.Start(t, func(ctx context.Context) error {
 		projecting.DB, projecting.Store, projecting.OnCommit = s.DB, s.Store, s.Waiter.Committed
-		projecting.Owner = s.owner
+		projecting.Owner = s.Owner
 		return engine.Run(ctx, projections.All(), projecting)
 	})
 	cfg := httpapi.Config{
@@ -167,7 +167,6 @@ func NewProjecting(
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("failed requests: %s", s.Log.Matching("request failed"))
-			t.Logf("deliveries: %s", s.Log.Matching("effect="))
 		}
 	})
 	return s
@@ -228,31 +227,6 @@ func (s *Stack) Start(t testing.TB, run func(context.Context) error) {
 			t.Errorf("a part of the stack: %v", err)
 		}
 	})
-}
-
-// Deliver delivers to webhooks until the test ends. Webhooks may lead to 127.0.0.0/8. It returns when the effect has
-// begun, so that webhooks get all later events.
-func (s *Stack) Deliver(t testing.TB) {
-	t.Helper()
-	s.Start(t, func(ctx context.Context) error {
-		effects.Run(ctx, s.effect, effects.Config{
-			Pool: s.DB.Writers, Store: s.Store, Owner: s.owner,
-			Logger: slog.New(slog.NewTextHandler(s.Log, nil)),
-		})
-		return nil
-	})
-	ctx := WithTimeout(t)
-	for ticker := time.NewTicker(10 * time.Millisecond); ; {
-		var begun bool
-		if err := s.DB.NewRaw("SELECT EXISTS (SELECT FROM linkledger_durable.effects WHERE epoch > 0)").
-			Scan(ctx, &begun); err != nil {
-			t.Fatal(err)
-		}
-		if begun {
-			return
-		}
-		<-ticker.C
-	}
 }
 
 // SetTime sets the clock.

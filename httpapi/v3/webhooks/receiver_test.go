@@ -4,24 +4,62 @@ package webhooks_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"linkledger/effects"
 	"linkledger/httpapi/contract"
 	"linkledger/httpapi/httpapitest"
 )
 
 func TestMain(m *testing.M) { httpapitest.Main(m) }
+
+// deliver delivers to webhooks until the test ends. It returns when the effect has begun, so that webhooks get all
+// later events.
+func deliver(t *testing.T, s *httpapitest.Stack) {
+	t.Helper()
+	s.Start(t, func(ctx context.Context) error {
+		effects.Run(ctx, s.Effect, effects.Config{
+			Pool: s.DB.Writers, Store: s.Store, Owner: s.Owner, Logger: slog.New(slog.NewTextHandler(s.Log, nil)),
+		})
+		return nil
+	})
+	eventually(t, "the effect begins", func() (begun bool) {
+		if err := s.DB.NewRaw("SELECT EXISTS (SELECT FROM linkledger_durable.effects WHERE epoch > 0)").
+			Scan(httpapitest.WithTimeout(t), &begun); err != nil {
+			t.Fatal(err)
+		}
+		return begun
+	})
+}
+
+// eventually waits until is returns true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	ctx := httpapitest.WithTimeout(t)
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for !is() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
 
 // got is a delivery as a receiver got it.
 type got struct {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/contract"
@@ -12,37 +11,28 @@ import (
 )
 
 // awaitDelivered waits until the newest delivery of a webhook is of a type and delivered, and returns it.
-func awaitDelivered(t *testing.T, c *httpapitest.Client, path, kind string) contract.Delivery {
+func awaitDelivered(t *testing.T, c *httpapitest.Client, path, kind string) (newest contract.Delivery) {
 	t.Helper()
-	ctx := httpapitest.WithTimeout(t)
-	for ticker := time.NewTicker(10 * time.Millisecond); ; {
+	eventually(t, kind+" is delivered", func() bool {
 		all := c.Must("GET", path+"/deliveries", "").Deliveries
-		if len(all) > 0 && all[0].Type == kind && all[0].State == "delivered" {
-			return all[0]
+		if len(all) > 0 {
+			newest = all[0]
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("there is no delivery of %s", kind)
-		}
-	}
+		return newest.Type == kind && newest.State == "delivered"
+	})
+	return newest
 }
 
 // awaitSuspended waits until a webhook is suspended because it is gone.
 func awaitSuspended(t *testing.T, c *httpapitest.Client, path string) {
 	t.Helper()
-	ctx := httpapitest.WithTimeout(t)
-	for ticker := time.NewTicker(10 * time.Millisecond); ; {
-		if w := c.Must("GET", path, "").Webhooks[0]; w.Suspended != nil {
+	eventually(t, "the webhook is suspended", func() bool {
+		w := c.Must("GET", path, "").Webhooks[0]
+		if w.Suspended != nil {
 			httpapitest.Equal(t, "reason", *w.Suspended, "it answered 410, which means that it is gone")
-			return
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatal("the webhook is not suspended")
-		}
-	}
+		return w.Suspended != nil
+	})
 }
 
 // TestRefusedTerms checks the refusals of wrong parameters.
@@ -82,7 +72,7 @@ func TestRefusedTerms(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)
-	s.Deliver(t)
+	deliver(t, s)
 	owner := s.Client(t, "owner")
 	r := newReceiver(t, owner, "")
 	path := "/v3/webhooks/" + r.webhook.ID

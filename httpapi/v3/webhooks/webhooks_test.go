@@ -13,7 +13,7 @@ import (
 func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)
-	s.Deliver(t)
+	deliver(t, s)
 	owner := s.Client(t, "owner")
 	r := newReceiver(t, owner, "")
 	owner.Create(`"long_url":"https://example.com/a","custom_hash":"one","note":"n","tags":["News"]`)
@@ -70,7 +70,7 @@ func TestEveryKind(t *testing.T) {
 func TestBatchesUndoAndLimits(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)
-	s.Deliver(t)
+	deliver(t, s)
 	owner := s.Client(t, "owner")
 	r := newReceiver(t, owner, `"kinds":["link.created","link.deleted","limit.reached"]`)
 	made := owner.Must("POST", "/v3/urls", httpapitest.Batch(50))
@@ -98,7 +98,7 @@ func TestBatchesUndoAndLimits(t *testing.T) {
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)
-	s.Deliver(t)
+	deliver(t, s)
 	owner, other := s.Client(t, "owner"), s.Client(t, "other")
 	owner.Create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	tagged := newReceiver(t, owner, `"tags":"news&~old"`)
@@ -129,7 +129,7 @@ func TestFilters(t *testing.T) {
 func TestFailedDeliveries(t *testing.T) {
 	t.Parallel()
 	s := httpapitest.New(t)
-	s.Deliver(t)
+	deliver(t, s)
 	owner := s.Client(t, "owner")
 	r := newReceiver(t, owner, "")
 	path := "/v3/webhooks/" + r.webhook.ID

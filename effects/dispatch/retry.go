@@ -1,4 +1,4 @@
-package effects
+package dispatch
 
 // This file decides when a message that was not delivered is tried again.
 

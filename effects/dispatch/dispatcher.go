@@ -1,4 +1,6 @@
-package effects
+// Package dispatch delivers the messages of an effect, with retries. Workers of all processes take
+// queues from the outbox. The package plans nothing, and does not know what a message means.
+package dispatch
 
 import (
 	"context"
@@ -22,6 +24,8 @@ const (
 	// are slow, or give no answer, leave workers for the others.
 	maxOfReceiver = 8
 	crowd         = 256
+	// leaveTimeout bounds how long a worker gives its queue back when a process ends.
+	leaveTimeout = 2 * time.Second
 	// pollInterval is how often a process looks for messages that were not announced to it:
 	// retries, and messages of a process that has ended.
 	pollInterval = time.Second
@@ -38,10 +42,23 @@ const (
 	mostPruned    = 10_000
 )
 
+// AttemptTimeout bounds an attempt to deliver a message.
+const AttemptTimeout = 10 * time.Second
+
+// Config configures a Dispatcher.
+type Config struct {
+	Effect string // name of the effect
+	Outbox *outbox.Outbox
+	// Do makes one attempt to deliver a message. It MUST end within AttemptTimeout.
+	Do func(ctx context.Context, to outbox.Receiver, m outbox.Message) outbox.Outcome
+	// Suspend stores in the log that a receiver gets nothing any more, and why.
+	Suspend func(ctx context.Context, of outbox.Receiver, reason string) error
+	Logger  *slog.Logger
+}
+
 // Dispatcher delivers the messages of an effect. Each process has one.
 type Dispatcher struct {
 	cfg    Config
-	effect Effect
 	outbox *outbox.Outbox
 
 	announced chan struct{} // has an element if awake is not empty
@@ -53,10 +70,10 @@ type Dispatcher struct {
 	total   int                // sum of working
 }
 
-// NewDispatcher returns the dispatcher of an effect.
-func NewDispatcher(effect Effect, cfg Config) *Dispatcher {
+// New returns a Dispatcher.
+func New(cfg Config) *Dispatcher {
 	return &Dispatcher{
-		cfg: cfg, effect: effect, outbox: outbox.New(effect.Name, cfg.Pool),
+		cfg: cfg, outbox: cfg.Outbox,
 		announced: make(chan struct{}, 1),
 		awake:     make(map[uuid.UUID]bool), working: make(map[uuid.UUID]int),
 	}
@@ -96,7 +113,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil && !failing {
 			d.cfg.Logger.WarnContext(ctx, "messages of the effect not taken, trying again",
-				slog.String("effect", d.effect.Name), slog.Any("error", err))
+				slog.String("effect", d.cfg.Effect), slog.Any("error", err))
 		}
 		failing = err != nil
 	}
@@ -196,10 +213,10 @@ func (d *Dispatcher) work(ctx context.Context, c outbox.Claim) (more bool) {
 	more, err := d.deliver(ctx, c)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, outbox.ErrClaimLost) {
 		d.cfg.Logger.WarnContext(ctx, "messages of the effect left, trying again",
-			slog.String("effect", d.effect.Name), slog.Any("error", err))
+			slog.String("effect", d.cfg.Effect), slog.Any("error", err))
 	}
 	if more || err != nil {
-		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 		defer cancel()
 		_, err = d.outbox.Leave(leaving, c) // without an answer, the claim runs out
 	}
@@ -254,7 +271,7 @@ func (d *Dispatcher) attempt(
 	if reason := endOf(*c, outcome, started); reason != "" {
 		// The follower closes the receiver when it reads the event. Until then, and if the event
 		// cannot be appended, the next failed attempt suspends it.
-		return false, d.effect.Suspend(storing, c.Receiver, reason)
+		return false, d.cfg.Suspend(storing, c.Receiver, reason)
 	}
 	c.Receiver.Failures++
 	return retry.GiveUp, nil
@@ -269,9 +286,9 @@ func (d *Dispatcher) do(
 	defer func() {
 		if cause := recover(); cause != nil {
 			d.cfg.Logger.ErrorContext(ctx, "a delivery has panicked",
-				slog.String("effect", d.effect.Name), slog.Any("cause", cause))
+				slog.String("effect", d.cfg.Effect), slog.Any("cause", cause))
 			got = outbox.Outcome{Answer: "internal error"}
 		}
 	}()
-	return d.effect.Do(ctx, to, m)
+	return d.cfg.Do(ctx, to, m)
 }
